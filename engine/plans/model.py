@@ -1,0 +1,59 @@
+"""A plan: one GPU type, how many, linked how, split how, and the numbers that follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field
+
+from engine.knowledge.model import Gpu
+from engine.knowledge.model import Offer
+from engine.sizing.model import MemoryEstimate
+from engine.sizing.model import SpeedEstimate
+from engine.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a job is spread: tensor x pipeline x data = count."""
+
+    tensor: int = 1
+    pipeline: int = 1
+    data: int = 1
+    sharding: str = "none"  # none, zero1, zero2, zero3, fsdp
+
+    @property
+    def count(self) -> int:
+        """GPUs used."""
+        return self.tensor * self.pipeline * self.data
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the plan costs to rent, or nothing where no offer covers it."""
+
+    offer: Offer | None = None
+    usd_per_hour: float | None = None
+    usd_per_month: float | None = None
+    usd_per_run: float | None = None
+    usd_per_1m_tokens: float | None = None
+    origin: str = "none"  # offer, quote, owned, none
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A candidate answer. ``id`` is ``<gpu id>x<count>``; ``facts`` are its ``plan.*`` facts as rules read them."""
+
+    id: str
+    gpu: Gpu
+    count: int
+    nodes: int
+    link: str
+    node_link: str
+    layout: Layout
+    precision: str | None
+    memory: MemoryEstimate | None
+    speed: SpeedEstimate | None
+    cost: Cost
+    power_w: float | None
+    why_count: str  # "one card", "smallest count that fits", "meets the target", "asked by RULE", "stated"
+    facts: dict[str, Value] = field(default_factory=dict)

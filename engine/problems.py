@@ -1,0 +1,78 @@
+"""Errors as values: where, what is wrong, the nearest valid word, the fix."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A spot in a text the user wrote. Lines and columns count from 1."""
+
+    path: str
+    line: int
+    column: int
+    length: int = 1
+    text: str = ""  # The whole source line, so that a caret can be drawn under it.
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with an input, said so that its author can mend it."""
+
+    code: str  # Stable, kebab-case: "unknown-fact", "duplicate-key", ...
+    message: str
+    place: Place | None = None
+    fact: str | None = None
+    nearest: tuple[str, ...] = ()
+    fix: str | None = None
+
+    def render(self) -> str:
+        """The problem as lines of text: place and message, source line, caret, nearest words, fix."""
+        lines = [f"{self.place}: {self.message}" if self.place else self.message]
+        if self.place and self.place.text:
+            lines.append(f"    {self.place.text}")
+            lines.append("    " + " " * (self.place.column - 1) + "^" * max(1, self.place.length))
+        if self.nearest:
+            lines.append(f"  did you mean {' or '.join(self.nearest)}?")
+        if self.fix:
+            lines.append(f"  fix: {self.fix}")
+        return "\n".join(lines)
+
+
+class WhichgpuError(Exception):
+    """Base of every error that an input can cause. Carries all problems found, not only the first."""
+
+    def __init__(self, problems: Problem | Iterable[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        super().__init__("\n".join(problem.render() for problem in self.problems))
+
+
+class InputError(WhichgpuError):
+    """A workload file, a ``--set`` or an answer is wrong."""
+
+
+class RulebookError(WhichgpuError):
+    """A rule file is wrong."""
+
+
+class KnowledgeError(WhichgpuError):
+    """A knowledge file is wrong."""
+
+
+class InternalError(RuntimeError):
+    """The program contradicts itself (two engines differ, say). Never caused by an input alone."""
+
+
+def nearest_words(word: str, known: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:
+    """Known words that the reader may have meant, best first."""
+    folded: dict[str, str] = {}
+    for name in known:
+        folded.setdefault(name.casefold(), name)
+    matches = difflib.get_close_matches(word.casefold(), folded, n=limit, cutoff=0.6)
+    return tuple(folded[match] for match in matches)

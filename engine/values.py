@@ -1,0 +1,13 @@
+"""The values a fact can hold, and how absence is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+#: A fact's value. Lists are tuples so that values can be hashed and compared.
+#: Unknown is never a value: an unknown fact is absent from its mapping, and ``None`` is what an evaluation returns.
+Scalar = bool | int | float | str
+Value = Scalar | tuple[Scalar, ...]
+
+#: Facts as rules and calculators read them: name to value, unknown facts absent.
+Facts = Mapping[str, Value]
