@@ -1,0 +1,1 @@
+"""The expert system without a face: no printing, no prompting."""

@@ -1,0 +1,91 @@
+"""Parsed content kept between runs: JSON files in the user's cache folder, keyed by the content's digest.
+
+The cache is a convenience: where it cannot be read or written, nothing is said and the work is done again.
+``WHICHGPU_CACHE=off`` turns it off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+from typing import Final
+
+
+#: What ``recall`` returns when it has nothing; None is a value like any other.
+MISSING: Final[Any] = object()
+
+#: Raised whenever the stored form or the reading of YAML changes; entries of other editions are never read.
+EDITION = "1"
+_MOST_ENTRIES = 400
+
+
+def digest_of(content: bytes) -> str:
+    """The key of a content."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def recall(kind: str, digest: str) -> Any:
+    """What was remembered under this kind and digest, or ``MISSING``."""
+    folder = cache_folder()
+    if folder is None:
+        return MISSING
+    try:
+        return json.loads((folder / f"{digest}.{kind}.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return MISSING
+
+
+def remember(kind: str, digest: str, content: Any) -> None:
+    """Keep a JSON value. Written beside and moved into place, so no reader ever sees half of it."""
+    folder = cache_folder()
+    if folder is None:
+        return
+    try:
+        data = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
+        folder.mkdir(parents=True, exist_ok=True)
+        _prune(folder)
+        handle, name = tempfile.mkstemp(dir=folder, suffix=".tmp")
+    except (OSError, ValueError, TypeError):
+        return
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(name).replace(folder / f"{digest}.{kind}.json")
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+
+
+def cache_folder() -> Path | None:
+    """The folder of this edition, or None when the cache is off. It need not exist."""
+    if os.environ.get("WHICHGPU_CACHE", "").lower() in {"off", "no", "0", "false"}:
+        return None
+    base = _base()
+    return base / "whichgpu" / f"source-{EDITION}" if base else None
+
+
+def _base() -> Path | None:
+    named = os.environ.get("XDG_CACHE_HOME")
+    if named and Path(named).is_absolute():
+        return Path(named)
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return Path(local) if local else None
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    return home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache"
+
+
+def _prune(folder: Path) -> None:
+    entries = [entry for entry in folder.iterdir() if entry.is_file()]
+    if len(entries) < _MOST_ENTRIES:
+        return
+    entries.sort(key=lambda entry: entry.stat().st_mtime)
+    for entry in entries[: _MOST_ENTRIES // 2]:
+        entry.unlink(missing_ok=True)
