@@ -1,0 +1,138 @@
+"""``knowledge/vocabulary.yaml`` and ``knowledge/codes.yaml`` to a Vocabulary, every mistake with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from engine.problems import KnowledgeError
+from engine.problems import Problem
+from engine.source import Document
+from engine.source import find
+from engine.source import place_of
+from engine.source import problems_from_pydantic
+from engine.source import read_document
+from engine.vocabulary.coercion import read_value
+from engine.vocabulary.model import RESERVED
+from engine.vocabulary.model import Assume
+from engine.vocabulary.model import Code
+from engine.vocabulary.model import FactDef
+from engine.vocabulary.model import Vocabulary
+
+
+_EntryT = TypeVar("_EntryT", FactDef, Code)
+_PREFIXES = ("plan", "gpu", "candidate")
+
+
+def load_vocabulary(folder: Path, *, cached: bool = True) -> Vocabulary:
+    """Read and check the vocabulary of a knowledge folder.
+
+    Raises:
+        KnowledgeError: with all problems of both files.
+    """
+    fact_file = read_document(folder / "vocabulary.yaml", error=KnowledgeError, cached=cached)
+    code_file = read_document(folder / "codes.yaml", error=KnowledgeError, cached=cached)
+    problems: list[Problem] = []
+    facts: dict[str, FactDef] = {}
+    for name, entry in _entries(fact_file, "facts", problems):
+        fact = _validated(
+            FactDef, {"scope": _scope_of(name), **entry, "name": name}, fact_file, ("facts", name), problems
+        )
+        if fact is not None:
+            facts[name] = fact
+            problems += _check(fact, fact_file)
+    problems += _check_names(facts, fact_file)
+    codes: dict[str, Code] = {}
+    for name, entry in _entries(code_file, "codes", problems):
+        code = _validated(Code, {**entry, "code": name}, code_file, ("codes", name), problems)
+        if code is not None:
+            codes[name] = code
+            if not name.startswith(("A-", "W-")):
+                problems.append(_at(code_file, ("codes", name), f"the code {name} must start with A- or W-"))
+    if problems:
+        raise KnowledgeError(problems)
+    return Vocabulary(facts, codes)
+
+
+def _entries(document: Document, key: str, problems: list[Problem]) -> list[tuple[str, dict[str, Any]]]:
+    content = document.plain
+    if not isinstance(content, dict) or set(content) != {key} or not isinstance(content[key], dict):
+        problems.append(_at(document, (), f"the file must hold the one key '{key}:' with a mapping"))
+        return []
+    entries: list[tuple[str, dict[str, Any]]] = []
+    for name, entry in content[key].items():
+        if isinstance(entry, dict):
+            entries.append((name, entry))
+        else:
+            problems.append(_at(document, (key, name), f"{name} must be a mapping"))
+    return entries
+
+
+def _validated(
+    model: type[_EntryT], entry: dict[str, Any], document: Document, path: tuple[str, ...], problems: list[Problem]
+) -> _EntryT | None:
+    try:
+        return model.model_validate(entry)
+    except ValidationError as error:
+        problems += problems_from_pydantic(error, document.node, path, known=model.model_fields)
+        return None
+
+
+def _scope_of(name: str) -> str:
+    prefix, dot, _ = name.partition(".")
+    return prefix if dot and prefix in _PREFIXES else "workload"
+
+
+def _check(fact: FactDef, document: Document) -> list[Problem]:
+    """What pydantic cannot see: how the fields of one fact fit together."""
+    path = ("facts", fact.name)
+    found = [
+        _at(document, (*path, key), f"{fact.name}: {message}") for wrong, key, message in _conditions(fact) if wrong
+    ]
+    if isinstance(fact.settle, Assume):
+        reading = read_value(fact, fact.settle.assume, place_of(find(document.node, (*path, "settle"))))
+        found += reading.problems
+        if reading.value is None and not reading.problems:
+            found.append(_at(document, (*path, "settle"), f"{fact.name}: the assumed value is unknown"))
+    return found
+
+
+def _conditions(fact: FactDef) -> list[tuple[bool, str, str]]:
+    is_choice = fact.type == "enum" or fact.items == "enum"
+    stray = sorted({*fact.choice_labels, *fact.synonyms.values()} - set(fact.choices))
+    return [
+        (fact.scope != _scope_of(fact.name), "scope", f"the scope must be {_scope_of(fact.name)}, by its name"),
+        (is_choice and not fact.choices, "type", "an enum needs choices"),
+        (bool(fact.choices) and not is_choice, "choices", f"a fact of type {fact.type} has no choices"),
+        (fact.type == "list" and fact.items is None, "type", "a list needs items"),
+        (fact.type != "list" and fact.items is not None, "items", "only a list has items"),
+        (is_choice and bool(stray), "synonyms", f"{', '.join(stray)} is not among the choices"),
+        (fact.open and "other" not in fact.choices, "open", "an open enum needs the choice 'other'"),
+        (len(set(fact.choices)) < len(fact.choices), "choices", "a choice stands twice"),
+        (not fact.numeric and (fact.min is not None or fact.max is not None), "type", "only numbers have min and max"),
+        (fact.min is not None and fact.max is not None and fact.min > fact.max, "min", "min is more than max"),
+        (fact.name in RESERVED, "name", "the name is reserved"),
+    ]
+
+
+def _check_names(facts: dict[str, FactDef], document: Document) -> list[Problem]:
+    found: list[Problem] = []
+    owners: dict[str, str] = {}
+    for name, fact in sorted(facts.items()):
+        for alias in fact.aliases:
+            path = ("facts", name, "aliases")
+            if alias in RESERVED:
+                found.append(_at(document, path, f"the alias {alias} is reserved"))
+            if alias == name:
+                found.append(_at(document, path, f"{name} is its own alias"))
+            if alias in owners and fact.alias_when is None:
+                found.append(_at(document, path, f"the alias {alias} belongs to {owners[alias]} already"))
+            owners.setdefault(alias, name)
+    return found
+
+
+def _at(document: Document, path: tuple[str, ...], message: str) -> Problem:
+    return Problem("bad-vocabulary", message, place_of(find(document.node, path)))
