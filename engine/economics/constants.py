@@ -1,0 +1,102 @@
+"""The constants of the rent-or-own reckoning, read once from ``knowledge/economics.yaml``."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import ValidationError
+from pydantic import model_validator
+
+from engine.locate import locate
+from engine.problems import KnowledgeError
+from engine.source import plain
+from engine.source import problems_from_pydantic
+from engine.source import read_yaml
+
+
+class Entry(BaseModel):
+    """Frozen, and closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Constant(Entry):
+    """A number that no formula gives, with the band it was seen in and where."""
+
+    value: float
+    low: float
+    high: float
+    source: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _band_of_its_own(cls, raw: object) -> object:
+        if isinstance(raw, dict) and "value" in raw:
+            return {"low": raw["value"], "high": raw["value"], **raw}
+        return raw
+
+    @model_validator(mode="after")
+    def _inside_its_band(self) -> Constant:
+        if not self.low <= self.value <= self.high:
+            raise ValueError(f"{self.value:g} lies outside its band, {self.low:g} to {self.high:g}")
+        return self
+
+
+def stated(name: str, value: float) -> Constant:
+    """What the user said in place of a constant: no band."""
+    return Constant(value=value, low=value, high=value, source=f"stated: {name}")
+
+
+class ClassTiers(Entry):
+    """Provider classes, the preferred ones first; those of one tier compete on price."""
+
+    tiers: tuple[tuple[str, ...], ...]
+    because: str
+
+
+class ListPrices(Entry):
+    """Provider classes that publish a price per GPU rather than fixed shapes."""
+
+    classes: frozenset[str]
+    because: str
+
+
+class ThresholdRule(Entry):
+    """A guide's single-figure rule: rent below one value, own from another."""
+
+    fact: str
+    rent_below: float | None = None
+    own_from: float | None = None
+    own_years: float = 0.0
+    unit: str
+    source: str
+    scope: str
+
+
+class EconomicsConstants(Entry):
+    """Everything in ``knowledge/economics.yaml``."""
+
+    class_tiers: dict[str, ClassTiers]  # "firm", "interruptible"
+    per_gpu_list_price: ListPrices
+    multi_node_classes: frozenset[str]
+    areas: dict[str, tuple[str, ...]]
+    providers_also_called: dict[str, str]
+    constants: dict[str, Constant]
+    thresholds: dict[str, ThresholdRule]
+
+    def __getitem__(self, name: str) -> Constant:
+        return self.constants[name]
+
+
+@cache
+def load_economics(folder: Path | None = None) -> EconomicsConstants:
+    """The constants of a knowledge folder, or of the one that comes with the program. Raises KnowledgeError."""
+    path = (folder or locate("knowledge")) / "economics.yaml"
+    node = read_yaml(path, error=KnowledgeError, name="knowledge/economics.yaml", cached=folder is None)
+    try:
+        return EconomicsConstants.model_validate(plain(node))
+    except ValidationError as broken:
+        raise KnowledgeError(problems_from_pydantic(broken, node)) from broken

@@ -1,0 +1,120 @@
+"""What a plan costs per hour, month, run and million tokens."""
+
+from __future__ import annotations
+
+import re
+
+from engine.economics.constants import EconomicsConstants
+from engine.economics.offers import OfferIndex
+from engine.economics.power import at_desk
+from engine.economics.power import energy_usd_per_hour
+from engine.economics.power import plan_power_w
+from engine.economics.usage import number
+from engine.economics.usage import usage_of
+from engine.knowledge.model import Gpu
+from engine.plans.model import Cost
+from engine.values import Facts
+
+
+_OWNED = re.compile(
+    r"^\s*(?:(?P<before>\d+)\s*[x*]\s*)?(?P<gpu>.+?)(?:\s*(?:[:=*]|\s[xX]|(?<=[\s\d])[xX])\s*(?P<after>\d+))?\s*$"
+)
+
+
+def owned_gpus(facts: Facts) -> dict[str, int]:
+    """GPU name to how many the user has, from entries like ``nvidia-l4 x2``, ``2 x nvidia-l4`` or ``nvidia-l4``."""
+    entries = facts.get("gpus_owned", ())
+    found: dict[str, int] = {}
+    for entry in entries if isinstance(entries, tuple) else (entries,):
+        match = _OWNED.match(str(entry))
+        if match:
+            name = match["gpu"].strip().casefold()
+            found[name] = found.get(name, 0) + int(match["before"] or match["after"] or 1)
+    return found
+
+
+def count_owned(gpu: Gpu, owned: dict[str, int]) -> int:
+    """How many of a GPU the user has, named by id, family, series, name or alias; the most exact name wins."""
+    if not owned:
+        return 0
+    for name in (gpu.id, gpu.family, gpu.series, gpu.name, *gpu.aliases):
+        if name.casefold() in owned:
+            return owned[name.casefold()]
+    return 0
+
+
+def quoted_rate(gpu: Gpu, facts: Facts) -> float | None:
+    """The user's own price per GPU-hour, where it is about this GPU: one that they named, or the only one they have.
+
+    A quote says nothing about GPUs that nobody named, so it does not reprice the whole catalogue.
+    """
+    rate = number(facts, "rent_quote_usd_h")
+    if rate is None:
+        return None
+    named = facts.get("gpu_candidates", ())
+    names = {str(name) for name in (named if isinstance(named, tuple) else (named,))}
+    if not names and "current_gpu" in facts:
+        names = {str(facts["current_gpu"])}
+    return rate if names & {gpu.id, gpu.family, gpu.series} else None
+
+
+def cost_of(
+    gpu: Gpu,
+    count: int,
+    facts: Facts,
+    index: OfferIndex,
+    *,
+    together: int,
+    owned: dict[str, int],
+    tokens_per_s: float | None = None,
+    hours: float | None = None,
+) -> Cost:
+    """The cost of a plan: the power of what the user owns, else their quote, else the cheapest offer.
+
+    Args:
+        gpu: the accelerator.
+        count: how many.
+        facts: the workload; duty and quotes are read from it.
+        index: the offers, narrowed to what the user allows.
+        together: how many GPUs must share one machine.
+        owned: what the user has, from ``owned_gpus``.
+        tokens_per_s: speed of the whole plan, for the cost per million tokens.
+        hours: wall time of one run; ``run_hours`` where unknown.
+    """
+    constants = index.constants
+    rental = None
+    if count_owned(gpu, owned) >= count:
+        origin, per_hour = "owned", _own_hour(gpu, count, facts, constants)
+    elif (rate := quoted_rate(gpu, facts)) is not None:
+        origin, per_hour = "quote", rate * count
+    else:
+        rental = index.rental(gpu, count, together, interruptible=facts.get("interruptible") is True)
+        if rental is None:
+            return Cost()
+        origin, per_hour = "offer", rental.usd_per_hour
+    if per_hour is None:
+        return Cost(origin=origin)
+    run = hours if hours is not None else number(facts, "run_hours")
+    return Cost(
+        offer=rental.offer if rental else None,
+        usd_per_hour=per_hour,
+        usd_per_month=per_hour * constants["hours_per_month"].value * rental_duty(facts, count, constants),
+        usd_per_run=None if run is None else per_hour * run,
+        usd_per_1m_tokens=per_hour / (tokens_per_s * 3600) * 1e6 if tokens_per_s else None,
+        origin=origin,
+    )
+
+
+def rental_duty(facts: Facts, count: int, constants: EconomicsConstants) -> float:
+    """Share of the month that is paid for, 0 to 1: what is known of the hours, else all of it."""
+    if facts.get("always_on") is True:
+        return 1.0
+    usage = usage_of(facts, count, constants)
+    return 1.0 if usage is None else usage.hours_per_year / constants["hours_per_year"].value
+
+
+def _own_hour(gpu: Gpu, count: int, facts: Facts, constants: EconomicsConstants) -> float | None:
+    power = plan_power_w(gpu, count, constants)
+    if power is None:
+        return None
+    return energy_usd_per_hour(power, facts, desk=at_desk(gpu, count, facts), constants=constants)
