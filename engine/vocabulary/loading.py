@@ -17,7 +17,6 @@ from engine.source import problems_from_pydantic
 from engine.source import read_document
 from engine.vocabulary.coercion import read_value
 from engine.vocabulary.model import RESERVED
-from engine.vocabulary.model import Assume
 from engine.vocabulary.model import Code
 from engine.vocabulary.model import FactDef
 from engine.vocabulary.model import Vocabulary
@@ -92,8 +91,8 @@ def _check(fact: FactDef, document: Document) -> list[Problem]:
     found = [
         _at(document, (*path, key), f"{fact.name}: {message}") for wrong, key, message in _conditions(fact) if wrong
     ]
-    if isinstance(fact.settle, Assume):
-        reading = read_value(fact, fact.settle.assume, place_of(find(document.node, (*path, "settle"))))
+    for assumption in fact.assumptions:
+        reading = read_value(fact, assumption.assume, place_of(find(document.node, (*path, "settle"))))
         found += reading.problems
         if reading.value is None and not reading.problems:
             found.append(_at(document, (*path, "settle"), f"{fact.name}: the assumed value is unknown"))

@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import BaseModel
 from pydantic import ConfigDict
 from pydantic import Field
+from pydantic import field_validator
 
 from engine.problems import nearest_words
 from engine.vocabulary.units import Unit
@@ -39,9 +40,10 @@ class Entry(BaseModel):
 
 
 class Assume(Entry):
-    """The value taken when nothing else settles the fact, and on what ground."""
+    """The value taken when nothing else settles the fact and the condition ``when`` holds, and on what ground."""
 
     assume: Any
+    when: str | None = None
     because: str = ""
 
 
@@ -64,8 +66,8 @@ class FactDef(Entry):
     aliases: tuple[str, ...] = ()
     alias_when: str | None = None
     synonyms: dict[str, str] = Field(default_factory=dict)
-    settle: Literal["must_ask", "leave_unknown"] | Assume = "leave_unknown"
-    askable: Literal["always", "if_it_matters", "on_request", "never"] = "on_request"
+    settle: Literal["must_ask", "leave_unknown"] | tuple[Assume, ...] = "leave_unknown"
+    askable: Literal["always", "if_it_matters", "on_request", "never"] = "never"
     topic: str = ""
     question: str | None = None
     help: str | None = None
@@ -74,6 +76,16 @@ class FactDef(Entry):
     label: str = ""
     sources: tuple[str, ...] = ()
     encodes: tuple[str, ...] = ()
+
+    @field_validator("settle", mode="before")
+    @classmethod
+    def _one_or_many(cls, settle: object) -> object:
+        return (settle,) if isinstance(settle, (dict, Assume)) else settle
+
+    @property
+    def assumptions(self) -> tuple[Assume, ...]:
+        """The values to assume, the first whose ``when`` holds applies; empty where none is ever assumed."""
+        return self.settle if isinstance(self.settle, tuple) else ()
 
     @cached_property
     def spellings(self) -> dict[str, str]:

@@ -6,6 +6,8 @@ import math
 import re
 
 from engine.vocabulary.model import FactDef
+from engine.vocabulary.units import COUNT
+from engine.vocabulary.units import Unit
 from engine.vocabulary.units import factor_of
 from engine.vocabulary.units import is_known_unit
 
@@ -37,7 +39,7 @@ def read_number(fact: FactDef, raw: object) -> int | float:
     if isinstance(raw, bool) or not isinstance(raw, (int, float, str)):
         shown = ("yes" if raw else "no") if isinstance(raw, bool) else str(raw)[:40]
         raise NumberProblem("not-a-number", f"{shown} is not a number", _example(fact))
-    value = _written(fact, raw) if isinstance(raw, str) else raw
+    value = _written(raw, fact.parsed_unit, fact) if isinstance(raw, str) else raw
     if isinstance(value, float) and not math.isfinite(value):
         raise NumberProblem("not-finite", f"{raw} is not a finite number", _range_fix(fact))
     _check_range(fact, value, raw)
@@ -45,11 +47,28 @@ def read_number(fact: FactDef, raw: object) -> int | float:
         return float(value) + 0.0  # Adding zero turns -0.0 into 0.0.
     whole = round(value)
     if abs(value - whole) > 1e-9 * max(1.0, abs(value)):
-        raise NumberProblem("not-whole", f"{raw} is not a whole number", f"write {math.floor(value)} or {whole + 1}")
+        fix = f"write {math.floor(value)} or {math.ceil(value)}"
+        raise NumberProblem("not-whole", f"{raw} is not a whole number", fix)
     return whole
 
 
-def _written(fact: FactDef, text: str) -> int | float:
+def read_literal(text: str, fact: FactDef | None = None, unit: Unit | None = None) -> int | float:
+    """A number as a rule writes it, in the unit of ``fact`` (or in ``unit``), inside the fact's closed range.
+
+    Raises:
+        NumberProblem: as ``read_number``, but a fraction beside an int fact and an excluded minimum are accepted,
+            since a rule may compare with both.
+    """
+    value = _written(text, fact.parsed_unit if fact else unit, fact)
+    if not math.isfinite(value):
+        raise NumberProblem("not-finite", f"{text} is not a finite number")
+    if fact is not None:
+        low = fact.min is not None and value < fact.min
+        _check_bounds(fact, value, text, too_small=low)
+    return value
+
+
+def _written(text: str, unit: Unit | None, fact: FactDef | None) -> int | float:
     match = _WRITTEN.match(text) if len(text) <= _LONGEST else None
     if match is None:
         raise NumberProblem("not-a-number", f"{text[:40]!r} is not a number", _example(fact))
@@ -61,39 +80,39 @@ def _written(fact: FactDef, text: str) -> int | float:
     else:
         number = sign * int(digits)
     suffix = match["suffix"] or ""
-    if match["currency"]:
-        _check_currency(fact, text)
+    shown = _unit(fact, unit)
+    if match["currency"] and (unit is None or not unit.dimension.startswith("money")):
+        raise NumberProblem("wrong-unit", f"{text!r} is money, but the figure is in {shown}", _example(fact))
     if not suffix:
         return number
-    factor = _factor(fact, suffix, currency=bool(match["currency"]), text=text)
-    return number if factor == 1.0 else float(f"{number * factor:.12g}")
-
-
-def _check_currency(fact: FactDef, text: str) -> None:
-    unit = fact.parsed_unit
-    if unit is None or not unit.dimension.startswith("money"):
-        raise NumberProblem("wrong-unit", f"{text!r} is money, but the figure is in {_unit(fact)}", _example(fact))
-
-
-def _factor(fact: FactDef, suffix: str, *, currency: bool, text: str) -> float:
-    written = suffix.removesuffix(".") if suffix.endswith(".") else suffix
-    factor = factor_of(written, fact.parsed_unit)
-    if factor is None and currency:
-        factor = factor_of(f"usd{written}" if written.startswith("/") else f"{written} usd", fact.parsed_unit)
+    factor = _factor(suffix, unit, currency=bool(match["currency"]))
     if factor is None:
         if re.match(r",\d", suffix):
             fix = f"write {text.replace(',', '.', 1)}, with a point"
             raise NumberProblem("not-a-number", f"{text!r} is not a number", fix)
-        wrong = "cannot be read as" if is_known_unit(written) else "is not a unit of"
-        raise NumberProblem("wrong-unit", f"{suffix!r} {wrong} {_unit(fact)}", _example(fact))
+        wrong = "is not in" if is_known_unit(suffix) else "has an unknown unit; the figure is in"
+        raise NumberProblem("wrong-unit", f"{text.strip()!r} {wrong} {shown}", _example(fact))
+    return number if factor == 1.0 else float(f"{number * factor:.12g}")
+
+
+def _factor(suffix: str, unit: Unit | None, *, currency: bool) -> float | None:
+    written = suffix.removesuffix(".")
+    factor = factor_of(written, unit)
+    if factor is None and currency:
+        factor = factor_of(f"usd{written}" if written.startswith("/") else f"{written} usd", unit)
     return factor
 
 
 def _check_range(fact: FactDef, value: float, raw: object) -> None:
-    low, high = fact.min, fact.max
-    if (low is not None and (value < low or (fact.exclusive_min and value == low))) or value < -_LARGEST:
+    low = fact.min
+    too_small = low is not None and (value < low or (fact.exclusive_min and value == low))
+    _check_bounds(fact, value, raw, too_small=too_small)
+
+
+def _check_bounds(fact: FactDef, value: float, raw: object, *, too_small: bool) -> None:
+    if too_small or value < -_LARGEST:
         raise NumberProblem("out-of-range", f"{raw} is too small", _range_fix(fact))
-    if value > (_LARGEST if high is None else high):
+    if value > (_LARGEST if fact.max is None else fact.max):
         raise NumberProblem("out-of-range", f"{raw} is too large", _range_fix(fact))
 
 
@@ -105,7 +124,9 @@ def _range_fix(fact: FactDef) -> str:
     return f"write a number of {bounds}{unit}" if bounds else f"write a plain number{unit and ' in' + unit}"
 
 
-def _example(fact: FactDef) -> str:
+def _example(fact: FactDef | None) -> str | None:
+    if fact is None:
+        return None
     bounds = _range_fix(fact)
     return bounds if fact.unit is None else f"{bounds}, such as '{_sample(fact)}'"
 
@@ -119,8 +140,10 @@ def _sample(fact: FactDef) -> str:
     return f"{_short(number)} {fact.unit}"
 
 
-def _unit(fact: FactDef) -> str:
-    return fact.unit or "a plain number"
+def _unit(fact: FactDef | None, unit: Unit | None) -> str:
+    if fact is not None and fact.unit:
+        return fact.unit
+    return unit.dimension.removeprefix(COUNT) if unit else "a plain number"
 
 
 def _short(number: float) -> str:

@@ -156,6 +156,8 @@ def _in_dimension(word: str, dimension: str) -> float | None:
         factor = _BY_DIMENSION[dimension].get(word)
         if factor is not None or not dimension.startswith(COUNT):
             return factor
+    if dimension == _NUMBER and word in _BARE and _BARE[word].counts:
+        return 1.0
     return 1.0 if word and COUNT + word.removesuffix("s") == dimension else None
 
 
