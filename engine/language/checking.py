@@ -1,0 +1,405 @@
+"""Untyped tree to typed tree: names, types, units, domains and scope, checked against the vocabulary.
+
+Problems are collected, so that one expression reports all of them; a part that is wrong becomes ``None``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.language.grammar import Raw
+from engine.language.grammar import RawArith
+from engine.language.grammar import RawCompare
+from engine.language.grammar import RawHas
+from engine.language.grammar import RawIn
+from engine.language.grammar import RawIs
+from engine.language.grammar import RawJunction
+from engine.language.grammar import RawLeaf
+from engine.language.grammar import RawNot
+from engine.language.lexer import BadExpression
+from engine.language.literals import literal
+from engine.language.literals import literal_error
+from engine.language.literals import near_literals
+from engine.language.tree import And
+from engine.language.tree import Arith
+from engine.language.tree import Compare
+from engine.language.tree import Const
+from engine.language.tree import Expr
+from engine.language.tree import FactRef
+from engine.language.tree import Has
+from engine.language.tree import Known
+from engine.language.tree import Member
+from engine.language.tree import Not
+from engine.language.tree import Or
+from engine.values import Scalar
+from engine.vocabulary import READABLE
+from engine.vocabulary import FactDef
+from engine.vocabulary import Vocabulary
+from engine.vocabulary import yes_or_no
+from engine.vocabulary.numbers import NumberProblem
+from engine.vocabulary.numbers import read_literal
+from engine.vocabulary.units import Unit
+
+
+Each = Literal["workload", "plan", "chosen", "candidate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A checked arithmetic operand. ``unit`` is None for plain numbers and where units are not followed."""
+
+    expr: Expr
+    unit: Unit | None = None
+    shown_unit: str | None = None
+
+
+class Checker:
+    """Checks one expression. ``findings`` holds what is wrong after a run."""
+
+    def __init__(self, vocabulary: Vocabulary, each: Each, known_gpus: AbstractSet[str]) -> None:
+        self.vocabulary = vocabulary
+        self.each = each
+        self.known_gpus = known_gpus
+        self.findings: list[BadExpression] = []
+
+    def condition(self, raw: Raw) -> Expr | None:  # noqa: PLR0911  # One case per kind of node.
+        """A part that must be true, false or unknown."""
+        if isinstance(raw, RawJunction):
+            parts = [self.condition(operand) for operand in raw.operands]
+            operands = tuple(part for part in parts if part is not None)
+            if len(operands) < len(parts):
+                return None
+            return And(operands) if raw.word == "and" else Or(operands)
+        if isinstance(raw, RawNot):
+            operand = self.condition(raw.operand)
+            return None if operand is None else Not(operand)
+        if isinstance(raw, RawCompare):
+            return self._compare(raw)
+        if isinstance(raw, RawIn):
+            return self._member(raw)
+        if isinstance(raw, RawHas):
+            return self._has(raw)
+        if isinstance(raw, RawIs):
+            fact = self._fact(raw.left)
+            return None if fact is None else Known(FactRef(fact.name), raw.negated)
+        return self._bare(raw)
+
+    def value(self, raw: Raw, target: FactDef) -> Expr | None:
+        """An expression whose value the fact ``target`` takes."""
+        if target.type == "list":
+            self._find("list-value", raw, f"{target.name} is a list, which no expression gives")
+            return None
+        if target.numeric:
+            quantity = self._quantity(raw, target)
+            if quantity is not None:
+                self._match_units(quantity, Quantity(FactRef(target.name), target.parsed_unit, target.unit), raw)
+            return None if quantity is None else quantity.expr
+        if isinstance(raw, RawLeaf):
+            return self._word_value(raw, target)
+        if target.type == "bool":
+            return self.condition(raw)
+        self._find("type-mismatch", raw, f"{target.name} takes a word, not a calculation or condition")
+        return None
+
+    def anything(self, raw: Raw) -> Expr | None:
+        """An expression of any type: a number, a condition, or a fact."""
+        if isinstance(raw, RawLeaf) and raw.kind != "number":
+            fact = self._fact(raw)
+            return None if fact is None else FactRef(fact.name)
+        if isinstance(raw, (RawLeaf, RawArith)):
+            quantity = self._quantity(raw, None)
+            return None if quantity is None else quantity.expr
+        return self.condition(raw)
+
+    # ------------------------------------------------------------------ comparisons
+
+    def _compare(self, raw: RawCompare) -> Expr | None:
+        left, right = self._named(raw.left), self._named(raw.right)
+        if left is not None and isinstance(raw.right, RawLeaf):
+            chosen = self._literal(left, raw.right, named=right)
+            if chosen is not None:
+                return self._with_literal(raw, left, chosen, flipped=False)
+        if right is not None and isinstance(raw.left, RawLeaf) and (left is None or not left.numeric):
+            chosen = self._literal(right, raw.left, named=left)
+            if chosen is not None:
+                return self._with_literal(raw, right, chosen, flipped=True)
+        if left is not None and right is not None:
+            return self._two_facts(raw, left, right)
+        if self._is_arithmetic(raw.left, left) and self._is_arithmetic(raw.right, right):
+            return self._numbers(raw, left, right)
+        self._explain(raw, left, right)
+        return None
+
+    def _with_literal(self, raw: RawCompare, fact: FactDef, const: Const, *, flipped: bool) -> Expr | None:
+        self._readable(fact, raw.right if flipped else raw.left)
+        if not fact.numeric and raw.op not in {"==", "!="}:
+            self._order(raw, fact)
+            return None
+        if fact.type == "int" and raw.op in {"==", "!="} and const.value != int(const.value):
+            self._find("never-equal", raw, f"{fact.name} is a whole number and never equals {const.value}")
+            return None
+        ref = FactRef(fact.name)
+        return Compare(raw.op, const, ref) if flipped else Compare(raw.op, ref, const)
+
+    def _two_facts(self, raw: RawCompare, left: FactDef, right: FactDef) -> Expr | None:
+        if left.numeric and right.numeric:
+            return self._numbers(raw, left, right)
+        self._readable(left, raw.left)
+        self._readable(right, raw.right)
+        if left.type == "list" or right.type == "list":
+            fact = left if left.type == "list" else right
+            self._find("list-compared", raw, f"{fact.name} is a list", fix=f"write {fact.name} has VALUE")
+            return None
+        words = {"enum", "text", "gpu"}
+        fitting = left.type == right.type or (left.type in words and right.type in words)
+        if fitting and left.type == right.type == "enum":
+            fitting = bool(set(left.choices) & set(right.choices))
+        if not fitting:
+            message = f"{left.name} ({_kind(left)}) cannot be compared with {right.name} ({_kind(right)})"
+            self._find("type-mismatch", raw, message)
+            return None
+        if raw.op not in {"==", "!="}:
+            self._order(raw, left)
+            return None
+        return Compare(raw.op, FactRef(left.name), FactRef(right.name))
+
+    def _numbers(self, raw: RawCompare, left: FactDef | None, right: FactDef | None) -> Expr | None:
+        before = len(self.findings)
+        hint = self._unit_of(raw.left) or self._unit_of(raw.right)
+        first = self._quantity(raw.left, right, hint)
+        second = self._quantity(raw.right, left, hint)
+        if first is None or second is None or len(self.findings) > before:
+            return None
+        if isinstance(first.expr, Const) and isinstance(second.expr, Const):
+            self._find("constant", raw, "both sides are constants", fix="name the fact that decides")
+            return None
+        self._match_units(first, second, raw)
+        return Compare(raw.op, first.expr, second.expr)
+
+    def _explain(self, raw: RawCompare, left: FactDef | None, right: FactDef | None) -> None:
+        """Report why the two sides do not fit."""
+        fact, other = (left, raw.right) if left is not None else (right, raw.left)
+        if fact is None:
+            before = len(self.findings)
+            for side in (raw.left, raw.right):
+                if isinstance(side, RawLeaf) and side.kind == "word":
+                    self._unknown_fact(side)
+                    break
+            if len(self.findings) == before:
+                self._find("no-fact", raw, "no fact is compared here", fix="name the fact that decides")
+            return
+        self._readable(fact, raw.left if fact is left else raw.right)
+        if isinstance(other, RawLeaf):
+            self._bad_literal(fact, other)
+        elif isinstance(other, RawArith):
+            self._find("type-mismatch", other, f"{fact.name} ({_kind(fact)}) cannot be compared with a number")
+        else:
+            self._find("type-mismatch", other, f"{fact.name} cannot be compared with a condition", fix="use and")
+
+    def _order(self, raw: RawCompare, fact: FactDef) -> None:
+        fix = f"write {fact.name} == VALUE or {fact.name} in [VALUES]"
+        message = f"{raw.op} needs numbers, and {fact.name} is {_kind(fact)}"
+        self.findings.append(BadExpression("no-order", message, raw.at, raw.to, fix=fix, fact=fact.name))
+
+    def _member(self, raw: RawIn) -> Expr | None:
+        fact = self._fact(raw.left)
+        if fact is None:
+            return None
+        if fact.type == "list":
+            self._find("list-compared", raw.left, f"{fact.name} is a list", fix=f"write {fact.name} has VALUE")
+            return None
+        choices: list[Scalar] = []
+        before = len(self.findings)
+        for item in raw.items:
+            const = literal(fact, item, self.known_gpus)
+            if const is None:
+                self._bad_literal(fact, item)
+            elif const.value in choices:
+                self._find("twice", item, f"{item.text} stands twice", fix="remove one")
+            else:
+                choices.append(const.value)
+        return None if len(self.findings) > before else Member(FactRef(fact.name), tuple(choices), raw.negated)
+
+    def _has(self, raw: RawHas) -> Expr | None:
+        fact = self._fact(raw.left)
+        if fact is None:
+            return None
+        if fact.type != "list" or fact.items == "gpu_count":
+            fix = None if fact.type == "list" else f"write {fact.name} == VALUE or {fact.name} in [VALUES]"
+            self._find("has-without-list", raw.left, f"has needs a list, and {fact.name} is {_kind(fact)}", fix=fix)
+            return None
+        const = literal(fact, raw.item, self.known_gpus)
+        if const is None:
+            self._bad_literal(fact, raw.item)
+            return None
+        return Has(FactRef(fact.name), const.value)
+
+    def _bare(self, raw: Raw) -> Expr | None:
+        if isinstance(raw, RawArith) or (isinstance(raw, RawLeaf) and raw.kind == "number"):
+            self._find("not-a-condition", raw, "a number is not a condition", fix="compare it: ... > 0")
+            return None
+        if isinstance(raw, RawLeaf) and self.vocabulary.fact(raw.text) is None and _is_constant(raw):
+            self._find("not-a-condition", raw, f"{raw.text!r} alone is not a condition", fix="name a fact")
+            return None
+        fact = self._fact(raw)
+        if fact is None:
+            return None
+        if fact.type != "bool":
+            example = f"{fact.name} > 0" if fact.numeric else f"{fact.name} == VALUE"
+            message = f"{fact.name} is {_kind(fact)} and no condition by itself"
+            self._find("not-a-condition", raw, message, fix=f"compare it ({example}), or write {fact.name} is known")
+            return None
+        return FactRef(fact.name)
+
+    # ------------------------------------------------------------------ numbers
+
+    def _quantity(self, raw: Raw, beside: FactDef | None, hint: tuple[Unit, str] | None = None) -> Quantity | None:
+        """A numeric part. ``beside`` types a literal that stands alone; ``hint`` gives other literals their unit."""
+        if isinstance(raw, RawArith):
+            return self._arithmetic(raw, hint)
+        if isinstance(raw, RawLeaf) and raw.kind == "number":
+            fact = beside if beside is not None and beside.numeric else None
+            unit = fact.parsed_unit if fact else hint[0] if hint else None
+            try:
+                return Quantity(Const(read_literal(raw.text, fact, unit)))
+            except NumberProblem as problem:
+                self._find(problem.code, raw, str(problem), fix=problem.fix)
+                return None
+        fact = self._fact(raw)
+        if fact is None:
+            return None
+        if not fact.numeric:
+            self._find("type-mismatch", raw, f"a number is needed here, and {fact.name} is {_kind(fact)}")
+            return None
+        return Quantity(FactRef(fact.name), fact.parsed_unit, fact.unit)
+
+    def _arithmetic(self, raw: RawArith, hint: tuple[Unit, str] | None) -> Quantity | None:
+        scaling = raw.op in {"*", "/"}
+        inner = None if scaling else self._unit_of(raw) or hint
+        left = self._quantity(raw.left, None, inner if not scaling else None)
+        right = self._quantity(raw.right, None, inner if not scaling else None)
+        if left is None or right is None:
+            return None
+        if raw.op == "/" and right.expr == Const(0):
+            self._find("division-by-zero", raw.right, "division by zero")
+            return None
+        expr = Arith(raw.op, left.expr, right.expr)
+        if not scaling:
+            self._match_units(left, right, raw)
+            return Quantity(expr, left.unit or right.unit, left.shown_unit or right.shown_unit)
+        if right.unit is None:
+            return Quantity(expr, left.unit, left.shown_unit)
+        if left.unit is None and raw.op == "*":
+            return Quantity(expr, right.unit, right.shown_unit)
+        return Quantity(expr)  # A product or quotient of two units is not followed further.
+
+    def _match_units(self, left: Quantity, right: Quantity, raw: Raw) -> None:
+        if left.unit is None or right.unit is None or left.unit.comparable(right.unit):
+            return
+        message = f"the units differ: {left.shown_unit} and {right.shown_unit}"
+        self._find("unit-mismatch", raw, message, fix="multiply one side, so that both are in one unit")
+
+    def _unit_of(self, raw: Raw) -> tuple[Unit, str] | None:
+        """The unit of the first fact that gives this arithmetic its unit, so that literals beside it can be read."""
+        if isinstance(raw, RawArith):
+            left, right = self._unit_of(raw.left), self._unit_of(raw.right)
+            if raw.op in {"*", "/"} and left is not None and right is not None:
+                return None
+            return left or (None if raw.op == "/" else right)
+        if isinstance(raw, RawLeaf) and raw.kind == "word":
+            fact = self.vocabulary.fact(raw.text)
+            if fact is not None and fact.numeric and fact.parsed_unit is not None and fact.unit:
+                return fact.parsed_unit, fact.unit
+        return None
+
+    def _is_arithmetic(self, raw: Raw, named: FactDef | None) -> bool:
+        if isinstance(raw, RawLeaf):
+            return raw.kind == "number" or (named is not None and named.numeric)
+        return isinstance(raw, RawArith)
+
+    # ------------------------------------------------------------------ names and words
+
+    def _named(self, raw: Raw) -> FactDef | None:
+        """The fact that a bare word names, without complaint."""
+        return self.vocabulary.fact(raw.text) if isinstance(raw, RawLeaf) and raw.kind == "word" else None
+
+    def _literal(self, fact: FactDef, raw: RawLeaf, named: FactDef | None) -> Const | None:
+        """The word as a value of ``fact``. Where any word would do, a word that names a fact is that fact."""
+        if fact.type == "list":
+            return None
+        if named is not None and (fact.type == "text" or (fact.type == "gpu" and not self.known_gpus)):
+            return None
+        return literal(fact, raw, self.known_gpus)
+
+    def _fact(self, raw: Raw) -> FactDef | None:
+        """The fact that must stand here; reports what is wrong with it."""
+        if not isinstance(raw, RawLeaf) or raw.kind != "word":
+            self._find("no-fact", raw, "the name of a fact is needed here")
+            return None
+        fact = self.vocabulary.fact(raw.text)
+        if fact is None:
+            self._unknown_fact(raw)
+        elif not self._readable(fact, raw):
+            return None
+        return fact
+
+    def _readable(self, fact: FactDef, raw: Raw) -> bool:
+        if fact.scope in READABLE[self.each]:
+            return True
+        wanted = "plan" if fact.scope in {"plan", "gpu"} else fact.scope
+        message = f"{fact.name} is not known to a rule of each: {self.each}"
+        self._find("out-of-scope", raw, message, fix=f"write each: {wanted}", fact=fact.name)
+        return False
+
+    def _unknown_fact(self, raw: RawLeaf) -> None:
+        near = self.vocabulary.nearest(raw.text)
+        fix = "put spaces around a minus" if "-" in raw.text and not near else None
+        message = f"no fact is called {raw.text!r}"
+        self._find("unknown-fact", raw, message, near=near, fix=fix, fact=raw.text)
+
+    def _bad_literal(self, fact: FactDef, raw: RawLeaf) -> None:
+        code, message, fix = literal_error(fact, raw, self.known_gpus)
+        near = near_literals(fact, raw, self.known_gpus)
+        if not near and raw.kind == "word":
+            near = self.vocabulary.nearest(raw.text, limit=1)
+        self._find(code, raw, message, near=near, fix=fix, fact=fact.name)
+
+    def _word_value(self, raw: RawLeaf, target: FactDef) -> Expr | None:
+        named = self._named(raw)
+        const = self._literal(target, raw, named)
+        if const is not None:
+            return const
+        if named is None:
+            self._bad_literal(target, raw)
+            return None
+        if not self._readable(named, raw):
+            return None
+        words = {"enum", "text", "gpu"}
+        if named.type == target.type or (named.type in words and target.type in words):
+            return FactRef(named.name)
+        message = f"{target.name} ({_kind(target)}) cannot take the value of {named.name} ({_kind(named)})"
+        self._find("type-mismatch", raw, message)
+        return None
+
+    def _find(
+        self,
+        code: str,
+        raw: Raw,
+        message: str,
+        *,
+        near: tuple[str, ...] = (),
+        fix: str | None = None,
+        fact: str | None = None,
+    ) -> None:
+        self.findings.append(BadExpression(code, message, raw.start, raw.end, near=near, fix=fix, fact=fact))
+
+
+def _is_constant(leaf: RawLeaf) -> bool:
+    return leaf.kind == "quoted" or yes_or_no(leaf.text) is not None
+
+
+def _kind(fact: FactDef) -> str:
+    kinds = {"bool": "yes or no", "int": "a number", "number": "a number", "enum": "a choice"}
+    return kinds.get(fact.type, {"gpu": "a GPU", "list": "a list"}.get(fact.type, "a text"))
