@@ -24,6 +24,7 @@ class Condition:
     expr: Expr
     text: str
     place: Place | None = None
+    column: str | None = None  # the fact of the column, where the condition is a cell of a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,13 @@ Effect = SetFact | Reject | Points | Say | Ask | Monitor | Disagree | ShowFigure
 
 @dataclass(frozen=True, slots=True)
 class RuleTest:
-    """A test inside a rule. ``near_miss`` holds the one thing that differs from the test before it."""
+    """A test inside a rule.
+
+    ``given`` maps workload facts to values; ``plan`` may hold ``gpu`` (an id), ``count``, and plan, GPU or candidate
+    facts by full name (``plan.headroom_pct``) that overrule what the plan would have. The word ``unknown`` as a value
+    removes the fact. ``near_miss`` holds the one thing that differs from the test above that fires; it is merged into
+    ``given`` and ``plan`` already.
+    """
 
     given: dict[str, object]
     plan: dict[str, object]
@@ -132,8 +139,66 @@ class Rule:
     row: int = 0
     hit: HitPolicy = "collect"
     place: Place | None = None
-    reads: frozenset[str] = field(default_factory=frozenset)
+    reads: frozenset[str] = field(default_factory=frozenset)  # by conditions and ``set`` expressions
     writes: frozenset[str] = field(default_factory=frozenset)
+    mentions: frozenset[str] = field(default_factory=frozenset)  # by templates: shown, never decisive
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A decision table as written; its rows are rules of the rulebook."""
+
+    id: str
+    title: str
+    stage: Stage
+    each: Each
+    hit: HitPolicy
+    complete: bool
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]  # rule ids, in the order of the file
+    topic: str = ""
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One folder of rule files: its name, a digest over its rules alone, and how many there are."""
+
+    name: str
+    digest: str
+    rules: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    """All rules, sorted by id, and what identifies them."""
+
+    rules: tuple[Rule, ...]
+    tables: tuple[Table, ...]
+    digest: str
+    layers: tuple[Layer, ...]
+
+    def rule(self, rule_id: str) -> Rule:
+        """The rule with this id. Raises KeyError if there is none."""
+        for rule in self.rules:
+            if rule.id == rule_id:
+                return rule
+        raise KeyError(rule_id)
+
+    def of_stage(self, stage: Stage, each: Each | None = None) -> tuple[Rule, ...]:
+        """The rules of one stage (and scope), sorted by id."""
+        return tuple(rule for rule in self.rules if rule.stage == stage and each in (None, rule.each))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Names that live outside the rulebook. An empty set means: do not check."""
+
+    sources: frozenset[str] = frozenset()
+    gpus: frozenset[str] = frozenset()
+    figures: frozenset[str] = frozenset()
+    disagreements: frozenset[str] = frozenset()
+    heuristics: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

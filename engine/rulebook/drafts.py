@@ -1,0 +1,77 @@
+"""A rule on its way from the file: the nodes gathered from rule, or from table and row, before they are typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field
+
+from engine.problems import Place
+from engine.rulebook.model import Condition
+from engine.rulebook.model import Each
+from engine.rulebook.model import HitPolicy
+from engine.rulebook.model import Known
+from engine.rulebook.model import Stage
+from engine.rulebook.reading import Fields
+from engine.rulebook.reading import Problems
+from engine.source import Node
+from engine.source import Scalar
+from engine.source import place_of
+from engine.source import place_within
+from engine.vocabulary import FactDef
+from engine.vocabulary import Vocabulary
+
+
+@dataclass(slots=True)
+class Draft:
+    """What a rule is made of. ``fields`` and ``then`` hold the row's nodes over the table's."""
+
+    id: str
+    place: Place
+    title: str
+    stage: Stage
+    each: Each
+    when: tuple[Condition, ...]
+    fields: Fields
+    then: Fields
+    then_node: Node
+    topic: str
+    table: str | None = None
+    row: int = 0
+    hit: HitPolicy = "collect"
+
+
+@dataclass(slots=True)
+class Context:
+    """What all readers share: the vocabulary, outside names, and what was found so far."""
+
+    vocabulary: Vocabulary
+    known: Known
+    problems: Problems = field(default_factory=Problems)
+    places: dict[str, list[Place]] = field(default_factory=dict)  # rule and table ids -> where they stand
+    overrides: list[tuple[str, Scalar]] = field(default_factory=list)  # rule -> name it overrides, as written
+
+    def claim(self, name: str, node: Node) -> None:
+        """Note that ``name`` is defined at ``node``; a second definition is a problem that names both places."""
+        place = place_of(node)
+        seen = self.places.setdefault(name, [])
+        if seen:
+            self.problems.add(
+                "duplicate-id",
+                f"{name!r} is defined twice, first at {seen[0]}",
+                place,
+                fix="give one of them another id",
+            )
+        seen.append(place)
+
+    def fact(self, node: Scalar, what: str, start: int = 0, name: str | None = None) -> FactDef | None:
+        """The fact that is named at ``node`` (or within it, at ``start``)."""
+        asked = node.text.strip() if name is None else name
+        found = self.vocabulary.fact(asked)
+        if found is None:
+            place = place_of(node) if name is None else place_within(node, start, len(asked))
+            nearest = self.vocabulary.nearest(asked, limit=1)
+            fix = None if nearest else "use a fact of the vocabulary, or define it there"
+            self.problems.add(
+                "unknown-fact", f"{what} names {asked!r}, which is no fact", place, nearest=nearest, fix=fix, fact=asked
+            )
+        return found

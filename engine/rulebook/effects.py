@@ -1,0 +1,266 @@
+"""Reading ``then``: what a rule does, checked against its stage and scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.problems import nearest_words
+from engine.rulebook.drafts import Context
+from engine.rulebook.drafts import Draft
+from engine.rulebook.forms import COMPANIONS
+from engine.rulebook.forms import EFFECT_KEYS
+from engine.rulebook.forms import EffectKey
+from engine.rulebook.model import Ask
+from engine.rulebook.model import ConsiderCounts
+from engine.rulebook.model import Disagree
+from engine.rulebook.model import Effect
+from engine.rulebook.model import Monitor
+from engine.rulebook.model import Points
+from engine.rulebook.model import Reject
+from engine.rulebook.model import Say
+from engine.rulebook.model import ShowFigure
+from engine.rulebook.reading import kind_of
+from engine.rulebook.reading import read_names
+from engine.rulebook.reading import read_number
+from engine.rulebook.reading import read_word
+from engine.rulebook.scopes import reading_complaint
+from engine.rulebook.settings import read_settings
+from engine.rulebook.templates import stray_brace
+from engine.rulebook.templates import template_fields
+from engine.source import Mapping
+from engine.source import Node
+from engine.source import Scalar
+from engine.source import Sequence
+from engine.source import place_within
+from engine.source import typed
+
+
+_KEYS = {key.name: key for key in EFFECT_KEYS}
+
+
+def read_effects(draft: Draft, context: Context) -> tuple[tuple[Effect, ...], str, frozenset[str]]:
+    """Effects in a fixed order, the rule's ``text``, and the facts its templates mention."""
+    effects: list[Effect] = []
+    mentions: set[str] = set()
+    allowed = {name: entry for name, entry in draft.then.items() if _fits(name, draft, context)}
+    for key in EFFECT_KEYS:
+        if key.name in allowed and key.name not in COMPANIONS:
+            effects += _READERS[key.name](allowed[key.name][1], draft, context)
+            if key.kind == "template":
+                mentions |= _mentions(allowed[key.name][1], draft, context)
+    text = ""
+    if "text" in allowed:
+        text = _read_template(allowed["text"][1], draft, context)
+        mentions |= _mentions(allowed["text"][1], draft, context)
+    if not any(name not in COMPANIONS for name in draft.then):
+        wanted = ", ".join(key.name for key in EFFECT_KEYS if draft.stage in key.stages and key.name not in COMPANIONS)
+        context.problems.add(
+            "no-effect", f"`then` of {draft.id} does nothing", draft.then_node, fix=f"a {draft.stage} rule can {wanted}"
+        )
+    return tuple(effects), text, frozenset(mentions)
+
+
+def _fits(name: str, draft: Draft, context: Context) -> bool:
+    """Whether the effect may stand in this rule, with what it needs beside it."""
+    key, where = _KEYS[name], draft.then[name][0]
+    if draft.stage not in key.stages:
+        context.problems.add(
+            "misplaced-effect",
+            f"`{name}` belongs to {_or(key.stages)} rules, and {draft.id} is a {draft.stage} rule",
+            where,
+            fix=f"write stage: {_or(key.stages)}, or use {_or(_effects_of(draft))}",
+        )
+        return False
+    if draft.each not in key.each:
+        context.problems.add(
+            "misplaced-effect",
+            f"`{name}` belongs to rules for each: {_or(key.each)}, and {draft.id} is for each: {draft.each}",
+            where,
+            fix=f"write each: {_or(key.each)}",
+        )
+        return False
+    for needed in key.needs:
+        if needed not in draft.then:
+            context.problems.add(
+                "missing-key",
+                f"`{name}` needs `{needed}` beside it",
+                where,
+                fix=f"add `{needed}:` ({_KEYS[needed].says})",
+            )
+    return True
+
+
+def _effects_of(draft: Draft) -> tuple[str, ...]:
+    return tuple(key.name for key in EFFECT_KEYS if draft.stage in key.stages and draft.each in key.each)
+
+
+def _or(words: tuple[str, ...]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _read_template(node: Node, draft: Draft, context: Context) -> str:
+    if not isinstance(node, Scalar) or not node.text.strip():
+        context.problems.add("wrong-form", f"a text of {draft.id} is {kind_of(node)} and should be text", node)
+        return ""
+    brace = stray_brace(node.text)
+    if brace is not None:
+        context.problems.add(
+            "bad-template",
+            "a brace without its partner",
+            place_within(node, brace),
+            fix="write a fact as {name}; texts hold no other braces",
+        )
+    return " ".join(node.text.split())
+
+
+def _mentions(node: Node, draft: Draft, context: Context) -> set[str]:
+    """The facts a template shows. They have to be visible to the rule, as those that it reads."""
+    mentioned: set[str] = set()
+    if not isinstance(node, Scalar):
+        return mentioned
+    for name, start in template_fields(node.text):
+        fact = context.fact(node, "the text", start, name)
+        complaint = reading_complaint(fact, draft.stage, draft.each) if fact else None
+        if complaint:
+            message, fix = complaint
+            context.problems.add("unreadable-fact", message, place_within(node, start, len(name)), fix=fix, fact=name)
+        elif fact and fact.name != name:
+            context.problems.add(
+                "unknown-fact",
+                f"{name!r} is another name of {fact.name!r}",
+                place_within(node, start, len(name)),
+                fix=f"write {{{fact.name}}} in texts",
+            )
+        elif fact:
+            mentioned.add(name)
+    return mentioned
+
+
+def _read_reject(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    return [Reject(_read_template(node, draft, context))]
+
+
+def _read_points(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    points = read_number(node, "`points`", context.problems)
+    if points == 0:
+        context.problems.add("wrong-form", "`points: 0` changes nothing", node, fix="give points above or below 0")
+    reason = draft.then.get("reason")
+    word = read_word(reason[1], "`reason`", _KEYS["reason"].choices, context.problems) if reason else None
+    return [Points(points, word)] if points and word else []
+
+
+def _read_codes(kind: str) -> Callable[[Node, Draft, Context], list[Effect]]:
+    letter = {"advise": "A-", "warn": "W-"}[kind]
+
+    def read(node: Node, draft: Draft, context: Context) -> list[Effect]:
+        del draft
+        effects: list[Effect] = []
+        codes = [code for code in context.vocabulary.codes if code.startswith(letter)]
+        for name in read_names(node, f"`{kind}`", context.problems):
+            if name.text in codes:
+                effects.append(Say("advise" if kind == "advise" else "warn", name.text))
+                continue
+            other = name.text in context.vocabulary.codes
+            fix = f"write it under `{'warn' if kind == 'advise' else 'advise'}`" if other else None
+            nearest = () if other else nearest_words(name.text, codes, limit=1)
+            context.problems.add(
+                "unknown-code",
+                f"`{kind}` takes {letter} codes of the vocabulary, not {name.text!r}",
+                name,
+                nearest=nearest,
+                fix=fix or (None if nearest else "define the code in the vocabulary"),
+            )
+        return effects
+
+    return read
+
+
+def _read_ask(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    del draft
+    facts = [context.fact(name, "`ask`") for name in read_names(node, "`ask`", context.problems)]
+    return [Ask(fact.name) for fact in facts if fact]
+
+
+def _read_monitor(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    del draft
+    if not isinstance(node, Mapping) or not node.entries:
+        context.problems.add("wrong-form", f"`monitor` is {kind_of(node)}", node, fix="write {figure: [low, high]}")
+        return []
+    effects: list[Effect] = []
+    for name, value in node.entries:
+        items = value.items if isinstance(value, Sequence) else (value,)
+        if isinstance(value, Sequence) and len(items) != 2:
+            context.problems.add(
+                "wrong-form", f"the target of {name.text!r} has {len(items)} numbers", value, fix="write [low, high]"
+            )
+            continue
+        numbers = [read_number(item, f"the target of {name.text!r}", context.problems) for item in items]
+        low, high = numbers[0], numbers[1] if len(numbers) == 2 else None
+        if low is not None and high is not None and low > high:
+            context.problems.add(
+                "wrong-form", f"the target of {name.text!r} runs from high to low", value, fix="write [low, high]"
+            )
+        elif low is not None and (high is not None or len(numbers) == 1):
+            effects.append(Monitor(name.text, low, high))
+    return effects
+
+
+def _read_figures(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    del draft
+    return [ShowFigure(name) for name in _outside_names(node, "figure", context.known.figures, context)]
+
+
+def _read_disagreements(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    del draft
+    return [Disagree(name) for name in _outside_names(node, "disagree", context.known.disagreements, context)]
+
+
+def _outside_names(node: Node, key: str, known: frozenset[str], context: Context) -> list[str]:
+    """Names of figures or disagreements; those that the knowledge does not have are problems."""
+    names: list[str] = []
+    home = "figures" if key == "figure" else "disagreements"
+    for name in read_names(node, f"`{key}`", context.problems):
+        names.append(name.text)
+        if known and name.text not in known:
+            nearest = nearest_words(name.text, sorted(known), limit=1)
+            context.problems.add(
+                f"unknown-{home[:-1]}",
+                f"knowledge/{home}.yaml has no {name.text!r}",
+                name,
+                nearest=nearest,
+                fix=None if nearest else f"add it to knowledge/{home}.yaml",
+            )
+    return names
+
+
+def _read_counts(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    del draft
+    counts: set[int] = set()
+    for name in read_names(node, "`consider_counts`", context.problems):
+        count = typed(name.text)
+        if isinstance(count, int) and not isinstance(count, bool) and count > 0:
+            counts.add(count)
+        else:
+            context.problems.add(
+                "wrong-form", f"{name.text!r} is no number of GPUs", name, fix="write whole numbers from 1"
+            )
+    return [ConsiderCounts(tuple(sorted(counts)))] if counts else []
+
+
+_READERS: dict[str, Callable[[Node, Draft, Context], list[Effect]]] = {
+    "set": read_settings,
+    "consider_counts": _read_counts,
+    "reject": _read_reject,
+    "points": _read_points,
+    "advise": _read_codes("advise"),
+    "warn": _read_codes("warn"),
+    "ask": _read_ask,
+    "monitor": _read_monitor,
+    "figure": _read_figures,
+    "disagree": _read_disagreements,
+}
+
+
+def effect_key(name: str) -> EffectKey:
+    """The table entry of an effect."""
+    return _KEYS[name]

@@ -1,0 +1,283 @@
+"""Reading the entries of a rule file: rules, and tables whose rows are rules."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from engine.language.shaping import facts_read
+from engine.problems import nearest_words
+from engine.rulebook.cells import read_cells
+from engine.rulebook.conditions import read_conditions
+from engine.rulebook.drafts import Context
+from engine.rulebook.drafts import Draft
+from engine.rulebook.effects import read_effects
+from engine.rulebook.forms import EACH_OF_STAGE
+from engine.rulebook.forms import EFFECT_KEYS
+from engine.rulebook.forms import ROW_KEYS
+from engine.rulebook.forms import RULE_KEYS
+from engine.rulebook.forms import TABLE_KEYS
+from engine.rulebook.forms import Key
+from engine.rulebook.model import Condition
+from engine.rulebook.model import Each
+from engine.rulebook.model import HitPolicy
+from engine.rulebook.model import Rule
+from engine.rulebook.model import SetFact
+from engine.rulebook.model import Stage
+from engine.rulebook.model import Status
+from engine.rulebook.model import Table
+from engine.rulebook.reading import Fields
+from engine.rulebook.reading import read_date
+from engine.rulebook.reading import read_fields
+from engine.rulebook.reading import read_flag
+from engine.rulebook.reading import read_id
+from engine.rulebook.reading import read_items
+from engine.rulebook.reading import read_names
+from engine.rulebook.reading import read_text
+from engine.rulebook.reading import read_word
+from engine.rulebook.ruletests import read_tests
+from engine.rulebook.scopes import reading_complaint
+from engine.source import Mapping
+from engine.source import Node
+from engine.source import Scalar
+from engine.source import Sequence
+from engine.source import place_of
+from engine.vocabulary import FactDef
+
+
+_RULE = {key.name: key for key in RULE_KEYS}
+_TABLE = {key.name: key for key in TABLE_KEYS}
+
+#: What a row has over its table.
+_INHERITED = ("because", "sources", "encodes", "status", "valid_until", "overrides")
+
+
+def read_entry(node: Node, topic: str, context: Context) -> tuple[list[Rule], Table | None]:
+    """The rules of one entry of a file, and the table if it is one."""
+    if isinstance(node, Mapping) and node.key("table"):
+        return _read_table(node, topic, context)
+    rule = _read_rule(node, topic, context)
+    return ([rule] if rule else []), None
+
+
+def _read_rule(node: Node, topic: str, context: Context) -> Rule | None:
+    hint = "start a rule with `- id: its-name`, or a table with `- table: its-name`"
+    fields = read_fields(node, RULE_KEYS, "a rule", context.problems, hint=hint)
+    if fields is None:
+        return None
+    rule_id = _read_name(fields, "id", "the id of a rule", context)
+    head = _read_head(fields, _RULE, context)
+    if rule_id is None or head is None:
+        return None
+    title, stage, each = head
+    when = read_conditions(fields["when"][1], stage, each, context) if "when" in fields else ()
+    then = _read_then(fields, context)
+    if then is None:
+        return None
+    place = place_of(fields["id"][1])
+    return _finish(Draft(rule_id, place, title, stage, each, when, fields, then, fields["then"][1], topic), context)
+
+
+def _read_name(fields: Fields, key: str, what: str, context: Context) -> str | None:
+    if key not in fields:
+        return None
+    name = read_id(fields[key][1], what, context.problems)
+    if name is not None:
+        context.claim(name, fields[key][1])
+    return name
+
+
+def _read_head(fields: Fields, keys: dict[str, Key], context: Context) -> tuple[str, Stage, Each] | None:
+    """Title, stage and scope; None if stage or scope are wrong, for then nothing else can be judged."""
+    title = read_text(fields["title"][1], "`title`", context.problems) if "title" in fields else ""
+    stage = each = None
+    if "stage" in fields:
+        stage = cast("Stage | None", read_word(fields["stage"][1], "`stage`", keys["stage"].choices, context.problems))
+    if "each" in fields:
+        each = cast("Each | None", read_word(fields["each"][1], "`each`", keys["each"].choices, context.problems))
+        if each is None:
+            return None
+    if stage is None:
+        return None
+    scopes = EACH_OF_STAGE[stage]
+    if (each or "workload") not in scopes:
+        allowed = " or ".join(scopes)
+        said = f"for each: {each}" if each else "for each: workload (nothing else is said)"
+        where = fields["each" if each else "stage"][1]
+        context.problems.add("wrong-scope", f"a {stage} rule cannot be {said}", where, fix=f"write each: {allowed}")
+        return None
+    return title, stage, each or "workload"
+
+
+def _read_then(fields: Fields, context: Context) -> Fields | None:
+    if "then" not in fields:
+        return None
+    return read_fields(fields["then"][1], EFFECT_KEYS, "`then`", context.problems)
+
+
+def _read_table(node: Mapping, topic: str, context: Context) -> tuple[list[Rule], Table | None]:
+    fields = read_fields(node, TABLE_KEYS, "a table", context.problems) or {}
+    name = _read_name(fields, "table", "the name of a table", context)
+    head = _read_head(fields, _TABLE, context)
+    if name is None or head is None:
+        return [], None
+    title, stage, each = head
+    hit = "collect"
+    if "hit" in fields:
+        hit = read_word(fields["hit"][1], "`hit`", _TABLE["hit"].choices, context.problems) or "collect"
+    complete = read_flag(fields["complete"][1], "`complete`", context.problems) if "complete" in fields else False
+    when = read_conditions(fields["when"][1], stage, each, context) if "when" in fields else ()
+    columns = _read_columns(fields, stage, each, context)
+    then = (_read_then(fields, context) or {}) if "then" in fields else {}
+    base = Draft(
+        name,
+        place_of(fields["table"][1]),
+        title,
+        stage,
+        each,
+        when,
+        fields,
+        then,
+        node,
+        topic,
+        name,
+        0,
+        cast("HitPolicy", hit),
+    )
+    rows = read_items(fields["rows"][1], "`rows`", context.problems) if "rows" in fields else ()
+    rules = [rule for at, row in enumerate(rows) if (rule := _read_row(row, at, base, columns, context))]
+    table = Table(
+        name,
+        title,
+        stage,
+        each,
+        cast("HitPolicy", hit),
+        complete,
+        tuple(fact.name for fact in columns if fact),
+        tuple(rule.id for rule in rules),
+        topic,
+        base.place,
+    )
+    return rules, table
+
+
+def _read_columns(fields: Fields, stage: Stage, each: Each, context: Context) -> tuple[FactDef | None, ...]:
+    """The facts of the columns; None where one is unknown, so that the cells still count right."""
+    if "columns" not in fields:
+        return ()
+    node = fields["columns"][1]
+    columns: list[FactDef | None] = []
+    for item in read_items(node, "`columns`", context.problems):
+        fact = None
+        if isinstance(item, Scalar):
+            fact = context.fact(item, "a column")
+            complaint = reading_complaint(fact, stage, each) if fact else None
+            if complaint:
+                context.problems.add("unreadable-fact", complaint[0], item, fix=complaint[1], fact=item.text)
+        else:
+            context.problems.add("wrong-form", "a column is no fact", item, fix="name a fact of the vocabulary")
+        columns.append(fact)
+    if isinstance(node, Sequence) and not columns:
+        context.problems.add(
+            "wrong-form", "`columns` names no fact", node, fix="name the facts that the cells speak about"
+        )
+    return tuple(columns)
+
+
+def _read_row(node: Node, at: int, base: Draft, columns: tuple[FactDef | None, ...], context: Context) -> Rule | None:
+    fields = read_fields(node, ROW_KEYS, "a row", context.problems, hint="start a row with `- id: its-name`")
+    if fields is None or "id" not in fields:
+        return None
+    name = read_id(fields["id"][1], "the id of a row", context.problems)
+    if name is None:
+        return None
+    rule_id = f"{base.id}/{name}"
+    context.claim(rule_id, fields["id"][1])
+    merged = {key: base.fields[key] for key in _INHERITED if key in base.fields} | fields
+    if "because" not in merged:
+        context.problems.add(
+            "missing-key",
+            f"neither the row {rule_id!r} nor its table has `because`",
+            fields["id"][1],
+            fix="add `because:` to the row or to the table",
+        )
+    cells: tuple[Condition, ...] = ()
+    if "if" in fields:
+        cells = read_cells(fields["if"][1], columns, base.stage, base.each, context)
+    title = read_text(fields["title"][1], "`title`", context.problems) if "title" in fields else base.title
+    own = (_read_then(fields, context) or {}) if "then" in fields else {}
+    draft = Draft(
+        rule_id,
+        place_of(fields["id"][1]),
+        title,
+        base.stage,
+        base.each,
+        base.when + cells,
+        merged,
+        base.then | own,
+        fields["then"][1] if "then" in fields else node,
+        base.topic,
+        base.id,
+        at,
+        base.hit,
+    )
+    return _finish(draft, context)
+
+
+def _finish(draft: Draft, context: Context) -> Rule:
+    """The rule of a draft. Parts with problems are left out; the file is refused anyway."""
+    fields, problems = draft.fields, context.problems
+    effects, text, mentions = read_effects(draft, context)
+    overrides = read_names(fields["overrides"][1], "`overrides`", problems) if "overrides" in fields else ()
+    context.overrides += [(draft.id, name) for name in overrides]
+    status = (
+        read_word(fields["status"][1], "`status`", _RULE["status"].choices, problems) if "status" in fields else None
+    )
+    reads = {name for condition in draft.when for name in facts_read(condition.expr)}
+    reads |= {name for effect in effects if isinstance(effect, SetFact) for name in facts_read(effect.expr)}
+    return Rule(
+        id=draft.id,
+        title=draft.title,
+        stage=draft.stage,
+        each=draft.each,
+        when=draft.when,
+        effects=effects,
+        text=text,
+        because=read_text(fields["because"][1], "`because`", problems) if "because" in fields else "",
+        sources=_outside(fields, "sources", context.known.sources, context),
+        encodes=_outside(fields, "encodes", context.known.heuristics, context),
+        status=cast("Status", status or "stable"),
+        valid_until=read_date(fields["valid_until"][1], "`valid_until`", problems) if "valid_until" in fields else None,
+        overrides=tuple(sorted(name.text for name in overrides)),
+        tests=read_tests(fields["tests"][1], draft.each, context) if "tests" in fields else (),
+        topic=draft.topic,
+        table=draft.table,
+        row=draft.row,
+        hit=draft.hit,
+        place=draft.place,
+        reads=frozenset(reads),
+        writes=frozenset(effect.fact for effect in effects if isinstance(effect, SetFact)),
+        mentions=mentions,
+    )
+
+
+def _outside(fields: Fields, key: str, known: frozenset[str], context: Context) -> tuple[str, ...]:
+    """Ids of sources or heuristics. A source may go on with ``/section``."""
+    if key not in fields:
+        return ()
+    names = read_names(fields[key][1], f"`{key}`", context.problems)
+    for name in names:
+        heads = {name.text} if key == "encodes" else _heads(name.text)
+        if known and not heads & known:
+            what, home = ("source", "knowledge/sources.yaml") if key == "sources" else ("heuristic", "the catalogue")
+            nearest = nearest_words(min(heads, key=len), sorted(known), limit=1)
+            fix = None if nearest else f"add it to {home}"
+            context.problems.add(
+                f"unknown-{what}", f"{home} has no {what} {name.text!r}", name, nearest=nearest, fix=fix
+            )
+    return tuple(name.text for name in names)
+
+
+def _heads(source: str) -> set[str]:
+    """``a/b/c``, ``a/b`` and ``a``: the ids that a source reference may start with."""
+    parts = source.split("/")
+    return {"/".join(parts[:end]) for end in range(1, len(parts) + 1)}

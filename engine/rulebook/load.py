@@ -1,0 +1,132 @@
+"""Loading a rulebook: folders of YAML to rules, all problems of all files at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from engine.problems import Problem
+from engine.problems import RulebookError
+from engine.rulebook.digest import digest_of
+from engine.rulebook.drafts import Context
+from engine.rulebook.entries import read_entry
+from engine.rulebook.model import Known
+from engine.rulebook.model import Layer
+from engine.rulebook.model import Rule
+from engine.rulebook.model import Rulebook
+from engine.rulebook.model import Table
+from engine.rulebook.order import levels
+from engine.rulebook.overriding import check_overrides
+from engine.rulebook.reading import kind_of
+from engine.source import Node
+from engine.source import Sequence
+from engine.source import read_yaml
+from engine.source import read_yaml_text
+from engine.vocabulary import Vocabulary
+
+
+def load_rulebook(
+    folders: Iterable[Path | str], vocabulary: Vocabulary, known: Known | None = None, *, cached: bool = True
+) -> Rulebook:
+    """Read all ``*.yaml`` of the folders. The order of folders, files, entries and keys never matters.
+
+    Args:
+        folders: rule folders; each is one layer. An id may occur once in all of them.
+        vocabulary: facts and codes that rules may name.
+        known: names that live elsewhere; an empty set of them is not checked.
+        cached: keep the parsed YAML in the user's cache folder.
+
+    Raises:
+        RulebookError: with every problem of every file, each with its place, the nearest valid word and the fix.
+    """
+    context = Context(vocabulary, known or Known())
+    layers: list[tuple[str, list[tuple[str, Node]]]] = []
+    for folder in sorted({Path(folder) for folder in folders}):
+        layers.append((folder.name, _read_folder(folder, context, cached=cached)))
+    return _assemble(layers, context)
+
+
+def load_rules_text(
+    text: str, vocabulary: Vocabulary, known: Known | None = None, *, name: str = "rules.yaml"
+) -> Rulebook:
+    """A rulebook from one text, for editors and tests. ``name`` is what places call it."""
+    context = Context(vocabulary, known or Known())
+    try:
+        nodes = [(Path(name).stem, read_yaml_text(text, name, error=RulebookError))]
+    except RulebookError as error:
+        context.problems.extend(error.problems)
+        nodes = []
+    return _assemble([(name, nodes)], context)
+
+
+def _read_folder(folder: Path, context: Context, *, cached: bool) -> list[tuple[str, Node]]:
+    """Topic and content of each file."""
+    if not folder.is_dir():
+        context.problems.extend(
+            [Problem("folder-missing", f"there is no folder {folder}", fix="name a folder of rule files")]
+        )
+        return []
+    nodes: list[tuple[str, Node]] = []
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".yml":
+            fix = f"rename it to {path.stem}.yaml"
+            context.problems.extend(
+                [Problem("file-name", f"{path} would not be read: rule files end in .yaml", fix=fix)]
+            )
+        if path.suffix != ".yaml":
+            continue
+        try:
+            nodes.append((path.stem, read_yaml(path, error=RulebookError, cached=cached)))
+        except RulebookError as error:
+            context.problems.extend(error.problems)
+    return nodes
+
+
+def _assemble(layers: list[tuple[str, list[tuple[str, Node]]]], context: Context) -> Rulebook:
+    rules: list[Rule] = []
+    tables: list[Table] = []
+    made: list[Layer] = []
+    for name, nodes in layers:
+        here: list[Rule] = []
+        for topic, node in nodes:
+            found, found_tables = _read_file(node, topic, context)
+            here += found
+            tables += found_tables
+        rules += here
+        made.append(Layer(name, digest_of(here), len(here)))
+    rules = check_overrides(rules, tables, context)
+    rules.sort(key=lambda rule: rule.id)
+    tables.sort(key=lambda table: table.id)
+    if not len(context.problems):
+        _check_order(rules, context)
+    if len(context.problems):
+        raise RulebookError(context.problems.sorted())
+    return Rulebook(tuple(rules), tuple(tables), digest_of(rules), tuple(sorted(made, key=lambda layer: layer.name)))
+
+
+def _read_file(node: Node, topic: str, context: Context) -> tuple[list[Rule], list[Table]]:
+    if not isinstance(node, Sequence):
+        context.problems.add(
+            "wrong-form",
+            f"a rule file is a list, and this one holds {kind_of(node)}",
+            node,
+            fix="start each rule with `- id: its-name`",
+        )
+        return [], []
+    rules: list[Rule] = []
+    tables: list[Table] = []
+    for item in node.items:
+        found, table = read_entry(item, topic, context)
+        rules += found
+        if table is not None:
+            tables.append(table)
+    return rules, tables
+
+
+def _check_order(rules: list[Rule], context: Context) -> None:
+    """Rules that set facts must not feed each other in a circle."""
+    for stage in ("derive", "advise"):
+        try:
+            levels(rule for rule in rules if rule.stage == stage and rule.writes)
+        except RulebookError as error:
+            context.problems.extend(error.problems)

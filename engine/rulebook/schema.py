@@ -1,0 +1,144 @@
+"""JSON Schema of rule files, for editors. Built from the tables the loader uses, so the two cannot drift apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.rulebook.forms import DATE_PATTERN
+from engine.rulebook.forms import EACH_OF_STAGE
+from engine.rulebook.forms import EFFECT_KEYS
+from engine.rulebook.forms import ID_PATTERN
+from engine.rulebook.forms import NEAR_MISS_KEYS
+from engine.rulebook.forms import ROW_KEYS
+from engine.rulebook.forms import RULE_KEYS
+from engine.rulebook.forms import TABLE_KEYS
+from engine.rulebook.forms import TEST_KEYS
+from engine.rulebook.forms import EffectKey
+from engine.rulebook.forms import Key
+from engine.rulebook.forms import Kind
+
+
+Schema = dict[str, Any]
+
+_SCALAR: Schema = {"type": ["string", "number", "boolean"]}
+_NAME: Schema = {"type": "string", "minLength": 1}
+_NUMBER: Schema = {"type": ["number", "string"]}
+_FACTS: Schema = {
+    "type": "object",
+    "additionalProperties": {"anyOf": [_SCALAR, {"type": "array", "items": {"anyOf": [_SCALAR, {"type": "object"}]}}]},
+}
+_CONDITION: Schema = {"type": ["string", "boolean"]}
+_CONDITIONS: Schema = {
+    "type": "array",
+    "items": {
+        "anyOf": [
+            _CONDITION,
+            {
+                "type": "object",
+                "properties": {"any": {"type": "array", "items": _CONDITION, "minItems": 1}},
+                "required": ["any"],
+                "additionalProperties": False,
+            },
+        ]
+    },
+}
+_SHAPES: dict[Kind, Schema] = {
+    "id": {"type": "string", "pattern": ID_PATTERN},
+    "text": {"type": ["string", "number"]},
+    "template": {"type": "string"},
+    "flag": {"type": "boolean"},
+    "date": {"type": "string", "pattern": DATE_PATTERN},
+    "names": {"anyOf": [_NAME, {"type": "array", "items": _NAME}]},
+    "counts": {
+        "anyOf": [
+            {"type": "integer", "minimum": 1},
+            {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1},
+        ]
+    },
+    "number": {"type": "number", "not": {"const": 0}},
+    "conditions": _CONDITIONS,
+    "settings": {"type": "object", "additionalProperties": _SCALAR, "minProperties": 1},
+    "targets": {
+        "type": "object",
+        "additionalProperties": {"anyOf": [_NUMBER, {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}]},
+        "minProperties": 1,
+    },
+    "columns": {"type": "array", "items": _NAME, "minItems": 1},
+    "cells": {"type": "array", "items": {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]}},
+    "facts": _FACTS,
+    "one_fact": {**_FACTS, "minProperties": 1, "maxProperties": 1},
+}
+
+
+def rule_file_schema() -> Schema:
+    """The JSON Schema (draft 2020-12) of one file in ``rules/``."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "whichgpu rule file",
+        "description": "A list of rules and decision tables; see docs/rules.md.",
+        "type": "array",
+        "items": {
+            "if": {"required": ["table"]},
+            "then": {"$ref": "#/$defs/table"},
+            "else": {"$ref": "#/$defs/rule"},
+        },
+        "$defs": {
+            "rule": {**_mapping(RULE_KEYS), "allOf": _stage_limits("then")},
+            "table": _mapping(TABLE_KEYS),
+            "row": _mapping(ROW_KEYS),
+            "effects": _effects(),
+            "test": {"anyOf": [_mapping(TEST_KEYS), _mapping(NEAR_MISS_KEYS)]},
+        },
+    }
+
+
+def _mapping(keys: tuple[Key, ...]) -> Schema:
+    return {
+        "type": "object",
+        "properties": {key.name: _value(key) for key in keys},
+        "required": [key.name for key in keys if key.required],
+        "additionalProperties": False,
+    }
+
+
+def _value(key: Key | EffectKey) -> Schema:
+    shape: Schema
+    if key.kind == "word":
+        shape = {"enum": list(key.choices)}
+    elif key.kind == "effects":
+        shape = {"$ref": "#/$defs/effects"}
+    elif key.kind == "rows":
+        shape = {"type": "array", "items": {"$ref": "#/$defs/row"}, "minItems": 1}
+    elif key.kind == "tests":
+        shape = {"type": "array", "items": {"$ref": "#/$defs/test"}}
+    else:
+        shape = dict(_SHAPES[key.kind])
+    return {**shape, "description": key.says}
+
+
+def _effects() -> Schema:
+    return {
+        "type": "object",
+        "properties": {key.name: _value(key) for key in EFFECT_KEYS},
+        "minProperties": 1,
+        "additionalProperties": False,
+    }
+
+
+def _stage_limits(effects_key: str) -> list[Schema]:
+    """For each stage: its scopes, and the effects that it may not have."""
+    limits: list[Schema] = []
+    for stage, scopes in EACH_OF_STAGE.items():
+        foreign = [key.name for key in EFFECT_KEYS if stage not in key.stages]
+        limits.append(
+            {
+                "if": {"properties": {"stage": {"const": stage}}, "required": ["stage"]},
+                "then": {
+                    "properties": {
+                        "each": {"enum": list(scopes)},
+                        effects_key: {"properties": dict.fromkeys(foreign, False)},
+                    }
+                },
+            }
+        )
+    return limits
