@@ -1,0 +1,165 @@
+"""The constants of the sizing formulas, read once from ``knowledge/sizing.yaml``."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import ValidationError
+
+from engine.locate import locate
+from engine.problems import KnowledgeError
+from engine.source import plain
+from engine.source import problems_from_pydantic
+from engine.source import read_yaml
+
+
+class Entry(BaseModel):
+    """Frozen, and closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Constant(Entry):
+    """One number and where it comes from."""
+
+    value: float
+    source: str
+
+
+class Default(Entry):
+    """What is taken when a workload says nothing, and why that had to be."""
+
+    value: float
+    because: str
+
+
+class WeightFormat(Entry):
+    """Bytes per stored parameter."""
+
+    body: float
+    ends_16bit: bool = False  # embedding and head stay in 16 bits
+    source: str
+
+
+class EngineReserve(Entry):
+    """What a serving engine takes beside weights and KV cache, GiB per GPU."""
+
+    before: str | None = None  # holds for versions below this one
+    activation_gib: float
+    activation_moe_gib: float | None = None
+    outside_gib: float
+    outside_split_gib: float
+    graphs_gib: float
+    low_gib: float
+    high_gib: float
+    source: str
+
+
+class Context(Entry):
+    """The driver's context on one GPU, GiB."""
+
+    default_gib: float
+    by_architecture: dict[str, float]
+    low_gib: float
+    high_gib: float
+    source: str
+
+
+class Allocator(Entry):
+    """What the caching allocator holds beyond the tensors, as a share of them."""
+
+    one_gpu: float
+    data_parallel: float
+    sharded: float
+    serving: float
+    source: str
+
+
+class Recipe(Entry):
+    """Bytes per trained parameter, without the optimiser's moments."""
+
+    weights: float
+    gradients: float
+    master: float
+    source: str
+
+
+class OptimizerState(Entry):
+    """Bytes of moments per trained parameter."""
+
+    moments: float
+    halves: bool
+    source: str
+
+
+class Framework(Entry):
+    """How a training framework departs from plain Hugging Face behaviour."""
+
+    chunked_loss: bool = False
+    releases_gradients: bool = False
+    foreach: bool = True
+    checkpointing: str | None = None
+    targets: str | None = None
+    recipe: str | None = None
+    gradient_bytes: float | None = None
+    adapter_bytes: float | None = None
+    source: str
+
+
+class Training(Entry):
+    """Constants of training memory."""
+
+    recipes: dict[str, Recipe]
+    optimizers: dict[str, OptimizerState]
+    foreach_workspace: Constant
+    norm_bytes: Constant
+    logit_bytes: Constant
+    chunked_loss_chunks: Constant
+    qlora_saved_factor: Constant
+    attention_score_bytes: Constant
+    selective_share: Constant
+    largest_layer_bytes: Constant
+    adapter_bytes: Constant
+    frameworks: dict[str, Framework]
+
+
+class Typical(Entry):
+    """The shape of a published dense decoder, for models known only by their size."""
+
+    hidden_per_layer: int
+    head_dim: int
+    kv_heads: int
+    intermediate_ratio: float
+    vocab: int
+    low_factor: float
+    high_factor: float
+    source: str
+
+
+class SizingConstants(Entry):
+    """Everything in ``knowledge/sizing.yaml``."""
+
+    weights: dict[str, WeightFormat]
+    kv_cache: dict[str, float]
+    kv_source: str
+    engines: dict[str, tuple[EngineReserve, ...]]
+    context: Context
+    allocator: Allocator
+    collectives_gib: Constant
+    training: Training
+    typical: Typical
+    defaults: dict[str, Default]
+
+
+@cache
+def sizing_constants(folder: Path | None = None) -> SizingConstants:
+    """The constants of a knowledge folder, or of the one that comes with the program. Raises KnowledgeError."""
+    path = (folder or locate("knowledge")) / "sizing.yaml"
+    node = read_yaml(path, error=KnowledgeError, name="knowledge/sizing.yaml", cached=folder is None)
+    try:
+        return SizingConstants.model_validate(plain(node))
+    except ValidationError as broken:
+        raise KnowledgeError(problems_from_pydantic(broken, node)) from broken

@@ -1,0 +1,361 @@
+"""From workload facts and a catalogue record to a Job, noting every input that nobody stated."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+from dataclasses import field
+from typing import TypeVar
+
+from engine.knowledge.model import ModelSpec
+from engine.sizing.constants import Framework
+from engine.sizing.constants import sizing_constants
+from engine.sizing.job import Assumed
+from engine.sizing.job import Family
+from engine.sizing.job import Job
+from engine.sizing.job import Kind
+from engine.sizing.shape import shape_of
+from engine.values import Facts
+from engine.values import Value
+
+
+Plain = TypeVar("Plain", int, float, str, bool)
+
+_TRANSFORMERS: frozenset[str] = frozenset({"llm", "encoder", "speech"})
+_FAMILY_OF_KIND: dict[str, Family] = {
+    "llm": "llm",
+    "multimodal": "llm",
+    "encoder": "encoder",
+    "encoder_decoder": "llm",
+    "vision": "vision",
+    "detection": "vision",
+    "diffusion_image": "diffusion_image",
+    "diffusion_video": "diffusion_video",
+    "speech": "speech",
+    "other": "other",
+}
+_FAMILY_OF_FACT: dict[str, Family] = {
+    "llm": "llm",
+    "multimodal": "llm",
+    "vision": "vision",
+    "diffusion_image": "diffusion_image",
+    "diffusion_video": "diffusion_video",
+}
+_ATTENTION = ("q", "k", "v", "o")
+_ALL_LINEAR = ("q", "k", "v", "o", "gate", "up", "down")
+_TARGETS: dict[str, tuple[str, ...]] = {
+    "attention": _ATTENTION,
+    "qkvo": _ATTENTION,
+    "qkv": ("q", "k", "v"),
+    "qv": ("q", "v"),
+    "all-linear": _ALL_LINEAR,
+    "all": _ALL_LINEAR,
+}
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads facts, and writes down what had to be assumed."""
+
+    facts: Facts
+    assumed_names: Container[str]
+    assumed: list[Assumed] = field(default_factory=list)
+
+    def known(self, name: str) -> bool:
+        """Stated, looked up or computed: not assumed by the vocabulary."""
+        return name in self.facts and name not in self.assumed_names
+
+    def number(self, name: str) -> float | None:
+        value = self.facts.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        return float(value)
+
+    def whole(self, name: str) -> int | None:
+        value = self.number(name)
+        return None if value is None else max(0, int(value))
+
+    def text(self, name: str) -> str | None:
+        value = self.facts.get(name)
+        return value if isinstance(value, str) else None
+
+    def flag(self, name: str) -> bool | None:
+        value = self.facts.get(name)
+        return value if isinstance(value, bool) else None
+
+    def assume(self, name: str, value: Plain, because: str) -> Plain:
+        self.assumed.append(Assumed(name, value, because))
+        return value
+
+    def default(self, name: str, key: str | None = None) -> int:
+        entry = sizing_constants().defaults[key or name]
+        return int(self.assume(name, int(entry.value), entry.because))
+
+
+def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[str] = ()) -> Job:
+    """Resolve everything that the memory and speed formulas need.
+
+    Args:
+        facts: workload facts by their vocabulary names; unknown facts are absent.
+        model: the catalogue record of the named model, if it has one.
+        assumed: names of facts whose value the vocabulary assumed. What a training framework is known to do is
+            believed over such an assumption.
+    """
+    reader = _Reader(facts, assumed)
+    kind = _kind(reader)
+    family = _family(reader, model)
+    params_b, active_b = _size(reader, model)
+    shape = shape_of(model, params_b, active_b) if family in _TRANSFORMERS else None
+    if shape is not None and shape.exact:
+        params_b = shape.params / 1e9
+    framework = reader.text("training_framework")
+    habits = sizing_constants().training.frameworks.get(framework or "")
+    serving = _serving(reader, kind, family)
+    learning = _learning(reader, kind, family, habits)
+    stated, stated_high = (None, None) if params_b is not None else _stated_memory(reader)
+    return Job(
+        kind=kind,
+        family=family,
+        model=model,
+        shape=shape,
+        params_b=params_b,
+        active_params_b=shape.active_params / 1e9 if shape is not None else active_b or params_b,
+        weight_precision=_weight_precision(reader, kind, model),
+        kv_precision=_kv_precision(reader),
+        compute_precision=reader.text("compute_precision") or "mixed",
+        context_tokens=serving[0],
+        input_tokens=serving[1],
+        output_tokens=serving[2],
+        concurrency=serving[3],
+        models_served=max(1, reader.whole("num_models_served") or 1),
+        engine=serving[4],
+        engine_version=reader.text("serving_engine_version"),
+        seq_len_tokens=learning[0],
+        micro_batch=learning[1],
+        gradient_accumulation=reader.whole("gradient_accumulation_steps"),
+        global_batch=reader.whole("global_batch_size"),
+        recipe=_recipe(reader, kind, habits),
+        optimizer=_optimizer(reader, kind),
+        checkpointing=learning[2],
+        flash_attention=reader.flag("flash_attention") is not False,
+        chunked_loss=reader.flag("chunked_loss") or bool(habits and habits.chunked_loss),
+        lora_rank=_lora_rank(reader, kind),
+        lora_targets=_lora_targets(reader, kind, habits),
+        framework=framework,
+        cpu_offload=bool(reader.flag("cpu_offload")),
+        image_px=_image_px(reader, family, model),
+        frames=max(1, reader.whole("frames") or (49 if family == "diffusion_video" else 1)),
+        sharding=reader.text("sharding"),
+        tensor_parallel=reader.whole("tensor_parallel"),
+        pipeline_parallel=reader.whole("pipeline_parallel"),
+        data_parallel=reader.whole("data_parallel"),
+        train_tokens=_billions(reader.number("train_tokens_b")),
+        train_steps=reader.whole("train_steps"),
+        stated_gb=stated,
+        stated_high_gb=stated_high,
+        assumed=tuple(reader.assumed),
+    )
+
+
+def _billions(value: float | None) -> float | None:
+    return None if value is None else value * 1e9
+
+
+def _kind(reader: _Reader) -> Kind:
+    task = reader.text("task")
+    method = reader.text("peft_method")
+    if task is None:
+        if method in {"lora", "qlora"}:
+            reader.assume("task", "peft_finetuning", "an adapter method is named")
+            task = "peft_finetuning"
+        elif reader.flag("training") or reader.text("training_task"):
+            task = reader.assume("task", reader.text("training_task") or "full_finetuning", "the workload trains")
+        else:
+            task = reader.assume("task", "inference", "no task was given")
+    if task == "experimentation":
+        if method in {"lora", "qlora"}:
+            return "qlora" if method == "qlora" else "lora"
+        reader.assume("task", "inference", "trying out a model needs at least the memory to run it")
+        return "inference"
+    if task == "peft_finetuning":
+        if method not in {"lora", "qlora"}:
+            method = reader.assume("peft_method", "lora", "the plainest adapter method")
+        return "qlora" if method == "qlora" else "lora"
+    return "pretraining" if task == "pretraining" else "full" if task == "full_finetuning" else "inference"
+
+
+def _family(reader: _Reader, model: ModelSpec | None) -> Family:
+    if model is not None:
+        return _FAMILY_OF_KIND[model.kind]
+    stated = reader.text("model_family")
+    if stated in _FAMILY_OF_FACT:
+        return _FAMILY_OF_FACT[stated]
+    if stated is None and reader.text("model_architecture") not in {"cnn", "deep_network"}:
+        if reader.text("vision_task"):
+            return "vision"
+        reader.assume("model_family", "llm", "most models sized by their parameter count are language models")
+        return "llm"
+    return "vision" if reader.text("model_architecture") == "cnn" else "other"
+
+
+def _size(reader: _Reader, model: ModelSpec | None) -> tuple[float | None, float | None]:
+    params = reader.number("param_count_b")
+    if params is not None and params <= 0:
+        params = None
+    if params is None and model is not None:
+        params = model.params_b
+        if params is None and model.components_b:
+            params = sum(value for _, value in sorted(model.components_b.items()))
+    active = reader.number("active_param_count_b") or (model.active_params_b if model else None)
+    if active is None and params is not None and model is None and reader.flag("is_moe"):
+        active = reader.assume(
+            "active_param_count_b",
+            round(params / 10.0, 3),
+            "published sparse models use about a tenth",
+        )
+    return params, active
+
+
+def _stated_memory(reader: _Reader) -> tuple[float | None, float | None]:
+    stated = reader.number("required_vram_gb")
+    if stated:
+        return stated, None
+    return reader.number("vram_band_low_gb"), reader.number("vram_band_high_gb")
+
+
+def _weight_precision(reader: _Reader, kind: Kind, model: ModelSpec | None) -> str:
+    stated = reader.text("weight_precision")
+    formats = sizing_constants().weights
+    if stated not in formats:
+        stated = None
+    if kind == "qlora":
+        narrow = stated is not None and formats[stated].body < 1.0 and stated not in {"nf4", "int4"}
+        return stated if stated is not None and narrow else "nf4-dq"
+    if stated is not None and reader.known("weight_precision"):
+        return stated
+    native = model.native_precision if model else None
+    if kind == "inference" and native in formats:
+        return reader.assume("weight_precision", native, "the precision in which the model was published")
+    if kind in {"full", "pretraining"}:
+        return "bf16"
+    return stated or reader.assume("weight_precision", "bf16", "sixteen bits is how most models are published")
+
+
+def _kv_precision(reader: _Reader) -> str:
+    stated = reader.text("kv_cache_precision")
+    return stated if stated in sizing_constants().kv_cache else "fp16"
+
+
+def _serving(reader: _Reader, kind: Kind, family: Family) -> tuple[int, int, int, int, str]:
+    """Context, input, output, concurrency, engine."""
+    given_in, given_out = reader.whole("input_tokens"), reader.whole("output_tokens")
+    context = reader.whole("context_tokens")
+    if not reader.known("context_tokens"):
+        if given_in is not None or given_out is not None:
+            context = (given_in or 0) + (given_out or 0)
+        elif kind == "inference" and reader.whole("seq_len_tokens"):
+            context = reader.whole("seq_len_tokens")
+    if not context:
+        context = reader.default("context_tokens") if kind == "inference" and family == "llm" else 512
+    output = given_out if given_out is not None else max(1, context - given_in) if given_in else None
+    if output is None:
+        output = min(512, max(1, context // 4))
+    asked = given_in if given_in is not None else max(1, context - output)
+    concurrency = reader.whole("concurrency")
+    if not reader.known("concurrency") and kind == "inference" and reader.whole("batch_size_per_gpu"):
+        concurrency = reader.whole("batch_size_per_gpu")
+    if not concurrency:
+        concurrency = reader.default("concurrency") if kind == "inference" else 1
+    return max(1, context), asked, output, max(1, concurrency), _engine(reader, kind, family)
+
+
+def _engine(reader: _Reader, kind: Kind, family: Family) -> str:
+    stated = reader.text("serving_engine")
+    if stated in sizing_constants().engines:
+        return stated
+    if kind != "inference":
+        return "transformers"
+    if family != "llm":
+        return "diffusers" if family.startswith("diffusion") else "transformers"
+    weights = reader.text("weight_precision") or ""
+    if weights.startswith(("q", "iq")):
+        return reader.assume("serving_engine", "llama.cpp", "GGUF weights are served by llama.cpp")
+    return reader.assume("serving_engine", "vllm", "the most used open serving engine")
+
+
+def _learning(reader: _Reader, kind: Kind, family: Family, habits: Framework | None) -> tuple[int, int, str]:
+    """Sequence length, micro-batch, checkpointing."""
+    if kind == "inference":
+        return 1, 1, "none"
+    seq = reader.whole("seq_len_tokens") or (reader.whole("context_tokens") if reader.known("context_tokens") else None)
+    if not seq:
+        seq = reader.default("seq_len_tokens") if family in _TRANSFORMERS else 1
+    batch = reader.whole("batch_size_per_gpu")
+    if reader.flag("large_batch") and not reader.known("batch_size_per_gpu"):
+        batch = reader.default("batch_size_per_gpu", "large_batch_size")
+    if not batch:
+        batch = reader.default("batch_size_per_gpu")
+    raw = reader.flag("gradient_checkpointing")
+    stated = reader.text("gradient_checkpointing") if raw is None else "full" if raw else "none"
+    if habits and habits.checkpointing and not reader.known("gradient_checkpointing") and kind in {"lora", "qlora"}:
+        stated = reader.assume("gradient_checkpointing", habits.checkpointing, habits.source)
+    if stated not in {"none", "selective", "full"}:
+        large = family in _TRANSFORMERS
+        stated = reader.assume("gradient_checkpointing", "full" if large else "none", "usual for models of this kind")
+    return seq, batch, stated
+
+
+def _recipe(reader: _Reader, kind: Kind, habits: Framework | None) -> str:
+    if kind == "inference":
+        return "mixed"
+    compute, weights = reader.text("compute_precision"), reader.text("weight_precision")
+    if compute == "fp32":
+        return "fp32"
+    if compute == "bf16" and weights == "bf16" and reader.known("weight_precision"):
+        return "pure"
+    if habits and habits.recipe and not reader.known("compute_precision"):
+        return reader.assume("compute_precision", habits.recipe, habits.source)
+    return "mixed"
+
+
+def _optimizer(reader: _Reader, kind: Kind) -> str:
+    stated = reader.text("optimizer")
+    if stated in sizing_constants().training.optimizers:
+        return stated
+    if kind != "inference":
+        reader.assume("optimizer", "adamw", "the standard optimiser")
+    return "adamw"
+
+
+def _lora_rank(reader: _Reader, kind: Kind) -> int:
+    rank = reader.whole("lora_rank")
+    if rank:
+        return rank
+    return reader.default("lora_rank") if kind in {"lora", "qlora"} else 0
+
+
+def _lora_targets(reader: _Reader, kind: Kind, habits: Framework | None) -> tuple[str, ...]:
+    if kind not in {"lora", "qlora"}:
+        return ()
+    if habits and habits.targets and not reader.known("lora_targets"):
+        return _TARGETS[reader.assume("lora_targets", habits.targets, habits.source)]
+    stated: Value | None = reader.facts.get("lora_targets")
+    if isinstance(stated, tuple):
+        named = tuple(part for part in _ALL_LINEAR if part in stated)
+        if named:
+            return named
+    if isinstance(stated, str) and stated in _TARGETS:
+        return _TARGETS[stated]
+    return _TARGETS[reader.assume("lora_targets", "all-linear", "bounds the memory from above")]
+
+
+def _image_px(reader: _Reader, family: Family, model: ModelSpec | None) -> int:
+    stated = reader.whole("image_px")
+    native = model.resolution_px if model else None
+    if stated and (native is None or reader.known("image_px")):
+        return stated
+    if family not in {"vision", "diffusion_image", "diffusion_video"}:
+        return 0
+    if native:
+        return reader.assume("image_px", native, "the size the model was made for")
+    return reader.default("image_px")

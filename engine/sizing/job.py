@@ -1,0 +1,97 @@
+"""The job as the formulas see it: every input resolved, and which of them nobody stated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Any
+from typing import Literal
+from typing import NamedTuple
+
+from engine.knowledge.model import ModelSpec
+from engine.sizing.shape import Shape
+from engine.values import Value
+
+
+Kind = Literal["inference", "lora", "qlora", "full", "pretraining"]
+Family = Literal["llm", "encoder", "vision", "diffusion_image", "diffusion_video", "speech", "other"]
+
+
+class Assumed(NamedTuple):
+    """An input that nobody stated."""
+
+    fact: str
+    value: Value
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be sized. Counts are single units (tokens, samples, pixels); sizes of models in billions.
+
+    ``memo`` is a scratch pad of the formulas: what was reckoned once for this job. It is no part of its value.
+    """
+
+    kind: Kind
+    family: Family
+    model: ModelSpec | None
+    shape: Shape | None  # of the transformer; None for convolutional, diffusion and unsized models
+    params_b: float | None
+    active_params_b: float | None
+
+    weight_precision: str  # a key of the weight formats: bf16, int4, q4_k_m, ...
+    kv_precision: str
+    compute_precision: str  # fp32, fp16, bf16, fp8, mixed
+
+    context_tokens: int  # kept per sequence while serving
+    input_tokens: int
+    output_tokens: int
+    concurrency: int
+    models_served: int
+    engine: str
+    engine_version: str | None
+
+    seq_len_tokens: int
+    micro_batch: int
+    gradient_accumulation: int | None
+    global_batch: int | None
+    recipe: str  # mixed, pure, fp32
+    optimizer: str
+    checkpointing: str  # none, selective, full
+    flash_attention: bool
+    chunked_loss: bool
+    lora_rank: int
+    lora_targets: tuple[str, ...]
+    framework: str | None
+    cpu_offload: bool
+
+    image_px: int
+    frames: int
+
+    # As stated; None leaves the choice to the planner.
+    sharding: str | None
+    tensor_parallel: int | None
+    pipeline_parallel: int | None
+    data_parallel: int | None
+
+    train_tokens: float | None
+    train_steps: int | None
+    stated_gb: float | None  # memory the workload states for itself, where no size is known
+    stated_high_gb: float | None
+    assumed: tuple[Assumed, ...] = ()
+    memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def training(self) -> bool:
+        """Weights change."""
+        return self.kind != "inference"
+
+    @property
+    def peft(self) -> bool:
+        """Only adapters change."""
+        return self.kind in {"lora", "qlora"}
+
+    @property
+    def sized(self) -> bool:
+        """Enough is known to reckon memory."""
+        return self.params_b is not None or self.stated_gb is not None

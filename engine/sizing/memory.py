@@ -1,0 +1,109 @@
+"""The door of memory sizing: what a job takes on each GPU of a layout, and the largest micro-batch that fits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engine.knowledge.model import Gpu
+from engine.sizing.constants import sizing_constants
+from engine.sizing.job import Job
+from engine.sizing.model import MemoryEstimate
+from engine.sizing.model import TermKind
+from engine.sizing.serving import GIB
+from engine.sizing.serving import serving_memory
+from engine.sizing.training import training_memory
+
+
+if TYPE_CHECKING:
+    from engine.plans.model import Layout
+
+_STATED = TermKind(
+    "stated",
+    "memory the workload states or a guide's table gives, over the GPUs",
+    ("stated_gb", "ranks"),
+    "the workload",
+)
+
+
+def estimate_memory(job: Job, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
+    """Device memory at peak on the fullest GPU, in decimal GB, with a band; None if neither model nor memory is known.
+
+    Of the GPU only the size of the driver's context matters, so an estimate is reckoned once per layout and
+    architecture and kept with the job.
+    """
+    key = (layout.tensor, layout.pipeline, layout.data, layout.sharding, gpu.architecture)
+    memo = job.memo
+    if key in memo:
+        found: MemoryEstimate | None = memo[key]
+        return found
+    estimate = _estimate(job, gpu, layout)
+    memo[key] = estimate
+    return estimate
+
+
+def _estimate(job: Job, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
+    if job.params_b is None:
+        return _stated(job, layout)
+    if job.shape is not None:
+        if job.training:
+            return training_memory(job, job.shape, layout, context_gb(gpu))
+        return serving_memory(job, job.shape, layout)
+    return None
+
+
+def context_gb(gpu: Gpu) -> float:
+    """The driver's context on a GPU, in GB."""
+    context = sizing_constants().context
+    return context.by_architecture.get(gpu.architecture or "", context.default_gib) * GIB
+
+
+def _stated(job: Job, layout: Layout) -> MemoryEstimate | None:
+    if job.stated_gb is None:
+        return None
+    splits = layout.tensor * layout.pipeline
+    if job.training and layout.sharding in {"zero3", "fsdp"}:
+        splits *= layout.data
+    value = job.stated_gb / splits
+    high = (job.stated_high_gb or job.stated_gb) / splits
+    return MemoryEstimate(
+        per_gpu_gb=value,
+        low_gb=value,
+        high_gb=max(value, high),
+        allocated_gb=value,
+        parts=((_STATED, value, (job.stated_gb, splits)),),
+        band_reason="as stated" if job.stated_high_gb is None else "the band that the guides name",
+        method="stated" if job.stated_high_gb is None else "rule of thumb",
+    )
+
+
+def max_micro_batch(job: Job, gpu: Gpu, layout: Layout) -> int | None:
+    """The largest micro-batch (training) or number of simultaneous requests per replica that fits; 0 if not even one.
+
+    None if the job's or the card's memory is not known.
+    """
+    if gpu.usable_gb is None or not job.sized:
+        return None
+    limit = gpu.usable_gb
+
+    def fits(batch: int) -> bool:
+        tried = (
+            replace(job, micro_batch=batch, memo={})
+            if job.training
+            else replace(job, concurrency=batch * layout.data, memo={})
+        )
+        estimate = estimate_memory(tried, gpu, layout)
+        return estimate is not None and estimate.per_gpu_gb <= limit
+
+    if not fits(1):
+        return 0
+    low, high = 1, 2
+    while high <= 65536 and fits(high):
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,223 @@
+"""The dimensions of a decoder or encoder, from the catalogue or, for a model known only by its size, a typical one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.knowledge.model import ModelSpec
+from engine.sizing.constants import sizing_constants
+
+
+#: A published size and the size reckoned from dimensions may differ by this share before the dimensions are doubted.
+_AGREES = 0.08
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the formulas read of a transformer. Counts are of single parameters, not billions."""
+
+    params: float
+    active_params: float  # that a token passes through
+    embedding: float  # input embedding
+    head: float  # output head; 0 where it is tied to the embedding
+    layer_params: float  # in an average layer
+    layers: int
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    intermediate: int  # width of the feed-forward part that one token passes through
+    vocab: int
+    gated: bool
+    full_layers: int  # KV grows with the context
+    sliding_layers: int  # KV stops at the window
+    linear_layers: int  # fixed state per sequence
+    window: int
+    latent: int  # elements cached per token and layer under latent attention, else 0
+    moe: bool
+    experts: int
+    experts_per_token: int
+    expert_params: float  # in all routed experts of all layers
+    known: bool  # dimensions come from the catalogue
+    exact: bool  # the parameter count was reckoned from the dimensions
+
+    @property
+    def body(self) -> float:
+        """Parameters inside the layers."""
+        return self.params - self.embedding - self.head
+
+    @property
+    def largest_layer(self) -> float:
+        """Parameters of the largest single block: a layer, or the embedding."""
+        return max(self.layer_params, self.embedding)
+
+
+def shape_of(model: ModelSpec | None, params_b: float | None, active_params_b: float | None = None) -> Shape | None:
+    """The shape of a model; a typical decoder of that size where dimensions are not published; None without a size.
+
+    Args:
+        model: the catalogue record, if the model is known.
+        params_b: parameters in billions, if stated or published. A statement that contradicts the record by more than
+            8 % is believed over the record's dimensions.
+        active_params_b: parameters that one token passes through, in billions.
+    """
+    stated = params_b if params_b is not None else (model.params_b if model else None)
+    if model is not None and model.hidden and model.layers and (model.heads or model.mla):
+        shape = _published(model, stated, active_params_b)
+        if shape is not None:
+            return shape
+    if stated is None or stated <= 0:
+        return None
+    active = active_params_b or (model.active_params_b if model else None)
+    return _typical(stated * 1e9, min(active or stated, stated) * 1e9)
+
+
+def _published(model: ModelSpec, stated_b: float | None, active_b: float | None) -> Shape | None:
+    hidden, layers = model.hidden or 0, model.layers or 0
+    heads = model.heads or 1
+    head_dim = model.head_dim or max(1, hidden // heads)
+    kv_heads = model.kv_heads or heads
+    vocab = model.vocab or 0
+    gated = model.gated_mlp is not False
+    width = _feed_forward_width(model)
+    reckoned = _reckoned_params(model, heads, head_dim, kv_heads, vocab, gated=gated)
+    params = reckoned
+    exact = reckoned is not None
+    if stated_b is not None and (reckoned is None or abs(reckoned - stated_b * 1e9) > _AGREES * stated_b * 1e9):
+        params, exact = stated_b * 1e9, False
+    if params is None or params <= 0:
+        return None
+    embedding = float(vocab * hidden)
+    head = 0.0 if model.tied_embeddings else embedding
+    if embedding + head >= 0.9 * params:  # A size that leaves no room for layers: the dimensions are not this model's.
+        embedding = head = 0.0
+    expert_params = _expert_params(model, hidden)
+    active = (active_b or model.active_params_b or 0.0) * 1e9 or _reckoned_active(model, params, expert_params)
+    linear, sliding, window = model.linear_layers or 0, model.sliding_layers or 0, model.sliding_window or 0
+    if window and not sliding and not model.full_attention_layers:
+        sliding = layers - linear
+    full = model.full_attention_layers if model.full_attention_layers is not None else layers - linear - sliding
+    latent = model.mla.kv_lora_rank + model.mla.qk_rope_head_dim if model.mla else 0
+    moe = model.moe
+    return Shape(
+        params=params,
+        active_params=min(active, params),
+        embedding=embedding,
+        head=head,
+        layer_params=(params - embedding - head) / layers,
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=head_dim,
+        intermediate=width,
+        vocab=vocab,
+        gated=gated,
+        full_layers=max(0, full),
+        sliding_layers=sliding,
+        linear_layers=linear,
+        window=window,
+        latent=latent,
+        moe=moe is not None,
+        experts=moe.experts if moe else 0,
+        experts_per_token=moe.experts_per_token if moe else 0,
+        expert_params=min(expert_params, params),
+        known=True,
+        exact=exact,
+    )
+
+
+def _feed_forward_width(model: ModelSpec) -> int:
+    moe, hidden = model.moe, model.hidden or 0
+    if moe and moe.expert_intermediate:
+        return moe.experts_per_token * moe.expert_intermediate + (moe.shared_intermediate or 0)
+    return model.intermediate or 4 * hidden
+
+
+def _expert_params(model: ModelSpec, hidden: int) -> float:
+    moe = model.moe
+    if moe is None or not moe.expert_intermediate:
+        return 0.0
+    matrices = 3 if model.gated_mlp is not False else 2
+    return (
+        float((model.layers or 0) - moe.first_dense_layers) * moe.experts * matrices * hidden * moe.expert_intermediate
+    )
+
+
+def _reckoned_active(model: ModelSpec, params: float, expert_params: float) -> float:
+    moe = model.moe
+    if moe is None or not expert_params or not moe.experts:
+        return params
+    return params - expert_params * (1.0 - moe.experts_per_token / moe.experts)
+
+
+def _reckoned_params(
+    model: ModelSpec, heads: int, head_dim: int, kv_heads: int, vocab: int, *, gated: bool
+) -> float | None:
+    """Parameters from the dimensions, or None where a part is not published or has a form of its own."""
+    hidden, layers = model.hidden or 0, model.layers or 0
+    if model.linear_layers or not vocab or model.kind not in {"llm", "multimodal", "encoder", "other"}:
+        return None
+    if model.moe and not model.moe.expert_intermediate:
+        return None
+    if not model.moe and not model.intermediate:
+        return None
+    mla = model.mla
+    if mla is None:
+        attention = 2 * hidden * heads * head_dim + 2 * hidden * kv_heads * head_dim
+    elif mla.qk_nope_head_dim and mla.v_head_dim:
+        query = heads * (mla.qk_nope_head_dim + mla.qk_rope_head_dim)
+        rank = mla.q_lora_rank
+        attention = (hidden * rank + rank * query) if rank else hidden * query
+        attention += hidden * (mla.kv_lora_rank + mla.qk_rope_head_dim)
+        attention += (
+            mla.kv_lora_rank * heads * (mla.qk_nope_head_dim + mla.v_head_dim) + heads * mla.v_head_dim * hidden
+        )
+    else:
+        return None
+    matrices = 3 if gated else 2
+    total = float(layers * (attention + 2 * hidden))
+    if model.moe is None:
+        total += layers * matrices * hidden * (model.intermediate or 0)
+    else:
+        sparse = layers - model.moe.first_dense_layers
+        total += _expert_params(model, hidden)
+        total += sparse * (matrices * hidden * (model.moe.shared_intermediate or 0) + hidden * model.moe.experts)
+        total += model.moe.first_dense_layers * matrices * hidden * (model.intermediate or 0)
+    return total + vocab * hidden * (1 if model.tied_embeddings else 2)
+
+
+def _typical(params: float, active_params: float) -> Shape:
+    """A dense decoder of the active size carries the dimensions; a sparse model of the same width only adds weights."""
+    typical = sizing_constants().typical
+    # With h = 128 L and 12 h^2 parameters a layer, params = 12 h^3 / 128.
+    width = max(64.0, (active_params * typical.hidden_per_layer / 12.0) ** (1.0 / 3.0))
+    layers = max(1, round(width / typical.hidden_per_layer))
+    heads = max(1, round(width / typical.head_dim))
+    ends = min(typical.vocab * width, 0.15 * active_params)
+    return Shape(
+        params=params,
+        active_params=active_params,
+        embedding=ends,
+        head=ends,
+        layer_params=(params - 2.0 * ends) / max(1.0, width / typical.hidden_per_layer),
+        layers=layers,
+        hidden=round(width),
+        heads=heads,
+        kv_heads=min(heads, typical.kv_heads),
+        head_dim=typical.head_dim,
+        intermediate=max(1, round(width * typical.intermediate_ratio)),
+        vocab=max(1, round(ends / width)),
+        gated=True,
+        full_layers=layers,
+        sliding_layers=0,
+        linear_layers=0,
+        window=0,
+        latent=0,
+        moe=active_params < params,
+        experts=0,
+        experts_per_token=0,
+        expert_params=0.0,
+        known=False,
+        exact=False,
+    )

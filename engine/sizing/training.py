@@ -1,0 +1,226 @@
+"""Memory of training a transformer: states, adapters, activations, logits, and what the runtime adds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.sizing.constants import sizing_constants
+from engine.sizing.job import Job
+from engine.sizing.learning import activations_gb
+from engine.sizing.learning import adapter_params
+from engine.sizing.learning import logits_gb
+from engine.sizing.model import MemoryEstimate
+from engine.sizing.model import Part
+from engine.sizing.model import TermKind
+from engine.sizing.serving import GIB
+from engine.sizing.shape import Shape
+from engine.sizing.sharing import stage_params
+from engine.sizing.states import allocator_share
+from engine.sizing.states import shards
+from engine.sizing.states import state_bytes
+
+
+if TYPE_CHECKING:
+    from engine.plans.model import Layout
+
+_ZERO = "ZeRO paper; DeepSpeed runtime/zero estimators 0.19"
+_COUNT_INPUTS = ("parameters_b", "bytes_per_parameter", "shards")
+WEIGHTS = TermKind("weights", "trained parameters on the rank x bytes / shards", _COUNT_INPUTS, _ZERO)
+FROZEN = TermKind(
+    "weights",
+    "frozen parameters on the rank x bytes of their format / shards",
+    ("parameters_b", "weight_precision", "shards"),
+    "QLoRA paper, bitsandbytes; embedding and head stay in 16 bits",
+)
+GRADIENTS = TermKind("gradients", "trained parameters on the rank x bytes / shards", _COUNT_INPUTS, _ZERO)
+RELEASED = TermKind(
+    "gradients",
+    "trained parameters x bytes / shards, as far as they exceed the activations freed by then",
+    _COUNT_INPUTS,
+    "torchtune sets gradients to none between steps; its published ladder (26.7 GB with checkpointing)",
+)
+OPTIMIZER = TermKind(
+    "optimizer",
+    "trained parameters on the rank x (moments + master copy) / shards",
+    ("parameters_b", "optimizer", "bytes_per_parameter", "shards"),
+    _ZERO,
+)
+ADAPTERS = TermKind(
+    "adapters",
+    "rank x (inputs + outputs) of the adapted matrices x bytes per adapter parameter",
+    ("adapter_parameters_m", "lora_rank", "bytes_per_parameter"),
+    "LoRA paper; PEFT keeps adapters and their states in 32 bits",
+)
+LIVE_LAYER = TermKind(
+    "gathered_layer",
+    "parameters of the largest layer x bytes, gathered while it runs",
+    ("parameters_b", "bytes_per_parameter"),
+    "DeepSpeed runtime/zero/stage3.py estimator",
+)
+_ACTIVATIONS = TermKind(
+    "activations",
+    "micro-batch x tokens x bytes kept per token and layer x layers (checkpoints only if recomputed) + one layer",
+    ("micro_batch", "seq_len_tokens", "gradient_checkpointing", "flash_attention", "tensor", "pipeline"),
+    "vramcalc 0.1.2 (7.3 % on eight runs out of sample), Korthikanti et al.",
+)
+_LOGITS = TermKind(
+    "logits",
+    "micro-batch x tokens x vocabulary x 14 bytes / tensor ranks; an eighth with a chunked loss",
+    ("micro_batch", "seq_len_tokens", "vocab", "chunked_loss"),
+    "vramcalc 0.1.2; litgpt, torchtune and Hugging Face runs",
+)
+STEP = TermKind(
+    "optimizer_step",
+    "the optimiser's workspace (a copy of the gradients), as far as it exceeds the activations freed by then",
+    ("workspace_gb", "freed_gb"),
+    "torch multi-tensor AdamW; Hugging Face runs of 32.2 GB (3B) and 25.2 GB (1B)",
+)
+DEQUANT = TermKind(
+    "dequantised_layer",
+    "largest matrix in 16 bits",
+    ("parameters_m",),
+    "bitsandbytes unpacks one matrix at a time",
+)
+ALLOCATOR = TermKind(
+    "allocator",
+    "share of the tensors that the caching allocator holds beyond them",
+    ("share",),
+    "agilerl-arena 1.29: 7 % on one GPU, 5.4 % data parallel, 6.9 % FSDP; SimuMax 1/0.94",
+)
+CONTEXT = TermKind(
+    "context",
+    "driver context and, with several GPUs, collective buffers",
+    ("ranks",),
+    "agilerl-arena 1.29 memory/specs.py",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What lies on one rank before sharding: parameters, those of embeddings among them, and of the largest layer."""
+
+    params: float
+    embeddings: float
+    largest: float
+
+
+def training_memory(job: Job, shape: Shape, layout: Layout, context_gb: float) -> MemoryEstimate:
+    """Memory per GPU of one training step of ``job`` on a layout."""
+    tensor, pipeline = layout.tensor, layout.pipeline
+    parts: list[Part] = []
+    workspace = released = 0.0
+    layer_params, end_params = stage_params(shape, pipeline)
+    if job.peft:
+        _frozen(job, shape, layout, parts)
+        _adapters(job, shape, layout, parts)
+    else:
+        block = Block(
+            (layer_params + end_params) / tensor,
+            min(end_params, shape.embedding) / tensor,
+            shape.largest_layer / tensor,
+        )
+        workspace, released = trained_states(job, block, layout, parts)
+    kept, one_layer = activations_gb(job, shape, tensor, pipeline)
+    activations = kept + one_layer
+    settings = (job.micro_batch, job.seq_len_tokens, job.checkpointing, job.flash_attention, tensor, pipeline)
+    parts.append((_ACTIVATIONS, activations, settings))
+    logits = logits_gb(job, shape, tensor)
+    if logits:
+        parts.append((_LOGITS, logits, (job.micro_batch, job.seq_len_tokens, shape.vocab, job.chunked_loss)))
+    freed = activations + logits
+    if released:
+        excess = max(0.0, released + one_layer - freed)
+        per = state_bytes(job).gradients
+        parts.append((RELEASED, excess, (shape.params / 1e9, per, shards(layout.sharding, layout.data)[1])))
+    if workspace > freed:
+        parts.append((STEP, workspace - freed, (workspace, freed)))
+    return finished(parts, layout, context_gb, known=shape.known, soft=freed)
+
+
+def _frozen(job: Job, shape: Shape, layout: Layout, parts: list[Part]) -> None:
+    """The base model under adapters, in its own format."""
+    weight = sizing_constants().weights[job.weight_precision]
+    over = shards(layout.sharding, layout.data)[0]
+    layer_params, end_params = stage_params(shape, layout.pipeline)
+    ends = 2.0 if weight.ends_16bit else weight.body
+    frozen = (layer_params * weight.body + end_params * ends) / layout.tensor / 1e9
+    largest = shape.largest_layer / layout.tensor
+    if job.cpu_offload:
+        frozen = min(frozen, 2.0 * largest * max(ends, weight.body) / 1e9)
+    elif over > 1:
+        frozen /= over
+        parts.append((LIVE_LAYER, largest * ends / 1e9, (largest / 1e9, ends)))
+    on_rank = (layer_params + end_params) / layout.tensor / 1e9
+    parts.append((FROZEN, frozen, (on_rank, job.weight_precision, over)))
+    if weight.body < 2.0:
+        matrix = float(shape.hidden * shape.intermediate) / layout.tensor
+        parts.append((DEQUANT, matrix * 2.0 / 1e9, (matrix / 1e6,)))
+
+
+def _adapters(job: Job, shape: Shape, layout: Layout, parts: list[Part]) -> None:
+    training = sizing_constants().training
+    trained = adapter_params(shape, job.lora_rank, job.lora_targets) / (layout.tensor * layout.pipeline)
+    habits = training.frameworks.get(job.framework or "")
+    per = habits.adapter_bytes if habits and habits.adapter_bytes else training.adapter_bytes.value
+    if job.optimizer.endswith("8bit"):
+        per = max(4.0, per - 6.0)  # Two 8-bit moments instead of two of 32 bits.
+    # Weights and gradients of adapters, half of the bytes, stay whole; their moments follow the sharding.
+    kept_here = per * 0.5 + per * 0.5 / shards(layout.sharding, layout.data)[2]
+    parts.append((ADAPTERS, trained * kept_here / 1e9, (trained / 1e6, job.lora_rank, kept_here)))
+
+
+def trained_states(job: Job, block: Block, layout: Layout, parts: list[Part]) -> tuple[float, float]:
+    """Append weights, gradients and optimiser state; give the step's workspace and gradients released between steps."""
+    training = sizing_constants().training
+    per = state_bytes(job)
+    over_weights, over_gradients, over_states = shards(layout.sharding, layout.data)
+    count = block.params / 1e9
+    if job.cpu_offload:
+        # Two layers are on the GPU at a time, with their weights and gradients.
+        live = min(block.params, 2.0 * block.largest) * (per.weights + per.gradients) / 1e9
+        parts.append((WEIGHTS, live, (count, per.weights + per.gradients, over_weights)))
+        return 0.0, 0.0
+    habits = training.frameworks.get(job.framework or "")
+    releases = habits is not None and habits.releases_gradients
+    parts.append((WEIGHTS, count * per.weights / over_weights, (count, per.weights, over_weights)))
+    gradients = count * per.gradients / over_gradients
+    if not releases:
+        parts.append((GRADIENTS, gradients, (count, per.gradients, over_gradients)))
+    state = (count * per.optimizer + block.embeddings * per.embedding_extra / 1e9) / over_states
+    parts.append((OPTIMIZER, state, (count, job.optimizer, per.optimizer, over_states)))
+    if over_weights > 1:
+        gathered = training.largest_layer_bytes.value
+        parts.append((LIVE_LAYER, block.largest * gathered / 1e9, (block.largest / 1e9, gathered)))
+    workspace = 0.0
+    if over_states == 1 and job.optimizer in {"adamw", "lamb"} and (habits is None or habits.foreach):
+        copy = 2.0 if job.recipe == "pure" else 4.0
+        workspace = count * copy * training.foreach_workspace.value
+    return workspace, gradients if releases else 0.0
+
+
+def finished(parts: list[Part], layout: Layout, context_gb: float, *, known: bool, soft: float) -> MemoryEstimate:
+    """Add what the runtime takes, and the band. ``soft`` is the part that depends on the framework's habits, in GB."""
+    constants = sizing_constants()
+    count = layout.tensor * layout.pipeline * layout.data
+    tensors = sum(value for _, value, _ in parts)
+    share = allocator_share(count, layout.sharding)
+    collectives = constants.collectives_gib.value * GIB if count > 1 else 0.0
+    parts.append((ALLOCATOR, tensors * share, (share,)))
+    parts.append((CONTEXT, context_gb + collectives, (count,)))
+    total = sum(value for _, value, _ in parts)
+    spread = 0.12 if known else 0.25
+    low = tensors * (1.0 - spread * 0.75) - 0.3 * soft * (0.5 if known else 1.0)
+    high = total * (1.0 + spread)
+    reason = "frameworks keep different activations and workspaces"
+    if not known:
+        reason = "only the size is known: activations and logits are those of a typical model of that size"
+    return MemoryEstimate(
+        per_gpu_gb=total,
+        low_gb=max(0.0, min(low, total)),
+        high_gb=max(high, total),
+        allocated_gb=tensors,
+        parts=tuple(parts),
+        band_reason=reason,
+        method="architecture" if known else "rule of thumb",
+    )
