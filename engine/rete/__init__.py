@@ -1,0 +1,1 @@
+"""Firing rules: durable-rules below, the reference evaluator beside it."""

@@ -1,12 +1,13 @@
 """Conjunctions to durable rulesets within the engine's limits.
 
-A match needs two fires. The *common* rulesets read one fact that holds what all fact sets share (the workload's facts) and fire
-rules that read nothing else, and *guards*: one for each distinct common part of the other rules. The *local* rulesets read one
-fact for each plan, which carries the flags of the guards that fired, so that a rule dismissed by the workload costs nothing.
+A match needs two fires. The *common* rulesets read one fact that holds what all fact sets share (the workload's facts)
+and fire rules that read nothing else, and *guards*: one for each distinct common part of the other rules. The *local*
+rulesets read one fact for each plan, which carries the flags of the guards that fired, so that a rule dismissed by the
+workload costs nothing.
 
 Measured limits of the engine and how they are kept:
 
-* 64 pending tests of one fact: rules lie in buckets behind a flag, so at most MAX_BUCKETS flags and one bucket are pending;
+* 64 pending tests of one fact: rules lie in buckets behind a flag, so that only flags and one bucket are pending;
 * 511 distinct tests under one parent, 256 rules on one test, 128 ``$or`` on one test: a bucket is far smaller;
 * 255 properties of a fact: a fact carries only what its ruleset reads, and a ruleset that reads more is split;
 * 32 groups in one pattern: a rule with more lists than MAX_LISTS leaves the others to condition fields.
@@ -41,7 +42,7 @@ NO_GUARD = -1
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What fires: a rule or a guard. ``tests`` are (part, native form or None) and ``guard`` what must have fired before."""
+    """What fires: a rule or a guard. ``tests`` are (part, native form or None), ``guard`` what must have fired first."""
 
     name: str
     tests: tuple[tuple[int, NativeTest | None], ...]
@@ -164,7 +165,7 @@ def _ruleset(buckets: list[list[Unit]]) -> Ruleset:
 
 
 def _rule(each: Unit, flag: str, names: dict[str, str], uses: dict[int, int], *, guarded: bool) -> str:
-    """One rule as a member of the ruleset: flag, guard, then the tests that most rules share, so that they share nodes."""
+    """One rule as a member of the ruleset: flag, guard, then tests, those first that most rules have and so share."""
     tests = [f'{{"{flag}":1}}']
     if guarded and each.guard != NO_GUARD:
         tests.append(f'{{"g{each.guard}":1}}')

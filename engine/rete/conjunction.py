@@ -28,7 +28,7 @@ MAX_PARTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Conjunct:
-    """One part of a conjunction. ``local`` parts read a plan's or GPU's facts, the others only facts common to all sets."""
+    """One part of a conjunction. ``local`` parts read a plan's or GPU's facts, the others what all sets share."""
 
     expr: Expr
     reads: frozenset[str]
@@ -72,22 +72,24 @@ def flatten(rules: tuple[Rule, ...]) -> Conjunctions:
 
 def identity(expr: Expr) -> Hashable:
     """What makes two expressions the same. Plain equality would take ``1``, ``1.0`` and ``true`` for one constant."""
+    key: Hashable
     match expr:
         case Const(value):
-            return (type(value), value)
+            key = (type(value), value)
         case FactRef(name):
-            return name
+            key = name
         case Arith(op, left, right) | Compare(op, left, right):
-            return (op, identity(left), identity(right))
+            key = (op, identity(left), identity(right))
         case Member(left, choices, negated):
-            return ("in", identity(left), tuple((type(choice), choice) for choice in choices), negated)
+            key = ("in", identity(left), tuple((type(choice), choice) for choice in choices), negated)
         case Has(fact, item):
-            return ("has", fact.name, type(item), item)
+            key = ("has", fact.name, type(item), item)
         case Known(fact, negated):
-            return ("known", fact.name, negated)
+            key = ("known", fact.name, negated)
         case Not(operand):
-            return ("not", identity(operand))
+            key = ("not", identity(operand))
         case And(operands):
-            return ("and", *map(identity, operands))
+            key = ("and", *map(identity, operands))
         case Or(operands):
-            return ("or", *map(identity, operands))
+            key = ("or", *map(identity, operands))
+    return key

@@ -1,8 +1,8 @@
 """The one module that touches durable-rules' C extension.
 
-It is used below its Python layer (which starts threads, swallows exceptions and never frees a ruleset), in a form measured
-to be safe: one fixed session, a priming run after compiling, sentinel facts around each batch, one thread at a time.
-The extension is undocumented, so the distribution pins its version.
+It is used below its Python layer (which starts threads, swallows exceptions and never frees a ruleset), in a form
+measured to be safe: one fixed session, a priming run after compiling, sentinel facts around each batch, one thread at
+a time. The extension is undocumented, so the distribution pins its version.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any
 from engine.problems import InternalError
 
 
-#: Facts of one batch with the two sentinels; also the ``cap`` of every rule, so that a rule reports all its matches in one message.
+#: Facts of one batch with the two sentinels; also the ``cap`` of every rule, so that one message reports all its matches.
 BATCH = 1000
 MAX_FACTS = BATCH - 2
 
-#: Name of the rule that the sentinel facts fire. An unparsable value makes the engine drop the rest of a batch silently, hence
-#: the last; a batch whose very first fact cannot be parsed leaves it without a session and crashes, hence the first.
+#: Name of the rule that the sentinel facts fire. An unparsable value makes the engine drop the rest of a batch without
+#: a word, hence the last; a batch whose first fact cannot be parsed has no session and crashes, hence the first.
 SENTINEL = "last"
 _FIRST_FACT = '{"id":"first","last":1}'
 _LAST_FACT = '{"id":"last","last":1}'

@@ -1,8 +1,8 @@
 """Values and names as the C engine can read them without coercing, rounding or choking.
 
 The engine compares ``80`` with ``"80"`` as equal, parses no exponents and wraps integers at 64 bits. So numbers are
-written exactly and without exponent, truth values as 1 and 0, and words behind a mark that no number starts with. What cannot
-be written so raises ``Unencodable``; the caller then lets the reference evaluator judge the conditions.
+written exactly and without exponent, truth values as 1 and 0, and words behind a mark that no number starts with. What
+cannot be written so raises ``Unencodable``; the caller then lets the reference evaluator judge the conditions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from engine.values import Value
 
 Kind = Literal["number", "word", "bool"]
 
-#: Integers up to here survive a comparison with a float, and a product with a factor of at most MAX_FACTOR, exactly (2^52 < 2^53).
+#: Integers up to here survive exactly a comparison with a float and a product with a factor of at most MAX_FACTOR: a
+#: double holds every integer below 2^53.
 MAX_INT = 2**40
 MAX_FACTOR = 2**12
 
@@ -129,6 +130,6 @@ def encode(value: Value, kind: Kind) -> str:
 def field_names(facts: list[str]) -> dict[str, str]:
     """A name for each fact that the engine takes for a plain property: ``plan.count`` -> ``plan_count_3``.
 
-    The running number keeps names apart that differ only in signs, and off the engine's reserved ``id``, ``sid`` and ``$s``.
+    The running number keeps names apart that differ only in signs, and off the engine's ``id``, ``sid`` and ``$s``.
     """
     return {fact: f"{_NOT_IN_NAMES.sub('_', fact.casefold())}_{index}" for index, fact in enumerate(sorted(facts))}

@@ -1,6 +1,7 @@
 """Firing a level of rules: durable-rules fires, the reference evaluator checks every match.
 
-The two judge the same conditions by different roads; where they differ one of them is wrong, and no answer is better than a wrong one.
+The two judge the same conditions by different roads; where they differ one of them is wrong, and no answer is better
+than a wrong one.
 """
 
 from __future__ import annotations

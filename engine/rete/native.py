@@ -1,8 +1,8 @@
 """Which parts of a conjunction the C engine can test itself, and the rest as condition fields.
 
-Native are comparisons of one fact with a constant, of two facts, of a fact with another times a constant, membership in a
-list of constants, and bare truth values. Everything else the reference evaluator works out beforehand. Arithmetic is
-never rearranged: ``a / b > c`` is not ``a > b * c`` once rounding or a sign comes in.
+Native are comparisons of one fact with a constant, of two facts, of a fact with another times a constant, membership
+in a list of constants, and bare truth values. Everything else the reference evaluator works out beforehand. Arithmetic
+is never rearranged: ``a / b > c`` is not ``a > b * c`` once rounding or a sign comes in.
 """
 
 from __future__ import annotations
@@ -131,21 +131,21 @@ def _agrees(test: NativeTest, kinds: dict[str, Kind]) -> bool:
 
 
 def _test(expr: Expr) -> NativeTest | None:
+    test: NativeTest | None = None
     match expr:
         case FactRef(name):
-            return AgainstConstant(name, "==", "1", "bool")
+            test = AgainstConstant(name, "==", "1", "bool")
         case Not(FactRef(name)):
-            return AgainstConstant(name, "==", "0", "bool")
+            test = AgainstConstant(name, "==", "0", "bool")
         case Compare(op, FactRef(name), Const(value)):
-            return _against_constant(name, op, value)
+            test = _against_constant(name, op, value)
         case Compare(op, Const(value), FactRef(name)):
-            return _against_constant(name, _MIRRORED[op], value)
+            test = _against_constant(name, _MIRRORED[op], value)
         case Member(FactRef(name), choices, negated):
-            return _in_list(name, choices, negated)
+            test = _in_list(name, choices, negated)
         case Compare(op, left, right):
-            return _two_facts(op, left, right)
-        case _:
-            return None
+            test = _two_facts(op, left, right)
+    return test
 
 
 def _text(value: Scalar, kind: Kind) -> str | None:

@@ -1,4 +1,4 @@
-"""The reference evaluator over a level of rules: matches, and what the C engine cannot say of the rules that did not match.
+"""The reference evaluator over a level of rules: matches, and what the C engine cannot say of the other rules.
 
 It is the authority on what a condition means; durable-rules must agree with it on every match. Conditions that read
 only what all fact sets share are evaluated once, and a rule they dismiss is not looked at again.
@@ -63,7 +63,7 @@ class ReferenceMatcher:
         return Evaluation(self, fact_sets, shared)
 
     def keep_columns(self, parts: Iterable[int]) -> None:
-        """Evaluate these local parts on every fact set rather than where the rest of a rule holds: another engine asks for them."""
+        """Evaluate these local parts on every fact set, not only where the rest of a rule holds: an engine asks."""
         for part in parts:
             self.local_uses[part] = max(self.local_uses[part], 2)
 

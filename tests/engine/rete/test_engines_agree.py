@@ -11,6 +11,10 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from engine.language.tree import Arith
+from engine.language.tree import Compare
+from engine.language.tree import Const
+from engine.language.tree import FactRef
 from engine.rete.durable import DurableMatcher
 from engine.rete.firing import Level
 from engine.rete.firing import fire
@@ -59,9 +63,8 @@ def test_large_rulebooks(generator, seed):
         undecided += outcomes.count(None)
         assert outcomes.count(True) == sum(map(len, firing.matches))
     share = level.durable().native_share()
-    print(
-        f"seed {seed}: {len(rulebook)} rules, {len(level.durable().rulesets())} rulesets, {share.native} of {share.total} tests native"
-    )
+    rulesets = len(level.durable().rulesets())
+    print(f"seed {seed}: {len(rulebook)} rules, {rulesets} rulesets, {share.native} of {share.total} tests native")
     print(f"  {fired} firings, {busiest} on one fact set, {dismissed} dismissed, {undecided} undecided")
     print("  " + ", ".join(f"{form} {times}" for form, times in sorted(made.made.items())))
     assert fired > 300
@@ -85,11 +88,6 @@ def test_a_hundred_rules_true_on_one_fact(generator, rule_of):
 
 
 def test_values_at_the_boundary(rule_of):
-    from engine.language.tree import Arith
-    from engine.language.tree import Compare
-    from engine.language.tree import Const
-    from engine.language.tree import FactRef
-
     dice = random.Random(11)
     values = [dice.uniform(-1e6, 1e6) for _ in range(60)] + [
         dice.random() * 10.0 ** dice.randint(-12, 12) for _ in range(60)

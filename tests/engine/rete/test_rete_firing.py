@@ -59,7 +59,7 @@ def test_a_dropped_match_is_an_internal_error(rules):
 
 
 def test_an_added_match_is_an_internal_error(rules):
-    with pytest.raises(InternalError, match="rule pcie fired, and must not on fact set 2: plan.link unknown"):
+    with pytest.raises(InternalError, match=r"rule pcie fired, and must not on fact set 2: plan\.link unknown"):
         fire(Level(rules, Tampering(rules, add="pcie", on=2)), SHARED, PLANS)
     with pytest.raises(InternalError, match="rule nobody fired, and must not on fact set 2: no such rule"):
         fire(Level(rules, Tampering(rules, add="nobody", on=2)), SHARED, PLANS)

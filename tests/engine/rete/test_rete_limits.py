@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from engine.language.tree import And
@@ -76,7 +78,7 @@ def test_long_lists(rule_of):
     rules = [
         rule_of("long", Member(FactRef("gpu.id"), tuple(words))),
         rule_of("not-long", Member(FactRef("gpu.id"), tuple(words), negated=True)),
-        *(rule_of(f"r{start}", Member(FactRef("gpu.id"), tuple(words[start : start + 40]))) for start in range(0, 560)),
+        *(rule_of(f"r{start}", Member(FactRef("gpu.id"), tuple(words[start : start + 40]))) for start in range(560)),
     ]
     found = agreed(rules, {}, [{"gpu.id": "gpu-100"}, {"gpu.id": "gpu-599"}, {"gpu.id": "other"}, {}])
     assert [len(matched) for matched in found] == [41, 1, 1, 0]
@@ -141,8 +143,6 @@ def test_rules_without_conditions_always_match(rule_of):
 
 
 def test_compiled_form_keeps_the_limits(rule_of, generator):
-    import random
-
     rulebook = generator(random.Random(3), facts=60).rules(900)
     for ruleset in DurableMatcher(rulebook).rulesets():
         assert len(ruleset.buckets) <= MAX_BUCKETS

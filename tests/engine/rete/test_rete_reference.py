@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+import engine.rete.reference as reference
 from engine.language.tree import And
 from engine.language.tree import Arith
 from engine.language.tree import Compare
@@ -88,8 +89,6 @@ def test_verdict_names_the_missing_facts(matcher):
 
 
 def test_common_conditions_are_evaluated_once(matcher, monkeypatch):
-    import engine.rete.reference as reference
-
     calls = []
     real = reference.compile_expr
 
