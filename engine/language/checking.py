@@ -191,7 +191,9 @@ class Checker:
                 self._find("no-fact", raw, "no fact is compared here", fix="name the fact that decides")
             return
         self._readable(fact, raw.left if fact is left else raw.right)
-        if isinstance(other, RawLeaf):
+        if fact.type == "list":
+            self._find("list-compared", raw, f"{fact.name} is a list", fix=f"write {fact.name} has VALUE")
+        elif isinstance(other, RawLeaf):
             self._bad_literal(fact, other)
         elif isinstance(other, RawArith):
             self._find("type-mismatch", other, f"{fact.name} ({_kind(fact)}) cannot be compared with a number")
@@ -355,7 +357,9 @@ class Checker:
 
     def _unknown_fact(self, raw: RawLeaf) -> None:
         near = self.vocabulary.nearest(raw.text)
-        fix = "put spaces around a minus" if "-" in raw.text and not near else None
+        parts = raw.text.split("-")
+        is_minus = len(parts) > 1 and self.vocabulary.fact(parts[0]) is not None
+        fix = f"write {' - '.join(parts)}: a minus needs spaces around it" if is_minus else None
         message = f"no fact is called {raw.text!r}"
         self._find("unknown-fact", raw, message, near=near, fix=fix, fact=raw.text)
 

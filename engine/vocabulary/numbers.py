@@ -65,7 +65,7 @@ def read_literal(text: str, fact: FactDef | None = None, unit: Unit | None = Non
     if fact is not None:
         low = fact.min is not None and value < fact.min
         _check_bounds(fact, value, text, too_small=low)
-    return value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _written(text: str, unit: Unit | None, fact: FactDef | None) -> int | float:

@@ -1,0 +1,187 @@
+"""Trees in plain words, with this case's values where facts are given."""
+
+from __future__ import annotations
+
+from engine.language.evaluating import evaluate
+from engine.language.figures import format_number
+from engine.language.figures import format_value
+from engine.language.tree import And
+from engine.language.tree import Arith
+from engine.language.tree import Compare
+from engine.language.tree import Const
+from engine.language.tree import Expr
+from engine.language.tree import FactRef
+from engine.language.tree import Has
+from engine.language.tree import Known
+from engine.language.tree import Member
+from engine.language.tree import Not
+from engine.language.tree import Or
+from engine.values import Facts
+from engine.values import Scalar
+from engine.values import Value
+from engine.vocabulary import FactDef
+from engine.vocabulary import Vocabulary
+
+
+_RELATIONS = {
+    "==": "is",
+    "!=": "is not",
+    "<": "is less than",
+    "<=": "is at most",
+    ">": "is more than",
+    ">=": "is at least",
+}
+_MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_OPERATIONS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
+
+
+def words(expr: Expr, vocabulary: Vocabulary, facts: Facts | None = None) -> str:
+    """A condition or expression as a phrase: ``the number of GPUs is more than 8 (it is 16)``.
+
+    Args:
+        expr: the tree.
+        vocabulary: labels, units and choices.
+        facts: this case's values, shown in brackets behind each comparison; left out when None.
+    """
+    return _Writer(vocabulary, facts).phrase(expr)
+
+
+class _Writer:
+    def __init__(self, vocabulary: Vocabulary, facts: Facts | None) -> None:
+        self.vocabulary = vocabulary
+        self.facts = facts
+
+    def phrase(self, expr: Expr) -> str:
+        """A condition, or a value."""
+        match expr:
+            case Compare():
+                return self._compare(expr)
+            case Member() | Has() | Known():
+                return self._membership(expr)
+            case And(operands):
+                return " and ".join(self._inner(part, within=And) for part in operands)
+            case Or(operands):
+                return " or ".join(self._inner(part, within=Or) for part in operands)
+            case Not(operand):
+                return self._negation(operand)
+            case FactRef(name) if self._is_bool(name):
+                return f"{self._label(name)}: yes{self._case(name)}"
+            case _:
+                return self._term(expr, None)
+
+    def _inner(self, part: Expr, within: type) -> str:
+        text = self.phrase(part)
+        return f"({text})" if isinstance(part, (And, Or)) and not isinstance(part, within) else text
+
+    def _negation(self, operand: Expr) -> str:
+        if isinstance(operand, FactRef):
+            return f"{self._label(operand.name)}: no{self._case(operand.name)}"
+        if isinstance(operand, Has):
+            return self._membership(operand).replace(" includes ", " does not include ", 1)
+        return f"not ({self.phrase(operand)})"
+
+    def _compare(self, expr: Compare) -> str:
+        left, right, op = expr.left, expr.right, str(expr.op)
+        if isinstance(left, Const):
+            left, right, op = right, left, _MIRRORED[expr.op]
+        first, second = self._fact_in(left), self._fact_in(right)
+        phrase = f"{self._term(left, second)} {_RELATIONS[op]} {self._term(right, first)}"
+        return phrase + self._sides(left, right, first or second)
+
+    def _sides(self, left: Expr, right: Expr, fact: FactDef | None) -> str:
+        if self.facts is None:
+            return ""
+        if isinstance(right, Const):
+            if isinstance(left, FactRef):
+                return self._case(left.name)
+            return f" (it is {self._amount(left, fact)})"
+        return f" ({self._amount(left, fact)} against {self._amount(right, fact)})"
+
+    def _amount(self, expr: Expr, fact: FactDef | None) -> str:
+        value = evaluate(expr, self.facts or {})
+        if isinstance(expr, FactRef):
+            own = self.vocabulary.fact(expr.name)
+            return format_value(own, value) if own else _bare(value)
+        return format_value(fact, value) if fact and isinstance(expr, Arith) else _bare(value)
+
+    def _membership(self, expr: Member | Has | Known) -> str:
+        if isinstance(expr, Member):
+            fact = self._fact_in(expr.left)
+            relation = ("is none of" if expr.negated else "is one of") if len(expr.choices) > 1 else ""
+            relation = relation or ("is not" if expr.negated else "is")
+            choices = _listed([self._constant(choice, fact) for choice in expr.choices])
+            case = self._case(expr.left.name) if isinstance(expr.left, FactRef) else ""
+            return f"{self._term(expr.left, None)} {relation} {choices}{case}"
+        if isinstance(expr, Has):
+            item = self._constant(expr.item, self.vocabulary.fact(expr.fact.name))
+            return f"{self._the(expr.fact.name)} includes {item}{self._case(expr.fact.name)}"
+        return f"{self._the(expr.fact.name)} is {'unknown' if expr.negated else 'known'}{self._case(expr.fact.name)}"
+
+    def _term(self, expr: Expr, beside: FactDef | None) -> str:
+        """A value inside a phrase; ``beside`` is the fact whose unit or choice a constant takes."""
+        match expr:
+            case Const(value):
+                return self._constant(value, beside)
+            case FactRef(name):
+                return self._the(name)
+            case Arith(op, left, right):
+                inner = self._fact_in(expr) if op in {"+", "-"} else None
+                parts = [self._part(side, inner) for side in (left, right)]
+                return f"{parts[0]} {_OPERATIONS[op]} {parts[1]}"
+            case _:
+                return self.phrase(expr)
+
+    def _part(self, side: Expr, beside: FactDef | None) -> str:
+        text = self._term(side, beside)
+        return f"({text})" if isinstance(side, Arith) else text
+
+    def _fact_in(self, expr: Expr) -> FactDef | None:
+        """The fact that gives an expression its unit or choices, if one does."""
+        if isinstance(expr, FactRef):
+            return self.vocabulary.fact(expr.name)
+        if isinstance(expr, Arith):
+            left, right = self._fact_in(expr.left), self._fact_in(expr.right)
+            if expr.op in {"+", "-"}:
+                return left or right
+            if left is None or right is None:
+                return left if expr.op == "/" else left or right
+            return left if right.unit is None else right if left.unit is None and expr.op == "*" else None
+        return None
+
+    def _constant(self, value: Scalar, fact: FactDef | None) -> str:
+        return format_value(fact, value) if fact else _bare(value)
+
+    def _case(self, name: str) -> str:
+        if self.facts is None:
+            return ""
+        fact = self.vocabulary.fact(name)
+        value = self.facts.get(name)
+        if value is None:
+            return " (unknown)"
+        return f" (it is {format_value(fact, value) if fact else _bare(value)})"
+
+    def _is_bool(self, name: str) -> bool:
+        fact = self.vocabulary.fact(name)
+        return fact is not None and fact.type == "bool"
+
+    def _label(self, name: str) -> str:
+        fact = self.vocabulary.fact(name)
+        return fact.label or name if fact else name
+
+    def _the(self, name: str) -> str:
+        label = self._label(name)
+        return label if label == name or label.startswith(("the ", "a ", "an ")) else f"the {label}"
+
+
+def _bare(value: Value | None) -> str:
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(_bare(item) for item in value) or "none"
+    return value if isinstance(value, str) else format_number(value)
+
+
+def _listed(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} or {items[-1]}"
