@@ -9,8 +9,24 @@ from pydantic import ConfigDict
 from pydantic import Field
 
 
-Link = Literal["none", "pcie", "nvlink-bridge", "nvlink", "xgmi-bridge", "xgmi", "ici", "neuronlink", "roce", "ethernet"]
+Link = Literal[
+    "none", "pcie", "nvlink-bridge", "nvlink", "xgmi-bridge", "xgmi", "ici", "neuronlink", "roce", "ethernet"
+]
 NodeLink = Literal["none", "ethernet", "roce", "infiniband", "ici", "neuronlink"]
+
+
+ModelKind = Literal[
+    "llm",
+    "encoder",
+    "encoder_decoder",
+    "vision",
+    "detection",
+    "diffusion_image",
+    "diffusion_video",
+    "speech",
+    "multimodal",
+    "other",
+]
 
 
 class Record(BaseModel):
@@ -32,14 +48,20 @@ class Gpu(Record):
     segment: str | None = None  # consumer, professional, datacenter, edge, ...
     form_factor: str | None = None  # pcie, sxm, oam, system, ...
     compute_capability: float | None = None
+    target: str | None = None  # the compiler's name of the chip: gfx942, ...
     launch: str | None = None  # ISO date or year-month
     vram_gb: float | None = None  # as marketed
+    devices: int = 1  # devices that software sees per board (MI250X: two of half the memory)
+    device_mib: int | None = None  # memory of the board as the driver reports it
+    cuda_mib: int | None = None  # memory that CUDA offers a process, where it was seen
+    device_reading: str | None = None  # the driver's own words
     usable_gb: float | None = None  # what a job can really have, decimal GB
     usable_assumed: bool = False  # no device reading: marketed x 1.0737 x 0.985
     mem_type: str | None = None
     mem_bw_tbs: float | None = None
     tflops: dict[str, float] = Field(default_factory=dict)  # fp32, tf32, fp16, bf16, fp8, int8, fp4: dense
     achieved: dict[str, float] = Field(default_factory=dict)  # measured share of peak matmul, by precision
+    matrix_units: bool | None = None  # tensor cores, or what the vendor calls its own
     sparse_tops: float | None = None
     link: Link = "pcie"
     link_gbs: float | None = None
@@ -51,13 +73,19 @@ class Gpu(Record):
     mig_profiles: tuple[str, ...] = ()
     ecc: bool | None = None
     retail: bool | None = None  # sold as a card, not only inside a system
-    buy_usd: float | None = None  # typical street price of one
+    sold_as: str | None = None
+    list_usd: float | None = None  # the vendor's price at launch
+    buy_usd: float | None = None  # typical price of one, see buy_basis
     buy_low_usd: float | None = None
     buy_high_usd: float | None = None
+    buy_basis: Literal["street", "list", "used", "estimate"] | None = None
+    used_low_usd: float | None = None
+    used_high_usd: float | None = None
     buy_as_of: str | None = None
     sw_stack: str | None = None  # cuda, rocm, xla, neuron, poplar, metal, ...
     plannable: bool = True
     not_plannable_because: str | None = None
+    generation_lag: int | None = None  # generations behind the vendor's newest, from knowledge/generations.yaml
     parent: str | None = None  # a MIG slice names the whole card
     evidence: dict[str, tuple[str, ...]] = Field(default_factory=dict)  # field -> source ids
     disagreements: tuple[str, ...] = ()
@@ -70,8 +98,9 @@ class Moe(Record):
     experts: int
     experts_per_token: int
     expert_intermediate: int | None = None
-    shared_intermediate: int | None = None
+    shared_intermediate: int | None = None  # all shared experts together
     first_dense_layers: int = 0
+    every: int = 1  # one layer in so many has experts, the others are dense
 
 
 class Mla(Record):
@@ -90,7 +119,7 @@ class ModelSpec(Record):
     id: str
     name: str
     aliases: tuple[str, ...] = ()
-    kind: Literal["llm", "encoder", "encoder_decoder", "vision", "detection", "diffusion_image", "diffusion_video", "speech", "multimodal", "other"]
+    kind: ModelKind
     params_b: float | None = None
     active_params_b: float | None = None
     layers: int | None = None
@@ -103,6 +132,9 @@ class ModelSpec(Record):
     max_context: int | None = None
     gated_mlp: bool | None = None
     tied_embeddings: bool | None = None
+    bias: Literal["none", "qkv", "all"] = "none"  # which linear layers have one
+    learned_positions: int | None = None  # rows of a learned position table
+    decoder_layers: int | None = None  # encoder-decoder: ``layers`` are the encoder's
     sliding_window: int | None = None
     full_attention_layers: int | None = None  # layers whose KV grows with the whole context
     sliding_layers: int | None = None  # layers whose KV stops at the window
@@ -111,8 +143,10 @@ class ModelSpec(Record):
     mla: Mla | None = None
     native_precision: str | None = None  # mxfp4, fp8 where the published weights are
     gmacs_per_image: float | None = None
+    gflops_per_step: float | None = None  # diffusion: one denoising step of one image or clip
     resolution_px: int | None = None
-    components_b: dict[str, float] = Field(default_factory=dict)  # diffusion: transformer/unet, text_encoder, vae in billions
+    components_b: dict[str, float] = Field(default_factory=dict)  # diffusion: transformer/unet, text_encoder, vae
+    published_file_gib: float | None = None  # weights file as published
     evidence: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     sources: tuple[str, ...] = ()
     disagreements: tuple[str, ...] = ()
@@ -132,3 +166,44 @@ class Offer(Record):
     region: str | None = None
     as_of: str  # ISO date
     source: str
+    spot_only: bool = False  # no firm price: usd_per_hour is the interruptible one too
+
+
+class SourceRecord(Record):
+    """Where knowledge comes from: a guide, a data set, a paper, a page."""
+
+    id: str
+    title: str
+    kind: Literal["guide", "data", "paper", "report", "page", "judgement"]
+    date: str | None = None  # ISO date or part of one; None where the source has none
+    url: str | None = None
+    publisher: str | None = None
+    seller: bool = False  # it sells what it writes about
+    licence: str | None = None
+    sections: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class MemoryReserve(Record):
+    """What the driver keeps of a device's memory before a process sees it: ``base_mib`` plus ``share`` of the device."""
+
+    vendor: str
+    base_mib: float
+    share: float = 0.0
+    sources: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+class CostItem(Record):
+    """One dated cost: a system's price or power, electricity, colocation, staff, ..."""
+
+    id: str
+    topic: Literal["system_price", "system_power", "electricity", "pue", "colocation", "staff", "server", "share"]
+    what: str
+    unit: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    as_of: str | None = None
+    sources: tuple[str, ...]
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,87 @@
+"""All knowledge of one folder, frozen, with look-ups by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from functools import cached_property
+from typing import Any
+
+from engine.knowledge.gpu_names import GpuMatch
+from engine.knowledge.gpu_names import GpuNames
+from engine.knowledge.model import CostItem
+from engine.knowledge.model import Gpu
+from engine.knowledge.model import ModelSpec
+from engine.knowledge.model import Offer
+from engine.knowledge.model import SourceRecord
+from engine.knowledge.model_names import ModelMatch
+from engine.knowledge.model_names import ModelNames
+from engine.values import Value
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Accelerators, models, prices, costs and sources. Every mapping is sorted by key and never changed.
+
+    ``figures`` and ``disagreements`` are plain content by id, as their files state it. ``offers`` have a firm price;
+    ``spot_offers`` can only be had interruptibly, and their ``usd_per_hour`` is the spot price.
+    """
+
+    gpus: Mapping[str, Gpu]
+    models: Mapping[str, ModelSpec]
+    offers: tuple[Offer, ...]
+    spot_offers: tuple[Offer, ...]
+    costs: Mapping[str, CostItem]
+    sources: Mapping[str, SourceRecord]
+    figures: Mapping[str, Mapping[str, Any]]
+    disagreements: Mapping[str, Mapping[str, Any]]
+    gpu_facts: Mapping[str, Mapping[str, Value]]
+    digest: str
+    prices_as_of: str | None
+    folder: str = field(default="", compare=False)
+
+    @cached_property
+    def families(self) -> Mapping[str, tuple[str, ...]]:
+        """GPU ids by family."""
+        return _grouped({gpu.id: gpu.family for gpu in self.gpus.values()})
+
+    @cached_property
+    def series(self) -> Mapping[str, tuple[str, ...]]:
+        """GPU ids by series."""
+        return _grouped({gpu.id: gpu.series for gpu in self.gpus.values()})
+
+    @cached_property
+    def plannable(self) -> tuple[Gpu, ...]:
+        """Accelerators that plans may use, by id."""
+        return tuple(gpu for gpu in self.gpus.values() if gpu.plannable)
+
+    @cached_property
+    def gpu_names(self) -> GpuNames:
+        """The index behind ``find_gpu``."""
+        return GpuNames(self.gpus.values())
+
+    @cached_property
+    def model_names(self) -> ModelNames:
+        """The index behind ``find_model``."""
+        return ModelNames(self.models.values())
+
+    def find_gpu(self, name: str) -> GpuMatch:
+        """What an accelerator's name means: one id, a family, a series, or none with suggestions."""
+        return self.gpu_names.find(name)
+
+    def find_model(self, name: str, param_count_b: float | None = None) -> ModelMatch:
+        """What a model's name means, with the weight precision that it implies.
+
+        Args:
+            name: any usual spelling: a hub path, an ollama tag, a bare family name together with a size.
+            param_count_b: the size in billions, which settles a bare family name.
+        """
+        return self.model_names.find(name, param_count_b)
+
+
+def _grouped(keys: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    groups: dict[str, list[str]] = {}
+    for member, group in sorted(keys.items()):
+        groups.setdefault(group, []).append(member)
+    return {group: tuple(members) for group, members in sorted(groups.items())}

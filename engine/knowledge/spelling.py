@@ -1,0 +1,47 @@
+"""Spellings of GPU names: to one exact form, and to the set of words that tell cards apart."""
+
+from __future__ import annotations
+
+import re
+
+
+_SEPARATORS = re.compile(r"[\s_/,:()\[\]-]+")
+#: Words that every seller adds and that tell no two cards apart.
+_NOISE = frozenset(
+    "nvidia geforce tesla quadro amd instinct radeon intel google cloud aws amazon apple habana gpu gpus card graphics "
+    "accelerator generation gen edition workstation server blackwell hopper ampere hbm2 hbm2e hbm3 hbm3e gddr6 gddr6x "
+    "gddr7 nvlink hgx the a an vram memory ram single new chip".split()
+)
+_REWRITES = (
+    (re.compile(r"\bsxm\d?\b"), "sxm"),
+    (re.compile(r"(?<=\d)(pcie|nvl|sxm\d?)\b"), r" \1"),
+    (re.compile(r"\bsxm\d\b"), "sxm"),
+    (re.compile(r"\bpci\b|\bpci e\b|\bpci express\b"), "pcie"),
+    (re.compile(r"\b(\d+) ?(gib|gb|g)\b"), r"\1gb"),
+    (re.compile(r"\b(rtx|gtx|rx|arc|dgx|tpu|gaudi)(?=\d|a\d|v\d|pro)"), r"\1 "),
+    (re.compile(r"\b(\d{4})(ti|super|xtx|xt)\b"), r"\1 \2"),
+    (re.compile(r"\b(ti)(super)\b"), r"\1 \2"),
+    (re.compile(r"\b([ahblv])[ ](\d{2,3})\b"), r"\1\2"),
+    (re.compile(r"\b(mi) (\d{3}[xa]?)\b"), r"\1\2"),
+    (re.compile(r"\b(\d+) ?x (?=[a-z])|\bx ?\d+\b"), ""),
+    (re.compile(r"\b(trainium|inferentia|gaudi) (\d)\b"), r"\1\2"),
+)
+
+
+def exact_form(name: str) -> str:
+    """The name folded in case and separators, nothing dropped: ``RTX 4090`` and ``rtx-4090`` are the same."""
+    return _SEPARATORS.sub("-", name.strip().casefold()).strip("-")
+
+
+def telling_words(name: str) -> frozenset[str]:
+    """The words of a name that tell cards apart: ``NVIDIA A100-SXM4-80GB`` gives a100, sxm, 80gb."""
+    text = _SEPARATORS.sub(" ", name.strip().casefold())
+    for pattern, replacement in _REWRITES:
+        text = pattern.sub(replacement, text)
+    return frozenset(text.split()) - _NOISE
+
+
+def memory_word(words: frozenset[str]) -> str | None:
+    """The word that states a memory size, such as 80gb, if there is exactly one."""
+    sizes = [word for word in words if re.fullmatch(r"\d+gb", word)]
+    return sizes[0] if len(sizes) == 1 else None
