@@ -11,6 +11,7 @@ from engine.vocabulary import gpu_and_count
 
 
 SIGNIFICANT_DIGITS = 6
+_LONGEST_LABEL = 3  # Words; a longer label explains a choice, and does not name it.
 _SPELT_OUT = {"B": "billion", "h": "hours", "billions": "billion"}
 
 
@@ -23,7 +24,7 @@ def format_value(fact: FactDef, value: Value | None) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        return fact.choice_labels.get(value, value)
+        return _choice(fact, value)
     return _with_unit(format_number(value, grouped=_grouped(fact)), value, fact.unit)
 
 
@@ -50,6 +51,14 @@ def _with_unit(number: str, value: float, unit: str | None) -> str:
     return f"{number} {shown}"
 
 
+def _choice(fact: FactDef, word: str) -> str:
+    """The label where it is short enough to stand inside a sentence, else the choice itself."""
+    label = fact.choice_labels.get(word)
+    if label is not None and len(label.split()) <= _LONGEST_LABEL:
+        return label
+    return word.replace("_", " ") if word in fact.choices else word
+
+
 def _grouped(fact: FactDef) -> bool:
     return not fact.name.endswith("_year")
 
@@ -59,5 +68,5 @@ def _item(fact: FactDef, item: bool | float | str) -> str:
         gpu, count = gpu_and_count(item)
         return f"{count} x {gpu}"
     if isinstance(item, str):
-        return fact.choice_labels.get(item, item)
+        return _choice(fact, item)
     return format_number(item)

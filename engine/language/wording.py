@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from engine.language.evaluating import evaluate
 from engine.language.figures import format_number
 from engine.language.figures import format_value
@@ -23,14 +25,8 @@ from engine.vocabulary import FactDef
 from engine.vocabulary import Vocabulary
 
 
-_RELATIONS = {
-    "==": "is",
-    "!=": "is not",
-    "<": "is less than",
-    "<=": "is at most",
-    ">": "is more than",
-    ">=": "is at least",
-}
+_AFTER_HEAD = re.compile(r" (?:of|per|to|from|for|in|at|on|over|against) ")
+_RELATIONS = {"==": "", "!=": " not", "<": " less than", "<=": " at most", ">": " more than", ">=": " at least"}
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OPERATIONS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
 
@@ -51,13 +47,17 @@ class _Writer:
         self.vocabulary = vocabulary
         self.facts = facts
 
-    def phrase(self, expr: Expr) -> str:
+    def phrase(self, expr: Expr) -> str:  # noqa: PLR0911  # One case per kind of node.
         """A condition, or a value."""
         match expr:
             case Compare():
                 return self._compare(expr)
-            case Member() | Has() | Known():
-                return self._membership(expr)
+            case Member():
+                return self._member(expr)
+            case Has():
+                return self._has(expr)
+            case Known(FactRef(name), negated):
+                return f"{self._the(name)} {self._be(name)} {'unknown' if negated else 'known'}{self._case(name)}"
             case And(operands):
                 return " and ".join(self._inner(part, within=And) for part in operands)
             case Or(operands):
@@ -77,7 +77,7 @@ class _Writer:
         if isinstance(operand, FactRef):
             return f"{self._label(operand.name)}: no{self._case(operand.name)}"
         if isinstance(operand, Has):
-            return self._membership(operand).replace(" includes ", " does not include ", 1)
+            return self._has(operand, negated=True)
         return f"not ({self.phrase(operand)})"
 
     def _compare(self, expr: Compare) -> str:
@@ -85,7 +85,8 @@ class _Writer:
         if isinstance(left, Const):
             left, right, op = right, left, _MIRRORED[expr.op]
         first, second = self._fact_in(left), self._fact_in(right)
-        phrase = f"{self._term(left, second)} {_RELATIONS[op]} {self._term(right, first)}"
+        verb = self._be(left.name) if isinstance(left, FactRef) else "is"
+        phrase = f"{self._term(left, second)} {verb}{_RELATIONS[op]} {self._term(right, first)}"
         return phrase + self._sides(left, right, first or second)
 
     def _sides(self, left: Expr, right: Expr, fact: FactDef | None) -> str:
@@ -104,18 +105,21 @@ class _Writer:
             return format_value(own, value) if own else _bare(value)
         return format_value(fact, value) if fact and isinstance(expr, Arith) else _bare(value)
 
-    def _membership(self, expr: Member | Has | Known) -> str:
-        if isinstance(expr, Member):
-            fact = self._fact_in(expr.left)
-            relation = ("is none of" if expr.negated else "is one of") if len(expr.choices) > 1 else ""
-            relation = relation or ("is not" if expr.negated else "is")
-            choices = _listed([self._constant(choice, fact) for choice in expr.choices])
-            case = self._case(expr.left.name) if isinstance(expr.left, FactRef) else ""
-            return f"{self._term(expr.left, None)} {relation} {choices}{case}"
-        if isinstance(expr, Has):
-            item = self._constant(expr.item, self.vocabulary.fact(expr.fact.name))
-            return f"{self._the(expr.fact.name)} includes {item}{self._case(expr.fact.name)}"
-        return f"{self._the(expr.fact.name)} is {'unknown' if expr.negated else 'known'}{self._case(expr.fact.name)}"
+    def _member(self, expr: Member) -> str:
+        fact = self._fact_in(expr.left)
+        name = expr.left.name if isinstance(expr.left, FactRef) else ""
+        relation = " one of" if len(expr.choices) > 1 and not expr.negated else ""
+        relation = " none of" if len(expr.choices) > 1 and expr.negated else relation
+        relation = " not" if len(expr.choices) == 1 and expr.negated else relation
+        choices = _listed([self._constant(choice, fact) for choice in expr.choices])
+        return f"{self._term(expr.left, None)} {self._be(name)}{relation} {choices}{self._case(name) if name else ''}"
+
+    def _has(self, expr: Has, *, negated: bool = False) -> str:
+        name = expr.fact.name
+        item = self._constant(expr.item, self.vocabulary.fact(name))
+        plural = self._be(name) == "are"
+        verb = ("do not include" if plural else "does not include") if negated else "include" if plural else "includes"
+        return f"{self._the(name)} {verb} {item}{self._case(name)}"
 
     def _term(self, expr: Expr, beside: FactDef | None) -> str:
         """A value inside a phrase; ``beside`` is the fact whose unit or choice a constant takes."""
@@ -170,7 +174,19 @@ class _Writer:
 
     def _the(self, name: str) -> str:
         label = self._label(name)
-        return label if label == name or label.startswith(("the ", "a ", "an ")) else f"the {label}"
+        fact = self.vocabulary.fact(name)
+        named = fact is not None and bool(fact.label)
+        return f"the {label}" if named and not label.startswith(("the ", "a ", "an ")) else label
+
+    def _be(self, name: str) -> str:
+        return "are" if _is_plural(self._label(name)) else "is"
+
+
+def _is_plural(label: str) -> bool:
+    """Whether a label such as ``GPUs compared`` or ``number of GPUs`` speaks of several things."""
+    head = _AFTER_HEAD.split(label, maxsplit=1)[0].split()
+    ends = {head[0], head[-1]} if head else set()
+    return any(word.endswith("s") and not word.endswith(("ss", "us", "is")) for word in ends)
 
 
 def _bare(value: Value | None) -> str:
