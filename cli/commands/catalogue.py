@@ -1,0 +1,69 @@
+"""``whichgpu gpus`` and ``whichgpu models``: look at the catalogue, with the sources of every figure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cli import output
+from cli.options import output_format
+from cli.render.blocks import Block
+from cli.render.catalogue import gpu_list
+from cli.render.catalogue import gpu_page
+from cli.render.catalogue import model_list
+from cli.render.catalogue import model_page
+from engine.knowledge import Knowledge
+from engine.knowledge import load_knowledge
+from engine.locate import locate
+from engine.problems import InputError
+from engine.problems import Problem
+
+
+@click.command()
+@click.argument("name", required=False)
+@output_format("text", "json", "markdown")
+def gpus(name: str | None, form: str) -> int:
+    """List the GPUs, or show those that NAME means (an id, a name, a family, a series)."""
+    knowledge = load_knowledge(locate("knowledge"))
+    if name is None:
+        return _show([gpu.model_dump(mode="json") for gpu in knowledge.gpus.values()], gpu_list(knowledge), form)
+    match = knowledge.find_gpu(name)
+    if not match.found:
+        raise InputError(Problem("unknown-gpu", f"no GPU is called {name!r}", nearest=match.nearest, fix=_SEE_GPUS))
+    found = [knowledge.gpus[gpu_id] for gpu_id in match.ids]
+    blocks = [block for gpu in found for block in gpu_page(gpu, knowledge)]
+    return _show([gpu.model_dump(mode="json") for gpu in found], blocks, form)
+
+
+@click.command()
+@click.argument("name", required=False)
+@output_format("text", "json", "markdown")
+def models(name: str | None, form: str) -> int:
+    """List the models, or show the one that NAME means (an id, a hub path, an ollama tag)."""
+    knowledge = load_knowledge(locate("knowledge"))
+    if name is None:
+        return _show(
+            [model.model_dump(mode="json") for model in knowledge.models.values()], model_list(knowledge), form
+        )
+    model = knowledge.models[_model_id(knowledge, name)]
+    return _show([model.model_dump(mode="json")], model_page(model, knowledge), form)
+
+
+_SEE_GPUS = "whichgpu gpus lists them"
+
+
+def _model_id(knowledge: Knowledge, name: str) -> str:
+    match = knowledge.find_model(name)
+    if match.id is None:
+        message = f"no model is called {name!r}"
+        raise InputError(Problem("unknown-model", message, nearest=match.nearest, fix="whichgpu models lists them"))
+    return match.id
+
+
+def _show(value: list[dict[str, Any]], blocks: list[Block], form: str) -> int:
+    if form == "json":
+        output.emit_json(value)
+    else:
+        output.emit_blocks(blocks, form)
+    return 0

@@ -1,0 +1,52 @@
+"""``whichgpu doctor``: what is installed, which engine fires the rules and why, how old the data is."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version
+from typing import Any
+
+import click
+
+from cli import output
+from cli.expertise import load
+from cli.expertise import now
+from cli.health import health
+from cli.health import health_blocks
+from cli.options import output_format
+from cli.options import rules_options
+
+
+_PACKAGES = ("whichgpu", "durable-rules", "pydantic", "PyYAML", "click")
+
+
+@click.command()
+@output_format("text", "json", "markdown")
+@rules_options
+def doctor(form: str, rules: tuple[str, ...], builtin: bool) -> int:
+    """Say which engine fires the rules and why, with versions, digests and the age of the prices."""
+    expertise = load(rules, builtin=builtin)
+    report = {"python": python_version(), "packages": installed(), **health(expertise, now().date())}
+    if form == "json":
+        output.emit_json(report)
+    else:
+        output.emit_blocks(health_blocks(report), form)
+    return 0
+
+
+def python_version() -> str:
+    """Implementation, version and platform."""
+    return f"{platform.python_implementation()} {platform.python_version()} on {sys.platform}"
+
+
+def installed() -> dict[str, Any]:
+    """The version of each package that matters; None where it is not installed."""
+    found: dict[str, Any] = {}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = None
+    return found

@@ -1,0 +1,56 @@
+"""``whichgpu facts``: what a workload can state, and how each fact settles when nobody states it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cli import output
+from cli.options import output_format
+from cli.render.blocks import Block
+from cli.render.facts import fact_list
+from cli.render.facts import fact_page
+from engine.locate import locate
+from engine.problems import InputError
+from engine.problems import Problem
+from engine.vocabulary import FactDef
+from engine.vocabulary import Vocabulary
+from engine.vocabulary import load_vocabulary
+
+
+@click.command()
+@click.argument("name", required=False)
+@output_format("text", "json", "markdown")
+@click.option("--derived", is_flag=True, help="Also the facts that are worked out and not asked.")
+def facts(name: str | None, form: str, derived: bool) -> int:
+    """List the facts that a workload can state, or show the one called NAME."""
+    vocabulary = load_vocabulary(locate("knowledge"))
+    if name:
+        fact = _found(vocabulary, name)
+        return _show(_plain(fact), fact_page(fact), form)
+    listed = [
+        fact for fact in vocabulary.facts.values() if derived or (fact.role == "input" and fact.scope == "workload")
+    ]
+    return _show([_plain(fact) for fact in listed], fact_list(listed), form)
+
+
+def _show(value: Any, blocks: list[Block], form: str) -> int:
+    if form == "json":
+        output.emit_json(value)
+    else:
+        output.emit_blocks(blocks, form)
+    return 0
+
+
+def _found(vocabulary: Vocabulary, name: str) -> FactDef:
+
+    fact = vocabulary.fact(name)
+    if fact is None:
+        raise InputError(Problem("unknown-fact", f"there is no fact {name!r}", nearest=vocabulary.nearest(name)))
+    return fact
+
+
+def _plain(fact: FactDef) -> dict[str, Any]:
+    value: dict[str, Any] = fact.model_dump(mode="json", exclude={"synonyms", "encodes"})
+    return value

@@ -1,0 +1,46 @@
+"""``whichgpu init``: a commented workload file, made from the vocabulary, for a person to fill in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cli import output
+from cli.inputs import STDIN
+from cli.template import template
+from engine.locate import locate
+from engine.problems import InputError
+from engine.problems import Problem
+from engine.vocabulary import load_vocabulary
+
+
+_TASKS = ["pretraining", "full_finetuning", "peft_finetuning", "inference", "experimentation"]
+
+
+@click.command()
+@click.argument("file", default="workload.yaml", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option("--task", type=click.Choice(_TASKS), help="What the GPU will do; leaves out what does not concern it.")
+@click.option("--all", "everything", is_flag=True, help="Every fact, also those that seldom matter.")
+@click.option("--force", is_flag=True, help="Overwrite the file if it is there.")
+def init(file: str, task: str | None, everything: bool, force: bool) -> int:
+    """Write a commented workload file to fill in (FILE is workload.yaml unless given; - prints it)."""
+    text = template(load_vocabulary(locate("knowledge")), task, everything=everything)
+    if file == STDIN:
+        output.emit(text)
+        return 0
+    _write(Path(file), text, force=force)
+    output.emit(f"Wrote {file}. Fill in what you know, then run: whichgpu recommend {file}\n")
+    return 0
+
+
+def _write(path: Path, text: str, *, force: bool) -> None:
+
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError as error:
+        message = f"{path} is there already, and was left as it is"
+        raise InputError(Problem("file-exists", message, fix="give another name, or --force to overwrite")) from error
+    except OSError as error:
+        raise InputError(Problem("unwritable", f"cannot write {path}: {error.strerror or error}")) from error

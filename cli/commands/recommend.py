@@ -1,0 +1,91 @@
+"""``whichgpu recommend``: one decision from a file, or one a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cli import output
+from cli.batch import answer_lines
+from cli.expertise import load
+from cli.expertise import names_of
+from cli.expertise import now
+from cli.expertise import parse
+from cli.inputs import facts_only
+from cli.inputs import parse_pairs
+from cli.options import all_option
+from cli.options import full_option
+from cli.options import jsonl_option
+from cli.options import output_format
+from cli.options import rules_options
+from cli.options import set_option
+from cli.render.decision import decision_blocks
+from engine import Expertise
+from engine.problems import InputError
+from engine.problems import Problem
+from engine.record import make_record
+
+
+@click.command()
+@click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
+@set_option
+@click.option("--objective", type=click.Choice(["cheapest", "fastest", "balanced"]), help="What to rank by.")
+@output_format("text", "json", "markdown")
+@click.option("--save", metavar="RECORD", type=click.Path(dir_okay=False), help="Save the decision record here.")
+@jsonl_option
+@full_option
+@all_option
+@rules_options
+def recommend(
+    *,
+    file: str,
+    sets: tuple[str, ...],
+    objective: str | None,
+    form: str,
+    save: str | None,
+    jsonl: bool,
+    full: bool,
+    everything: bool,
+    rules: tuple[str, ...],
+    builtin: bool,
+) -> int:
+    """Recommend GPUs for the workload in FILE (YAML or JSON; - reads standard input).
+
+    With --jsonl, FILE holds one workload a line, and each is answered by one line of JSON. A line that is wrong is
+    answered by an error and does not end the run; the exit code is 2 then.
+    """
+    given = parse_pairs(sets)
+    if jsonl and save:
+        raise InputError(Problem("bad-option", "--save keeps one decision, so it does not go with --jsonl"))
+    expertise = load(rules, builtin=builtin)
+    if jsonl:
+        return _answer_lines(expertise, file, given, objective=objective, full=full)
+    workload = {**parse(expertise, file), **given}
+    decision = expertise.decide(workload, objective=objective, decided_at=now())
+    answer = decision.to_dict(full=True)
+    if save:
+        _save(answer, save)
+    if form == "json":
+        output.emit_json(answer)
+    else:
+        output.emit_blocks(decision_blocks(answer, names_of(expertise), everything=everything), form)
+    return decision.exit_code
+
+
+def _answer_lines(expertise: Expertise, file: str, given: dict[str, str], *, objective: str | None, full: bool) -> int:
+    moment = now()
+
+    def answer(workload: dict[str, Any]) -> dict[str, Any]:
+        facts = {**facts_only(workload), **given}
+        return expertise.decide(facts, objective=objective, decided_at=moment).to_dict(full=full)
+
+    return answer_lines(file, answer)
+
+
+def _save(answer: dict[str, Any], save: str) -> None:
+    try:
+        output.save_private(Path(save), make_record(answer).to_json())
+    except OSError as error:
+        raise InputError(Problem("unwritable", f"cannot write {save}: {error.strerror or error}")) from error

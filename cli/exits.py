@@ -1,0 +1,56 @@
+"""What the exit codes mean, and how an error is told."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+
+import click
+
+from engine.problems import WhichgpuError
+
+
+ANSWERED = 0
+NO_RECOMMENDATION = 1
+WRONG_INPUT = 2
+INTERNAL_ERROR = 3
+INTERRUPTED = 130
+
+
+def tell(error: BaseException) -> int:
+    """Say on standard error what went wrong, and return the exit code that it means."""
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return INTERRUPTED
+    if isinstance(error, click.ClickException):
+        error.show()
+        return WRONG_INPUT
+    return _tell_other(error)
+
+
+def _tell_other(error: BaseException) -> int:
+    if isinstance(error, WhichgpuError):
+        click.echo(_problems(str(error), len(error.problems)), err=True)
+        return WRONG_INPUT
+    if os.environ.get("WHICHGPU_DEBUG") == "1":
+        traceback.print_exception(error, file=sys.stderr)
+    click.echo(_internal(error), err=True)
+    return INTERNAL_ERROR
+
+
+def _problems(text: str, amount: int) -> str:
+    head = "Error: " if amount == 1 else f"{amount} errors:\n"
+    return head + text
+
+
+def _internal(error: BaseException) -> str:
+    frame = traceback.extract_tb(error.__traceback__)[-1:] if error.__traceback__ else []
+    where = f" (at {Path(frame[0].filename).name}:{frame[0].lineno})" if frame else ""
+    return (
+        f"whichgpu failed in itself{where}: {type(error).__name__}: {error}\n"
+        "Please report this line, the command and its input file, and what `whichgpu doctor` prints. "
+        "WHICHGPU_DEBUG=1 shows the whole course."
+    )

@@ -1,0 +1,111 @@
+"""What ``doctor`` reports, as one value and as blocks."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+from typing import Any
+
+from cli.render.blocks import Block
+from cli.render.blocks import Heading
+from cli.render.blocks import Pairs
+from cli.render.blocks import Paragraph
+from cli.render.blocks import Table
+from cli.render.figures import count_of
+from engine.rete.firing import engine_status
+
+
+if TYPE_CHECKING:
+    from engine import Expertise
+
+
+ENGINES = {"durable": "durable-rules", "reference": "reference"}
+
+#: Rental prices move by tens of per cent within a quarter, so older ones are called old.
+STALE_AFTER_DAYS = 90
+
+
+def health(expertise: Expertise, today: date) -> dict[str, Any]:
+    """Engine, rulebook, knowledge and prices."""
+    status = engine_status()
+    rulebook, knowledge = expertise.rulebook, expertise.knowledge
+    return {
+        "fired_by": ENGINES[status.engine],
+        "because": status.why_not or "the C module is there, and the reference evaluator checks each of its matches",
+        "rulebook": {
+            "digest": rulebook.digest,
+            "rules": len(rulebook.rules),
+            "layers": [{"name": layer.name, "digest": layer.digest, "rules": layer.rules} for layer in rulebook.layers],
+        },
+        "knowledge": {
+            "digest": knowledge.digest,
+            "gpus": len(knowledge.gpus),
+            "models": len(knowledge.models),
+            "offers": len(knowledge.offers),
+        },
+        "prices": prices(expertise, today),
+    }
+
+
+def prices(expertise: Expertise, today: date) -> list[dict[str, Any]]:
+    """Offers by provider, with the dates of the oldest and the newest price."""
+    dates: dict[str, list[str]] = {}
+    for offer in expertise.knowledge.offers:
+        dates.setdefault(offer.provider, []).append(offer.as_of)
+    return [
+        {
+            "provider": provider,
+            "offers": len(found),
+            "oldest": min(found),
+            "newest": max(found),
+            "stale": (today - date.fromisoformat(max(found))).days > STALE_AFTER_DAYS,
+        }
+        for provider, found in sorted(dates.items())
+    ]
+
+
+def health_blocks(report: dict[str, Any]) -> list[Block]:
+    """The report in words."""
+    packages = ", ".join(f"{name} {version or '(not installed)'}" for name, version in report["packages"].items())
+    rulebook, knowledge = report["rulebook"], report["knowledge"]
+    layers = tuple((layer["name"], str(layer["rules"]), layer["digest"][:12]) for layer in rulebook["layers"])
+    stale = [entry["provider"] for entry in report["prices"] if entry["stale"]]
+    rows = tuple(_price_row(entry) for entry in report["prices"])
+    return [
+        Heading("whichgpu", 1),
+        Pairs(
+            (
+                ("rules fired by", report["fired_by"]),
+                ("because", report["because"]),
+                ("python", report["python"]),
+                ("packages", packages),
+                ("rulebook", f"{count_of(rulebook['rules'], 'rule')}, digest {rulebook['digest'][:12]}"),
+                ("knowledge", _knowledge(knowledge)),
+            )
+        ),
+        Heading("Layers of rules"),
+        Table(("Layer", "Rules", "Digest"), layers, frozenset({1})),
+        Heading("Prices"),
+        Paragraph(_age(stale)),
+        Table(("Provider", "Offers", "Oldest", "Newest", "Older than 90 days"), rows, frozenset({1})),
+    ]
+
+
+def _knowledge(knowledge: dict[str, Any]) -> str:
+    counts = (("gpus", "GPU"), ("models", "model"), ("offers", "offer"))
+    words = ", ".join(count_of(knowledge[key], word) for key, word in counts)
+    return f"{words}, digest {knowledge['digest'][:12]}"
+
+
+def _price_row(entry: dict[str, Any]) -> tuple[str, ...]:
+    stale = "yes" if entry["stale"] else "no"
+    return (entry["provider"], str(entry["offers"]), entry["oldest"], entry["newest"], stale)
+
+
+def _age(stale: list[str]) -> str:
+    if not stale:
+        return f"Every provider's newest price is at most {STALE_AFTER_DAYS} days old."
+    return (
+        f"{count_of(len(stale), 'provider')} with prices older than {STALE_AFTER_DAYS} days. "
+        "State what you pay with --set rent_quote_usd_h=..., or bring newer offers: whichgpu prices import FILE."
+    )

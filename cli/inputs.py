@@ -1,0 +1,128 @@
+"""What the user hands in: a workload file or standard input, ``--set`` pairs, lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from typing import NoReturn
+
+from engine.problems import InputError
+from engine.problems import Problem
+
+
+STDIN = "-"
+MAX_BYTES = 5_000_000
+RESERVED = ("id", "gpu", "count")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of ``--jsonl``: a workload, or what is wrong with it."""
+
+    number: int
+    id: Any
+    workload: dict[str, Any] | None
+    problem: Problem | None = None
+
+
+def read_text(file: str) -> tuple[str, str]:
+    """The text of a file or of standard input, and the name to use in messages. Raises InputError."""
+    if file == STDIN:
+        return _decoded(sys.stdin.buffer.read(MAX_BYTES + 1), "standard input"), "standard input"
+    path = Path(file)
+    try:
+        if path.is_dir():
+            raise InputError(Problem("not-a-file", f"{file} is a folder; a workload is one file"))
+        with path.open("rb") as stream:
+            return _decoded(stream.read(MAX_BYTES + 1), file), file
+    except OSError as error:
+        raise InputError(_unreadable(file, error)) from error
+
+
+def parse_pairs(pairs: tuple[str, ...]) -> dict[str, str]:
+    """``fact=value`` texts as a mapping; a later one replaces an earlier. Raises InputError naming every bad one."""
+    problems, facts = [], {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            problems.append(Problem("bad-set", f"--set {pair!r} is not of the form fact=value", fix="--set peak_qps=5"))
+        elif name.strip() in RESERVED:
+            problems.append(Problem("bad-set", f"{name.strip()!r} is reserved and no fact", fact=name.strip()))
+        else:
+            facts[name.strip()] = value.strip()
+    if problems:
+        raise InputError(problems)
+    return facts
+
+
+def facts_only(workload: dict[str, Any]) -> dict[str, Any]:
+    """The workload without the keys that are no facts."""
+    return {name: value for name, value in workload.items() if name not in RESERVED}
+
+
+def json_lines(file: str) -> Iterator[Line]:
+    """The workloads of a JSON Lines file or of standard input, one at a time; empty lines are passed over.
+
+    Raises:
+        InputError: The file cannot be opened. A bad line raises nothing: it is yielded with its problem.
+    """
+    if file == STDIN:
+        yield from _lines(sys.stdin.buffer)
+        return
+    try:
+        stream = Path(file).open("rb")  # noqa: SIM115 - closed below, once the reader has had every line.
+    except OSError as error:
+        raise InputError(_unreadable(file, error)) from error
+    with stream:
+        yield from _lines(stream)
+
+
+def _lines(stream: Any) -> Iterator[Line]:
+    for number, raw in enumerate(stream, start=1):
+        if raw.strip():
+            yield _line(number, raw)
+
+
+def _line(number: int, raw: bytes) -> Line:
+    try:
+        value = json.loads(raw.decode("utf-8-sig"), parse_constant=_no_constant, object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        return Line(number, None, None, Problem("not-json", f"line {number} is not JSON: {reason}"))
+    if not isinstance(value, dict):
+        message = f"line {number} is not a JSON object; a workload is a mapping of facts"
+        return Line(number, None, None, Problem("not-an-object", message))
+    return Line(number, value.pop("id", None), value)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} stands twice")
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _decoded(raw: bytes, name: str) -> str:
+    if len(raw) > MAX_BYTES:
+        raise InputError(Problem("too-large", f"{name} is larger than {MAX_BYTES // 1_000_000} MB"))
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        where = f"byte {error.start + 1}"
+        raise InputError(Problem("not-text", f"{name} is not UTF-8 text ({where})")) from error
+
+
+def _unreadable(file: str, error: OSError) -> Problem:
+    reason = (error.strerror or type(error).__name__).lower()
+    fix = "whichgpu init writes a workload file to fill in" if isinstance(error, FileNotFoundError) else None
+    return Problem("unreadable", f"cannot read {file}: {reason}", fix=fix)

@@ -1,0 +1,108 @@
+"""The command ``whichgpu``. Commands load when they are called, so that ``--help`` is quick."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import dataclass
+
+import click
+
+from cli import exits
+from engine.problems import nearest_words
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a command lies, and its line in the list of commands."""
+
+    module: str
+    name: str
+    help: str
+
+
+COMMANDS: dict[str, Entry] = {
+    "recommend": Entry("cli.commands.recommend", "recommend", "Recommend GPUs for a workload file."),
+    "size": Entry("cli.commands.size", "size", "Memory, speed and fit on GPUs that you have or name."),
+    "init": Entry("cli.commands.init", "init", "Write a commented workload file to fill in."),
+    "gpus": Entry("cli.commands.catalogue", "gpus", "Look at the GPUs, with sources."),
+    "models": Entry("cli.commands.catalogue", "models", "Look at the models, with sources."),
+    "prices": Entry("cli.commands.prices", "prices", "Look at the price snapshot, or import offers."),
+    "facts": Entry("cli.commands.facts", "facts", "Look at the facts that a workload can state."),
+    "rules": Entry("cli.commands.rules", "rules", "Check, test and show the rules."),
+    "schema": Entry("cli.commands.schema", "schema", "Print the JSON Schema of an answer."),
+    "doctor": Entry("cli.commands.doctor", "doctor", "Which engine fires and why, versions, digests, price dates."),
+}
+
+
+_HELP = """\
+Which GPU, how many, linked how, rented or bought? A recommendation that defends every word.
+
+\b
+Start with:  whichgpu init --task inference
+Then:        whichgpu recommend workload.yaml
+
+Exit codes: 0 answered, 1 no recommendation (and why), 2 the input is wrong, 3 internal error.
+"""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported on first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of ``COMMANDS``, the main one first."""
+        return [*COMMANDS, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, imported now."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = getattr(importlib.import_module(entry.module), entry.name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing one."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name].help) for name in self.list_commands(ctx)])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest command where there is none of that name."""
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and self.get_command(ctx, name) is None:
+            nearest = nearest_words(name, COMMANDS)
+            hint = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
+            raise click.UsageError(f"there is no command {name!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        from importlib.metadata import version  # noqa: PLC0415 - 20 ms that only this option needs.
+
+        click.echo(f"whichgpu {version('whichgpu')}")
+        ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup, help=_HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+def whichgpu() -> None:
+    """Answer what GPUs a workload needs."""
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run one command line and return its exit code."""
+    try:
+        result = whichgpu.main(args=arguments, prog_name="whichgpu", standalone_mode=False)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost door: nothing may leave as a traceback.
+        return exits.tell(error)
+    return result if isinstance(result, int) else exits.ANSWERED
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(run())

@@ -1,0 +1,45 @@
+"""Options that several commands share, so that they mean the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from typing import TypeVar
+
+import click
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Decorator = Callable[[Function], Function]
+
+
+set_option = click.option(
+    "--set", "sets", metavar="FACT=VALUE", multiple=True, help="State a fact, over the file. May be repeated."
+)
+
+all_option = click.option("--all", "everything", is_flag=True, help="Leave nothing out.")
+
+jsonl_option = click.option("--jsonl", is_flag=True, help="FILE holds one workload a line; answer each by one line.")
+
+full_option = click.option("--full", is_flag=True, help="With --jsonl: keep trace, rules and rejected.")
+
+
+def output_format(*forms: str) -> Callable[[Function], Function]:
+    """``--format``, the first form being the default."""
+    return click.option(
+        "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True, help="How to print it."
+    )
+
+
+def rules_options(function: Function) -> Function:
+    """``--rules`` and ``--no-builtin-rules``."""
+    function = click.option(
+        "--no-builtin-rules", "builtin", flag_value=False, default=True, help="Use the folders of --rules alone."
+    )(function)
+    return click.option(
+        "--rules",
+        metavar="DIR",
+        multiple=True,
+        type=click.Path(file_okay=False),
+        help="A folder of rules to lay over the built-in ones. May be repeated.",
+    )(function)

@@ -1,0 +1,103 @@
+"""The other plans, and what became of the GPUs that the user named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cli.render.blocks import Block
+from cli.render.blocks import Bullets
+from cli.render.blocks import Heading
+from cli.render.blocks import Item
+from cli.render.blocks import Paragraph
+from cli.render.blocks import Table
+from cli.render.figures import count_of
+from cli.render.figures import gb
+from cli.render.figures import number
+from cli.render.figures import percent
+from cli.render.figures import size
+from cli.render.figures import usd
+from cli.render.names import Names
+from cli.render.plan import short_name
+from cli.render.speed import headline_speed
+
+
+JsonObject = dict[str, Any]
+
+SHOWN_ALTERNATIVES = 6
+
+VERDICTS = {
+    "recommended": "recommended",
+    "alternative": "a good alternative",
+    "outranked": "works, but others rank higher",
+    "rejected": "ruled out",
+    "unproven": "not proven to work",
+}
+
+
+def alternative_blocks(decision: JsonObject, names: Names, *, everything: bool) -> list[Block]:
+    """The next best plans beside the recommendation, in one table."""
+    others = decision["alternatives"]
+    if not others:
+        return []
+    shown = others if everything else others[:SHOWN_ALTERNATIVES]
+    best = decision["recommendation"]
+    rows = ([_row(best, names, "the answer")] if best else []) + [
+        _row(plan, names, _against(plan, best)) for plan in shown
+    ]
+    headers = ("Plan", "Memory per GPU", "Speed", "Per hour", "Score", "Beside the answer")
+    blocks: list[Block] = [Heading("Alternatives"), Table(headers, tuple(rows), frozenset({1, 2, 3, 4}))]
+    if len(shown) < len(others):
+        blocks.append(Paragraph(f"{count_of(len(others) - len(shown), 'more plan')} with --all.", "faint"))
+    return blocks
+
+
+def _row(plan: JsonObject, names: Names, against: str) -> tuple[str, ...]:
+    memory = plan["memory"]
+    used = "unknown" if memory is None else f"{size(memory['per_gpu_gb'])} of {gb(memory['available_per_gpu_gb'])}"
+    cost = plan["cost"]
+    score = "" if plan["score"] is None else number(round(plan["score"], 2))
+    return (
+        short_name(plan, names),
+        used,
+        headline_speed(plan["speed"]),
+        usd(cost["usd_per_hour"]),
+        score,
+        against if plan["proven"] else f"{against}; not proven".lstrip("; "),
+    )
+
+
+def _against(plan: JsonObject, best: JsonObject | None) -> str:
+    """Cost and speed beside the recommendation's."""
+    if best is None:
+        return ""
+    says = []
+    mine, its = plan["cost"]["usd_per_hour"], best["cost"]["usd_per_hour"]
+    if mine is not None and its:
+        says.append(_ratio(mine / its, "cheaper", "dearer"))
+    for name in ("tokens_per_s", "samples_per_s", "images_per_s"):
+        if plan["speed"].get(name) and best["speed"].get(name):
+            says.append(_ratio(plan["speed"][name] / best["speed"][name], "slower", "faster"))
+            break
+    return ", ".join(says)
+
+
+def _ratio(ratio: float, less: str, more: str) -> str:
+    if abs(ratio - 1) < 0.01:
+        return f"as {'cheap' if less == 'cheaper' else 'fast'}"
+    if ratio >= 2:
+        return f"{number(round(ratio, 1))} x {'the cost' if more == 'dearer' else 'as fast'}"
+    return f"{percent(round(abs(ratio - 1) * 100))} {less if ratio < 1 else more}"
+
+
+def candidate_blocks(decision: JsonObject, names: Names) -> list[Block]:
+    """Every GPU that the user named, with its verdict."""
+    candidates = decision["candidates"]
+    if not candidates:
+        return []
+    items = []
+    for entry in candidates:
+        reason = f": {entry['reason']}" if entry["reason"] else ""
+        rule = (f"rule {entry['rule']}",) if entry["rule"] else ()
+        tried = f" ({short_name(entry['plan'], names)})" if entry["plan"] else ""
+        items.append(Item(f"{names.gpu(entry['gpu'])}{tried} is {VERDICTS[entry['verdict']]}{reason}", rule))
+    return [Heading("The GPUs you named"), Bullets(tuple(items))]

@@ -1,0 +1,83 @@
+"""What a page is made of. Sections build blocks, and each writer shows the same blocks in its own way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+#: Control characters but the line feed: a value in a workload file must not drive the reader's terminal.
+_CONTROLS = {code: "\N{REPLACEMENT CHARACTER}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code != 0x0A}
+
+Tone = Literal["plain", "strong", "good", "bad", "faint"]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A title. Level 1 opens a page, level 2 a section."""
+
+    text: str
+    level: Literal[1, 2, 3] = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Running text. The tone decorates and never carries meaning of its own."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One bullet: the point, and what stands under it in smaller words."""
+
+    text: str
+    below: tuple[str, ...] = ()
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list of points."""
+
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under headers. ``right`` holds the positions of the columns that are numbers."""
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """How full something is: ``share`` of 1, with the words that say the same."""
+
+    share: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """``label: value`` lines."""
+
+    rows: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """Lines that are not wrapped: a command to type, a source line with its caret."""
+
+    text: str
+
+
+Block = Heading | Paragraph | Bullets | Table | Bar | Pairs | Verbatim
+
+
+def printable(text: str) -> str:
+    """The text with control characters replaced."""
+    return text.translate(_CONTROLS)

@@ -1,0 +1,170 @@
+"""GPUs and models of the catalogue as blocks, each figure with its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cli.render.blocks import Block
+from cli.render.blocks import Bullets
+from cli.render.blocks import Heading
+from cli.render.blocks import Item
+from cli.render.blocks import Paragraph
+from cli.render.blocks import Table
+from cli.render.figures import count_of
+from cli.render.figures import gb
+from cli.render.figures import gb_and_gib
+from cli.render.figures import number
+from cli.render.figures import usd
+from cli.render.figures import value_text
+from cli.render.names import LINKS
+from engine.knowledge import Knowledge
+from engine.knowledge.model import Gpu
+from engine.knowledge.model import ModelSpec
+
+
+#: Fields that other lines of the page already say, or that describe the record and not the thing.
+_SAID = frozenset({"id", "name", "aliases", "evidence", "notes", "sources", "disagreements", "tflops", "achieved"})
+_UNITS = {
+    "mem_bw_tbs": "TB/s",
+    "link_gbs": "GB/s, both directions",
+    "tdp_w": "W",
+    "params_b": "billion",
+    "active_params_b": "billion",
+    "resolution_px": "px",
+    "sparse_tops": "TOPS (sparse)",
+    "device_mib": "MiB",
+    "cuda_mib": "MiB",
+}
+
+
+def gpu_list(knowledge: Knowledge) -> list[Block]:
+    """All accelerators in one table."""
+    rows = tuple(_gpu_row(gpu) for gpu in knowledge.gpus.values())
+    headers = ("Id", "Memory", "Bandwidth", "BF16 TFLOPS", "Link", "Price to buy")
+    lead = (
+        f"{count_of(len(rows), 'accelerator')}. Memory is what a job can use, beside the marketed figure; "
+        "TFLOPS are dense. `whichgpu gpus NAME` shows one with its sources."
+    )
+    return [Heading("GPUs", 1), Paragraph(lead), Table(headers, rows, frozenset({1, 2, 3, 5}))]
+
+
+def _gpu_row(gpu: Gpu) -> tuple[str, ...]:
+    memory = f"{gb(gpu.usable_gb)} of {number(gpu.vram_gb)}" if gpu.usable_gb and gpu.vram_gb else gb(gpu.vram_gb)
+    compute = gpu.tflops.get("bf16") or gpu.tflops.get("fp16")
+    return (
+        gpu.id,
+        memory,
+        f"{gpu.mem_bw_tbs:.2f} TB/s" if gpu.mem_bw_tbs else "",
+        number(compute) if compute else "",
+        LINKS[gpu.link],
+        usd(gpu.buy_usd) if gpu.buy_usd else "",
+    )
+
+
+def gpu_page(gpu: Gpu, knowledge: Knowledge) -> list[Block]:
+    """One accelerator in full."""
+    blocks: list[Block] = [Heading(gpu.name, 1), Paragraph(_also(gpu.id, gpu.aliases))]
+    if not gpu.plannable:
+        blocks.append(Paragraph(f"Never recommended: {gpu.not_plannable_because or 'not obtainable'}.", "bad"))
+    if gpu.usable_gb:
+        assumed = (
+            " (reckoned from the marketed figure: no reading of a device is at hand)" if gpu.usable_assumed else ""
+        )
+        blocks.append(Paragraph(f"A job can use {gb_and_gib(gpu.usable_gb)}{assumed}."))
+    blocks.append(_figures(gpu.model_dump(mode="json"), gpu.evidence, knowledge))
+    if gpu.tflops:
+        blocks += [Heading("Arithmetic", 3), _compute(gpu, knowledge)]
+    return blocks + _remarks(gpu.notes, gpu.disagreements, knowledge) + _offers(gpu, knowledge)
+
+
+def _compute(gpu: Gpu, knowledge: Knowledge) -> Table:
+    rows = []
+    for precision, peak in gpu.tflops.items():
+        share = gpu.achieved.get(precision)
+        reached = f"{number(100 * share)} %" if share else ""
+        rows.append(
+            (precision, number(peak), reached, _cited(gpu.evidence, f"tflops.{precision}", "tflops", knowledge))
+        )
+    return Table(("Precision", "Peak TFLOPS", "Reached in practice", "Source"), tuple(rows), frozenset({1, 2}))
+
+
+def _offers(gpu: Gpu, knowledge: Knowledge) -> list[Block]:
+    offers = [offer for offer in knowledge.offers if offer.gpu in (gpu.id, gpu.family)]
+    if not offers:
+        return [Heading("Rent", 3), Paragraph("No offer in the price snapshot.")]
+    cheapest = min(offers, key=lambda offer: (offer.usd_per_hour / offer.count, offer.provider))
+    price = usd(cheapest.usd_per_hour / cheapest.count)
+    text = (
+        f"{count_of(len(offers), 'offer')}; the cheapest is {price} per GPU and hour "
+        f"({cheapest.provider}, {cheapest.as_of}). whichgpu prices {gpu.id} lists them."
+    )
+    return [Heading("Rent", 3), Paragraph(text)]
+
+
+def model_list(knowledge: Knowledge) -> list[Block]:
+    """All models in one table."""
+    rows = tuple(_model_row(model) for model in knowledge.models.values())
+    headers = ("Id", "Kind", "Parameters", "Layers", "Longest context")
+    lead = f"{count_of(len(rows), 'model')}. `whichgpu models NAME` shows one with its sources."
+    return [Heading("Models", 1), Paragraph(lead), Table(headers, rows, frozenset({2, 3, 4}))]
+
+
+def _model_row(model: ModelSpec) -> tuple[str, ...]:
+    return (
+        model.id,
+        model.kind.replace("_", " "),
+        f"{number(model.params_b)} B" if model.params_b else "",
+        str(model.layers or ""),
+        f"{model.max_context:,}" if model.max_context else "",
+    )
+
+
+def model_page(model: ModelSpec, knowledge: Knowledge) -> list[Block]:
+    """One model in full."""
+    blocks: list[Block] = [Heading(model.name, 1), Paragraph(_also(model.id, model.aliases))]
+    blocks.append(_figures(model.model_dump(mode="json"), model.evidence, knowledge, model.sources))
+    return blocks + _remarks(model.notes, model.disagreements, knowledge)
+
+
+def _also(record_id: str, aliases: tuple[str, ...]) -> str:
+    return f"id {record_id}" + (f"; also called {', '.join(aliases)}" if aliases else "")
+
+
+def _figures(
+    record: dict[str, Any],
+    evidence: Mapping[str, tuple[str, ...]],
+    knowledge: Knowledge,
+    fallback: tuple[str, ...] = (),
+) -> Table:
+    rows = []
+    for field, value in record.items():
+        if field in _SAID or value is None or value in ([], {}):
+            continue
+        unit = f" {_UNITS[field]}" if field in _UNITS else ""
+        source = _cited(evidence, field, "*", knowledge) or "; ".join(_titles(fallback, knowledge))
+        rows.append((field.replace("_", " "), f"{_shown(value)}{unit}", source))
+    return Table(("Figure", "Value", "Source"), tuple(rows))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name.replace('_', ' ')} {_shown(item)}" for name, item in value.items() if item is not None)
+    return value_text(value)
+
+
+def _cited(evidence: Mapping[str, tuple[str, ...]], field: str, wider: str, knowledge: Knowledge) -> str:
+    return "; ".join(_titles(evidence.get(field) or evidence.get(wider) or (), knowledge))
+
+
+def _titles(sources: tuple[str, ...], knowledge: Knowledge) -> list[str]:
+    known = knowledge.sources
+    return [known[source].title if source in known else source for source in sources]
+
+
+def _remarks(notes: tuple[str, ...], disagreements: tuple[str, ...], knowledge: Knowledge) -> list[Block]:
+    items = [Item(note) for note in notes]
+    for name in disagreements:
+        title = knowledge.disagreements.get(name, {}).get("title", name)
+        items.append(Item(f"The sources disagree: {title}"))
+    return [Heading("Notes", 3), Bullets(tuple(items))] if items else []

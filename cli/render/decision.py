@@ -1,0 +1,112 @@
+"""A whole decision as blocks: the answer first, then what it rests on, then what else to know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cli.render.alternatives import alternative_blocks
+from cli.render.alternatives import candidate_blocks
+from cli.render.blocks import Block
+from cli.render.blocks import Bullets
+from cli.render.blocks import Heading
+from cli.render.blocks import Item
+from cli.render.blocks import Paragraph
+from cli.render.names import Names
+from cli.render.notes import advice_blocks
+from cli.render.notes import assumption_blocks
+from cli.render.notes import disagreement_blocks
+from cli.render.notes import fact_blocks
+from cli.render.notes import figure_blocks
+from cli.render.notes import monitoring_blocks
+from cli.render.notes import question_blocks
+from cli.render.notes import sizing_blocks
+from cli.render.notes import warning_blocks
+from cli.render.plan import cost_blocks
+from cli.render.plan import memory_blocks
+from cli.render.plan import plan_sentence
+from cli.render.plan import speed_blocks
+from cli.render.plan import summary_sentence
+from cli.render.procurement import procurement_blocks
+from cli.render.reasons import reason_blocks
+from cli.render.reasons import ruled_out_blocks
+
+
+JsonObject = dict[str, Any]
+
+_NO_ANSWER = {
+    "nothing_fits": "No recommendation: no plan in the catalogue qualifies.",
+    "facts_missing": "No recommendation yet: too little is known.",
+    "contradictory": "No recommendation: what was said contradicts itself.",
+}
+_OBJECTIVES = {"cheapest": "the lowest cost", "fastest": "the highest speed", "balanced": "a balance of cost and speed"}
+
+
+def decision_blocks(decision: JsonObject, names: Names, *, everything: bool = False) -> list[Block]:
+    """The page for one decision. ``everything`` leaves nothing out; otherwise the most important of each list."""
+    blocks = _answer(decision, names) if decision["recommendation"] else _no_answer(decision)
+    blocks += procurement_blocks(decision)
+    if decision["recommendation"]:
+        blocks += reason_blocks(decision, names, everything=everything)
+    blocks += warning_blocks(decision, names, everything=everything)
+    blocks += candidate_blocks(decision, names)
+    blocks += alternative_blocks(decision, names, everything=everything)
+    blocks += ruled_out_blocks(decision, names, everything=everything)
+    blocks += _phases(decision, names)
+    blocks += advice_blocks(decision, names, everything=everything)
+    blocks += monitoring_blocks(decision, names)
+    blocks += disagreement_blocks(decision, names)
+    blocks += assumption_blocks(decision, everything=everything)
+    blocks += question_blocks(decision, everything=everything)
+    if everything:
+        blocks += figure_blocks(decision, names) + sizing_blocks(decision) + fact_blocks(decision)
+    return blocks + _colophon(decision)
+
+
+def _answer(decision: JsonObject, names: Names) -> list[Block]:
+    plan = decision["recommendation"]
+    blocks: list[Block] = [Heading("Recommendation", 1), Paragraph(plan_sentence(plan, names), "strong")]
+    if not plan["proven"]:
+        unproven = (
+            "Not proven: a hard limit could not be checked, because something is unknown. The open questions say what."
+        )
+        blocks.append(Paragraph(unproven, "bad"))
+    summary = summary_sentence(plan)
+    if summary:
+        blocks.append(Paragraph(summary))
+    return [*blocks, *memory_blocks(plan), *speed_blocks(plan), *cost_blocks(plan)]
+
+
+def _no_answer(decision: JsonObject) -> list[Block]:
+    gap = decision["no_answer"]
+    blocks: list[Block] = [Heading(_NO_ANSWER[gap["kind"]], 1), Paragraph(gap["why"], "strong")]
+    if gap["facts"]:
+        questions = {entry["fact"]: entry["question"] for entry in decision["open_questions"]}
+        lead = {
+            "facts_missing": "Please provide:",
+            "nothing_fits": "What stands in the way, and could be relaxed:",
+            "contradictory": "These cannot all hold:",
+        }[gap["kind"]]
+        items = tuple(Item(f"{fact}: {questions[fact]}" if questions.get(fact) else fact) for fact in gap["facts"])
+        blocks += [Paragraph(lead), Bullets(items)]
+    return blocks
+
+
+def _phases(decision: JsonObject, names: Names) -> list[Block]:
+    items = []
+    for phase in decision["phases"]:
+        plan = phase["recommendation"]
+        items.append(
+            Item(f"{phase['phase'].replace('_', ' ')}: {plan_sentence(plan, names) if plan else 'no recommendation'}")
+        )
+    return [Heading("Phase by phase"), Bullets(tuple(items))] if items else []
+
+
+def _colophon(decision: JsonObject) -> list[Block]:
+    rulebook, knowledge = decision["rulebook"], decision["knowledge"]
+    prices = f" with prices up to {knowledge['prices_as_of']}" if knowledge["prices_as_of"] else ""
+    text = (
+        f"Decided {decision['decided_at']} for {_OBJECTIVES[decision['objective']]}, by rulebook "
+        f"{rulebook['digest'][:12]} and knowledge {knowledge['digest'][:12]}{prices}; "
+        f"rules fired by {decision['fired_by']}, whichgpu {decision['engine_version']}."
+    )
+    return [Heading("About this answer"), Paragraph(text, "faint")]

@@ -1,0 +1,105 @@
+"""What a reader calls GPUs, links, sources and providers. Without knowledge at hand, the id in fair form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+
+
+_UPPER = {
+    "gpu",
+    "rtx",
+    "gtx",
+    "gh200",
+    "sxm",
+    "pcie",
+    "nvl",
+    "oam",
+    "hgx",
+    "dgx",
+    "tpu",
+    "ipu",
+    "cpu",
+    "amd",
+    "aws",
+    "rx",
+}
+_VENDORS = {"nvidia": "NVIDIA", "amd": "AMD", "google": "Google", "intel": "Intel", "aws": "AWS", "apple": "Apple"}
+
+LINKS = {
+    "none": "no link needed",
+    "pcie": "PCIe",
+    "nvlink-bridge": "an NVLink bridge",
+    "nvlink": "NVLink",
+    "xgmi-bridge": "an Infinity Fabric bridge",
+    "xgmi": "Infinity Fabric",
+    "ici": "the TPU interconnect (ICI)",
+    "neuronlink": "NeuronLink",
+    "roce": "RoCE",
+    "ethernet": "Ethernet",
+    "infiniband": "InfiniBand",
+}
+
+PROVIDER_CLASSES = {
+    "hyperscaler": "a hyperscaler",
+    "neocloud": "a GPU cloud",
+    "marketplace": "a marketplace",
+    "serverless": "a serverless provider",
+    "managed": "a managed provider",
+}
+
+SHARDING = {
+    "zero1": "optimizer state split across the GPUs (ZeRO-1)",
+    "zero2": "optimizer state and gradients split across the GPUs (ZeRO-2)",
+    "zero3": "weights, gradients and optimizer state split across the GPUs (ZeRO-3)",
+    "fsdp": "weights, gradients and optimizer state split across the GPUs (FSDP)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Display names by id, and the priority of each code. Empty mappings are fine: ids then stand for themselves."""
+
+    gpus: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    priorities: Mapping[str, int] = field(default_factory=dict)
+
+    def gpu(self, gpu_id: str) -> str:
+        """``nvidia-a100-80gb-sxm`` as NVIDIA A100 80 GB SXM."""
+        return self.gpus.get(gpu_id) or fair_form(gpu_id)
+
+    def priority(self, code: str) -> int:
+        """Where a warning or an advice stands: 1 comes first, one that nobody ranked comes last."""
+        return self.priorities.get(code, 9)
+
+    def source(self, source: str) -> str:
+        """``fpt/3.4`` as the title of source ``fpt``, with the section."""
+        name, _, section = source.partition("/")
+        title = self.sources.get(source) or self.sources.get(name)
+        if title is None:
+            return source
+        return title if not section or source in self.sources else f"{title}, {section}"
+
+
+def fair_form(gpu_id: str) -> str:
+    """A GPU id as words, where the catalogue has no name for it."""
+    words = []
+    for position, part in enumerate(gpu_id.split("-")):
+        if position == 0 and part in _VENDORS:
+            words.append(_VENDORS[part])
+        elif part in _UPPER or any(character.isdigit() for character in part):
+            words.append(part.upper())
+        else:
+            words.append(part.capitalize())
+    return " ".join(words)
+
+
+def link(name: str | None) -> str:
+    """A link in words."""
+    return "an unknown link" if name is None else LINKS.get(name, name)
+
+
+def provider_class(name: str | None) -> str:
+    """A class of provider in words."""
+    return "a provider" if name is None else PROVIDER_CLASSES.get(name, f"a provider of class {name}")

@@ -1,0 +1,173 @@
+"""What to know beside the plan: warnings, advice, targets, disagreements, assumptions, open questions, figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cli.render.blocks import Block
+from cli.render.blocks import Bullets
+from cli.render.blocks import Heading
+from cli.render.blocks import Item
+from cli.render.blocks import Paragraph
+from cli.render.blocks import Table
+from cli.render.blocks import Tone
+from cli.render.blocks import Verbatim
+from cli.render.figures import count_of
+from cli.render.figures import joined
+from cli.render.figures import number
+from cli.render.figures import value_text
+from cli.render.names import Names
+from cli.render.reasons import origin
+
+
+JsonObject = dict[str, Any]
+
+SHOWN_WARNINGS = 10
+SHOWN_ADVICE = 6
+SHOWN_ASSUMPTIONS = 8
+SHOWN_QUESTIONS = 6
+
+
+def warning_blocks(decision: JsonObject, names: Names, *, everything: bool) -> list[Block]:
+    """Warnings, the most important first."""
+    warnings = sorted(decision["warnings"], key=lambda entry: names.priority(entry["code"]))
+    return _remarks("Warnings", warnings, SHOWN_WARNINGS, names, everything=everything, tone="bad")
+
+
+def advice_blocks(decision: JsonObject, names: Names, *, everything: bool) -> list[Block]:
+    """What to do with the plan, the most important first."""
+    advice = sorted(decision["advice"], key=lambda entry: names.priority(entry["code"]))
+    return _remarks("Advice", advice, SHOWN_ADVICE, names, everything=everything, tone="plain")
+
+
+def monitoring_blocks(decision: JsonObject, names: Names) -> list[Block]:
+    """Targets to watch once it runs."""
+    items = [Item(_remark(entry), _origin(entry, names)) for entry in decision["monitoring"]]
+    return [Heading("What to watch"), Bullets(tuple(items))] if items else []
+
+
+def _remarks(
+    title: str, remarks: list[JsonObject], shown: int, names: Names, *, everything: bool, tone: Tone
+) -> list[Block]:
+    if not remarks:
+        return []
+    kept = remarks if everything else remarks[:shown]
+    items = [Item(_remark(entry), _origin(entry, names), tone) for entry in kept]
+    if len(kept) < len(remarks):
+        items.append(Item(f"and {len(remarks) - len(kept)} more; --all shows them"))
+    return [Heading(title), Bullets(tuple(items))]
+
+
+def _remark(entry: JsonObject) -> str:
+    return str(entry["text"] or entry["because"] or entry["code"])
+
+
+def _origin(entry: JsonObject, names: Names) -> tuple[str, ...]:
+    ground = entry["because"] if entry["text"] and entry["because"] and entry["because"] != entry["text"] else ""
+    where = "; ".join(part for part in (entry["code"], origin(entry["rule"], tuple(entry["sources"]), names)) if part)
+    return tuple(part for part in (ground, where) if part)
+
+
+def disagreement_blocks(decision: JsonObject, names: Names) -> list[Block]:
+    """Where the sources contradict each other, who says what, and whom the answer follows."""
+    items = []
+    for entry in decision["disagreements"]:
+        positions = [f"{names.source(position['source'])} says: {position['says']}" for position in entry["positions"]]
+        followed = [f"This answer follows: {_followed(entry)}"] if entry["followed"] else []
+        title = entry.get("title") or "The sources differ here"
+        items.append(Item(f"{title} ({entry['id']})", (*positions, *followed)))
+    return [Heading("Where the sources disagree"), Bullets(tuple(items))] if items else []
+
+
+def _followed(entry: JsonObject) -> str:
+    return f"{entry['followed']} ({entry['why']})" if entry["why"] else str(entry["followed"])
+
+
+def assumption_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
+    """What was taken for granted because nobody said otherwise."""
+    assumptions = sorted(decision["assumptions"], key=lambda entry: not entry["may_change"])
+    kept = assumptions if everything else assumptions[:SHOWN_ASSUMPTIONS]
+    items = [Item(f"{entry['fact']} = {value_text(entry['value'])}{_may_change(entry)}") for entry in kept]
+    if len(kept) < len(assumptions):
+        items.append(Item(f"and {len(assumptions) - len(kept)} more; --all shows them"))
+    return [Heading("Assumed, because nothing was said"), Bullets(tuple(items))] if items else []
+
+
+def question_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
+    """What is still worth finding out, and how to say it."""
+    questions = decision["open_questions"]
+    if not questions:
+        return []
+    kept = questions if everything else questions[:SHOWN_QUESTIONS]
+    items = [
+        Item(f"{entry['question'] or entry['fact']}{_may_change(entry)}", (f"fact: {entry['fact']}",)) for entry in kept
+    ]
+    if len(kept) < len(questions):
+        items.append(Item(f"and {len(questions) - len(kept)} more; --all shows them"))
+    facts = [f"--set {entry['fact']}=..." for entry in kept[:2]]
+    return [
+        Heading("Open questions"),
+        Bullets(tuple(items)),
+        Paragraph("Write the answers into the workload file, or add them to the command:"),
+        Verbatim("    whichgpu recommend FILE " + " ".join(facts)),
+    ]
+
+
+def _may_change(entry: JsonObject) -> str:
+    """``may_change`` names what depends on it: a text, a list of outputs, or just yes."""
+    what = entry["may_change"]
+    if not what:
+        return ""
+    if what is True:
+        return " (may change the answer)"
+    return f" (may change {joined([str(item) for item in what]) if isinstance(what, list) else what})"
+
+
+def figure_blocks(decision: JsonObject, names: Names) -> list[Block]:
+    """Figures that bear on the case, with their sources."""
+    rows = []
+    for name, figure in sorted(decision["figures"].items()):
+        value = figure["value"]
+        shown = (
+            f"{value_text(value[0])} to {value_text(value[1])}"
+            if isinstance(value, list) and len(value) == 2
+            else value_text(value)
+        )
+        rows.append(
+            (
+                name.replace("_", " "),
+                shown,
+                figure["unit"] or "",
+                "; ".join(names.source(source) for source in figure["sources"]),
+            )
+        )
+    return (
+        [Heading("Figures"), Table(("Figure", "Value", "Unit", "Source"), tuple(rows), frozenset({1}))] if rows else []
+    )
+
+
+def sizing_blocks(decision: JsonObject) -> list[Block]:
+    """The sizing figures of the workload itself."""
+    rows = [
+        (name.replace("_", " "), number(value))
+        for name, value in sorted(decision["sizing"].items())
+        if isinstance(value, int | float)
+    ]
+    return [Heading("Sizing"), Table(("Figure", "Value"), tuple(rows), frozenset({1}))] if rows else []
+
+
+def fact_blocks(decision: JsonObject) -> list[Block]:
+    """Every settled fact with where its value came from."""
+    rows = [
+        (name, value_text(fact["value"]), fact["origin"].replace("_", " "))
+        for name, fact in sorted(decision["facts"].items())
+    ]
+    return (
+        [
+            Heading("Facts"),
+            Paragraph(f"{count_of(len(rows), 'fact')} settled."),
+            Table(("Fact", "Value", "Origin"), tuple(rows)),
+        ]
+        if rows
+        else []
+    )

@@ -1,0 +1,170 @@
+"""One plan in words: the sentence, its memory, its speed and its cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cli.render.blocks import Bar
+from cli.render.blocks import Block
+from cli.render.blocks import Heading
+from cli.render.blocks import Pairs
+from cli.render.blocks import Paragraph
+from cli.render.blocks import Table
+from cli.render.figures import count_of
+from cli.render.figures import gb
+from cli.render.figures import gb_and_gib
+from cli.render.figures import joined
+from cli.render.figures import percent
+from cli.render.figures import usd
+from cli.render.names import SHARDING
+from cli.render.names import Names
+from cli.render.names import link
+from cli.render.names import provider_class
+from cli.render.speed import UNKNOWN
+from cli.render.speed import headline_speed
+from cli.render.speed import speed_pairs
+
+
+JsonObject = dict[str, Any]
+
+PARTS = {
+    "weights": "model weights",
+    "kv_cache": "key-value cache of the requests in flight",
+    "activations": "activations",
+    "gradients": "gradients",
+    "optimizer": "optimizer state",
+    "logits": "output logits",
+    "adapters": "adapters (LoRA)",
+    "reserve": "driver, context and fragmentation",
+    "context": "driver context",
+    "fragmentation": "fragmentation",
+}
+
+
+def short_name(plan: JsonObject, names: Names) -> str:
+    """``4 x NVIDIA L4``."""
+    return f"{plan['count']} x {names.gpu(plan['gpu'])}"
+
+
+def plan_sentence(plan: JsonObject, names: Names) -> str:
+    """GPU, count, link, precision and split in one sentence."""
+    count, nodes = plan["count"], plan["nodes"]
+    parts = [short_name(plan, names)]
+    if nodes > 1:
+        parts.append(
+            f"in {count_of(nodes, 'node')} joined by {link(plan['node_link'])}, {link(plan['link'])} inside each"
+        )
+    elif count > 1:
+        parts.append(f"in one node, linked by {link(plan['link'])}")
+    if plan["precision"]:
+        parts.append(f"in {plan['precision']}")
+    split = _split(plan["parallelism"], count)
+    return ", ".join([*parts, split] if split else parts) + "."
+
+
+def _split(layout: JsonObject, count: int) -> str:
+    if count == 1:
+        return ""
+    says = []
+    if layout["tensor"] > 1:
+        says.append(f"each layer split over {layout['tensor']} (tensor parallel)")
+    if layout["pipeline"] > 1:
+        says.append(f"the layers dealt to {layout['pipeline']} stages (pipeline parallel)")
+    if layout["data"] > 1:
+        says.append(f"{layout['data']} copies working side by side (data parallel)")
+    sharding = SHARDING.get(layout["sharding"] or "none")
+    if sharding:
+        says.append(sharding)
+    return joined(says)
+
+
+def summary_sentence(plan: JsonObject) -> str:
+    """Cost, memory and speed in one line, and what decided the count."""
+    parts = []
+    if plan["cost"]["usd_per_hour"] is not None:
+        parts.append(f"about {usd(plan['cost']['usd_per_hour'])} an hour")
+    if plan["memory"] and plan["memory"]["headroom_pct"] is not None:
+        parts.append(f"{percent(plan['memory']['headroom_pct'])} of the memory stays free")
+    speed = headline_speed(plan["speed"])
+    if speed != UNKNOWN:
+        parts.append(f"about {speed}")
+    if plan.get("why_count"):
+        parts.append(f"why {plan['count']}: {plan['why_count']}")
+    return f"In short: {'; '.join(parts)}." if parts else ""
+
+
+def memory_blocks(plan: JsonObject) -> list[Block]:
+    """Needed against there: sentence, bar, band and breakdown."""
+    memory = plan["memory"]
+    if memory is None:
+        return [Heading("Memory"), Paragraph("The memory need could not be worked out; see the open questions.")]
+    there = memory["available_per_gpu_gb"]
+    each = "on each GPU" if plan["count"] > 1 else "on the GPU"
+    blocks: list[Block] = [Heading("Memory"), Paragraph(_need(memory, each))]
+    if there:
+        share = memory["per_gpu_gb"] / there
+        blocks.append(Bar(share, f"{percent(share * 100)} used, {percent(memory['headroom_pct'])} free"))
+    if plan["count"] > 1:
+        total = f"All {plan['count']} GPUs together: {gb_and_gib(memory['needed_gb'])} needed"
+        blocks.append(Paragraph(f"{total}, {gb_and_gib(there * plan['count'])} there." if there else f"{total}."))
+    blocks.append(Paragraph(_band(memory, plan["count"])))
+    blocks.append(breakdown_table(memory["breakdown"]))
+    return blocks
+
+
+def _need(memory: JsonObject, each: str) -> str:
+    need = f"The job needs {gb_and_gib(memory['per_gpu_gb'])} {each}"
+    if memory["available_per_gpu_gb"] is None:
+        return f"{need}; how much the GPU has is unknown."
+    return f"{need}; {gb_and_gib(memory['available_per_gpu_gb'])} can be used there."
+
+
+def _band(memory: JsonObject, count: int) -> str:
+    of = " over all GPUs" if count > 1 else ""
+    return f"Likely between {gb(memory['low_gb'])} and {gb(memory['high_gb'])}{of}."
+
+
+def breakdown_table(breakdown: dict[str, float]) -> Table:
+    """What the memory of one GPU holds, the largest part first."""
+    total = sum(breakdown.values()) or 1.0
+    parts = sorted(breakdown.items(), key=lambda part: (-part[1], part[0]))
+    rows = [(part_name(name), gb_and_gib(value), percent(100 * value / total)) for name, value in parts]
+    return Table(("Per GPU", "Memory", "Share"), tuple(rows), frozenset({1, 2}))
+
+
+def part_name(name: str) -> str:
+    """A part of the memory in words: ``kv_cache_gb`` or ``kv_cache``."""
+    part = name.removesuffix("_gb")
+    return PARTS.get(part, part.replace("_", " "))
+
+
+def speed_blocks(plan: JsonObject) -> list[Block]:
+    """The speed figures over all GPUs of the plan."""
+    rows = speed_pairs(plan["speed"])
+    if not rows:
+        return [Heading("Speed"), Paragraph("No speed can be worked out from what is known.")]
+    return [Heading("Speed"), Paragraph("Estimated, over all GPUs of the plan."), Pairs(rows)]
+
+
+def cost_blocks(plan: JsonObject) -> list[Block]:
+    """What renting it costs, from whom and as of when."""
+    cost, offer = plan["cost"], plan["offer"]
+    labels = (
+        ("per hour", "usd_per_hour"),
+        ("per month", "usd_per_month"),
+        ("for the run", "usd_per_run"),
+        ("per million tokens", "usd_per_1m_tokens"),
+    )
+    rows = tuple((label, usd(cost[key])) for label, key in labels if cost[key] is not None)
+    if not rows:
+        return [Heading("Cost"), Paragraph("No price in the snapshot covers this plan, so its cost is unknown.")]
+    return [Heading("Cost"), Pairs(rows), Paragraph(_priced(offer, cost.get("origin")))]
+
+
+def _priced(offer: JsonObject | None, origin: str | None) -> str:
+    if offer is None:
+        return "You own these GPUs." if origin == "owned" else "The price is the one that was given."
+    instance = f", instance {offer['instance']}" if offer["instance"] else ""
+    by = f" ({offer['provider']})" if offer.get("provider") else ""
+    as_of = f"; price of {offer['as_of']}, so check it before you order" if offer["as_of"] else ""
+    return f"Rented from {provider_class(offer['provider_class'])}{by}{instance}{as_of}."

@@ -1,0 +1,34 @@
+"""What the output can show: its width, whether it takes colour, whether it takes block characters."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TextIO
+
+
+PLAIN_WIDTH = 100
+NARROWEST = 40
+WIDEST = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """How to decorate. Nothing here changes what is said."""
+
+    width: int = PLAIN_WIDTH
+    colour: bool = False
+    blocks: bool = False
+
+
+def screen_of(stream: TextIO, environment: Mapping[str, str] | None = None) -> Screen:
+    """The screen behind a stream: a pipe, a file and ``TERM=dumb`` get plain text, a hundred columns wide."""
+    env = os.environ if environment is None else environment
+    terminal = stream.isatty()
+    dumb = env.get("TERM", "") == "dumb"
+    width = shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns if terminal else PLAIN_WIDTH
+    colour = terminal and not dumb and not env.get("NO_COLOR")
+    blocks = terminal and not dumb and (stream.encoding or "").lower().replace("-", "") == "utf8"
+    return Screen(min(max(width, NARROWEST), WIDEST), colour, blocks)

@@ -1,0 +1,149 @@
+"""Blocks as plain text: wrapped, aligned, coloured only where the screen takes it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+
+from cli.render.blocks import Bar
+from cli.render.blocks import Block
+from cli.render.blocks import Bullets
+from cli.render.blocks import Heading
+from cli.render.blocks import Pairs
+from cli.render.blocks import Paragraph
+from cli.render.blocks import Table
+from cli.render.blocks import Tone
+from cli.render.blocks import Verbatim
+from cli.render.blocks import printable
+from cli.render.screen import Screen
+
+
+_CODES: dict[Tone, str] = {"plain": "", "strong": "1", "good": "32", "bad": "31", "faint": "2"}
+_BAR_CELLS = 30
+_GAP = "  "
+_NARROWEST_COLUMN = 6
+
+
+def to_text(blocks: Iterable[Block], screen: Screen) -> str:
+    """The page as text that ends with one newline."""
+    lines: list[str] = []
+    for block in blocks:
+        if isinstance(block, Heading) and lines:
+            lines.append("")
+        lines.extend(_lines(block, screen))
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _lines(block: Block, screen: Screen) -> list[str]:
+    match block:
+        case Heading(text, level):
+            lines = _heading(text, level, screen)
+        case Paragraph(text, tone):
+            lines = [_toned(line, tone, screen) for line in _wrapped(text, screen.width)]
+        case Bullets():
+            lines = _bullets(block, screen)
+        case Table():
+            lines = _table(block, screen)
+        case Bar(share, text):
+            lines = _wrapped(f"{_bar(share, screen)} {text}", screen.width)
+        case Pairs(rows):
+            lines = _pairs(rows, screen)
+        case Verbatim(text):
+            lines = printable(text).split("\n")
+    return lines
+
+
+def _heading(text: str, level: int, screen: Screen) -> list[str]:
+    lines = [_toned(line, "strong", screen) for line in _wrapped(text, screen.width)]
+    if level == 1:
+        lines.append("=" * min(screen.width, len(text)))
+    elif level == 2:
+        lines.append("-" * min(screen.width, len(text)))
+    return lines
+
+
+def _bullets(block: Bullets, screen: Screen) -> list[str]:
+    lines: list[str] = []
+    for item in block.items:
+        first, *rest = _wrapped(item.text, screen.width - 2)
+        lines.append("- " + _toned(first, item.tone, screen))
+        lines.extend("  " + _toned(line, item.tone, screen) for line in rest)
+        for text in item.below:
+            lines.extend("    " + _toned(line, "faint", screen) for line in _wrapped(text, screen.width - 4))
+    return lines
+
+
+def _table(table: Table, screen: Screen) -> list[str]:
+    columns = range(len(table.headers))
+    everything = [table.headers, *table.rows]
+    widths = [max(len(row[column]) for row in everything) for column in columns]
+    floors = [min(width, max(_NARROWEST_COLUMN, _longest_word(table, column))) for column, width in enumerate(widths)]
+    room = screen.width - len(_GAP) * (len(widths) - 1)
+    if sum(floors) > room:
+        return _as_records(table, screen)
+    while sum(widths) > room:
+        widths[max(columns, key=lambda column: (widths[column] - floors[column], -column))] -= 1
+    lines = [_toned(line, "strong", screen) for line in _row(table.headers, widths, table.right)]
+    lines.append(_GAP.join("-" * width for width in widths))
+    for row in table.rows:
+        lines.extend(_row(row, widths, table.right))
+    return lines
+
+
+def _row(cells: tuple[str, ...], widths: list[int], right: frozenset[int]) -> list[str]:
+    wrapped = [_wrapped(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    lines = []
+    for index in range(max(len(cell) for cell in wrapped)):
+        parts = []
+        for column, cell in enumerate(wrapped):
+            text = cell[index] if index < len(cell) else ""
+            parts.append(text.rjust(widths[column]) if column in right else text.ljust(widths[column]))
+        lines.append(_GAP.join(parts))
+    return lines
+
+
+def _longest_word(table: Table, column: int) -> int:
+    cells = [table.headers[column], *(row[column] for row in table.rows)]
+    return max((len(word) for cell in cells for word in cell.split()), default=0)
+
+
+def _as_records(table: Table, screen: Screen) -> list[str]:
+    """A table too wide for the screen: one ``header: value`` line a cell."""
+    lines: list[str] = []
+    for row in table.rows:
+        lines.extend(_wrapped(row[0], screen.width))
+        for header, cell in zip(table.headers[1:], row[1:], strict=True):
+            if cell:
+                lines.extend("  " + line for line in _wrapped(f"{header}: {cell}", screen.width - 2))
+    return lines
+
+
+def _pairs(rows: tuple[tuple[str, str], ...], screen: Screen) -> list[str]:
+    label_width = max((len(label) for label, _ in rows), default=0) + 1
+    room = screen.width - label_width - 1
+    if room < 20:
+        return [line for label, value in rows for line in _wrapped(f"{label}: {value}", screen.width)]
+    lines: list[str] = []
+    for label, value in rows:
+        first, *rest = _wrapped(value, room)
+        lines.append(f"{label + ':':<{label_width}} {first}")
+        lines.extend(" " * (label_width + 1) + line for line in rest)
+    return lines
+
+
+def _bar(share: float, screen: Screen) -> str:
+    filled = round(min(max(share, 0.0), 1.0) * _BAR_CELLS)
+    full, empty = ("█", "░") if screen.blocks else ("#", ".")
+    return f"[{full * filled}{empty * (_BAR_CELLS - filled)}]"
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    lines: list[str] = []
+    for paragraph in printable(text).split("\n"):
+        lines.extend(textwrap.wrap(paragraph, max(width, 1), break_on_hyphens=False) or [""])
+    return lines
+
+
+def _toned(text: str, tone: Tone, screen: Screen) -> str:
+    code = _CODES[tone]
+    return f"\x1b[{code}m{text}\x1b[0m" if screen.colour and code and text else text

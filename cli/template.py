@@ -1,0 +1,70 @@
+"""The workload file that ``init`` writes: every fact with its question, commented out until somebody answers it."""
+
+from __future__ import annotations
+
+import textwrap
+from itertools import groupby
+
+from cli.render.facts import accepts
+from cli.render.facts import settles
+from cli.render.facts import topic_key
+from engine.vocabulary import FactDef
+from engine.vocabulary import Vocabulary
+
+
+_WIDTH = 96
+#: Topics that say nothing about the other kind of task.
+_NOT_FOR = {
+    "inference": frozenset({"rhythm"}),
+    "pretraining": frozenset({"serving"}),
+    "full_finetuning": frozenset({"serving"}),
+    "peft_finetuning": frozenset({"serving"}),
+}
+_HEAD = """\
+A workload for whichgpu. Remove the '#' before a fact that you know and write its value.
+Whatever stays commented out is unknown, and the answer says where that matters.
+Then run: whichgpu recommend THIS-FILE"""
+
+
+def template(vocabulary: Vocabulary, task: str | None, *, everything: bool = False) -> str:
+    """The text of the file. ``task`` is filled in and leaves out topics that do not concern it."""
+    facts = sorted(_wanted(vocabulary, task, everything=everything), key=topic_key)
+    lines = _comment(_HEAD)
+    for topic, group in groupby(facts, key=lambda fact: fact.topic):
+        lines += ["", f"# ---- {topic} ".ljust(_WIDTH, "-")]
+        for fact in group:
+            lines += ["", *_entry(fact, task if fact.name == "task" else None)]
+    return "\n".join(lines) + "\n"
+
+
+def _wanted(vocabulary: Vocabulary, task: str | None, *, everything: bool) -> list[FactDef]:
+    skipped = _NOT_FOR.get(task or "", frozenset())
+    asked = ("always", "if_it_matters", "on_request") if everything else ("always", "if_it_matters")
+    return [
+        fact
+        for fact in vocabulary.facts.values()
+        if fact.scope == "workload"
+        and fact.role == "input"
+        and fact.question
+        and fact.askable in asked
+        and fact.topic not in skipped
+    ]
+
+
+def _entry(fact: FactDef, value: str | None) -> list[str]:
+    lines = _comment(fact.question or fact.meaning)
+    if fact.choice_labels:
+        lines += [
+            line for choice, label in fact.choice_labels.items() for line in _comment(f"{choice}: {label}", "    ")
+        ]
+    else:
+        lines += _comment(f"Write {accepts(fact)}.", "  ")
+    lines += _comment(f"If you say nothing: {settles(fact)}.", "  ")
+    return [*lines, f"{fact.name}: {value}" if value else f"#{fact.name}:"]
+
+
+def _comment(text: str, indent: str = "") -> list[str]:
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        lines += textwrap.wrap(paragraph, _WIDTH, initial_indent=f"# {indent}", subsequent_indent=f"# {indent}")
+    return lines

@@ -1,0 +1,310 @@
+"""The JSON Schemas (draft 2020-12) of what is handed out: a decision, its record, a size answer, a refused line.
+
+The keys named here are stable: none is renamed, removed or given another type within a format number. Keys may be
+added, so a reader must ignore those that it does not know.
+"""
+
+from __future__ import annotations
+
+import json
+
+
+DECISION_FORMAT = "whichgpu.decision/1"
+RECORD_FORMAT = "whichgpu.record/1"
+
+#: What ``--jsonl`` leaves out of each line unless ``--full`` is given.
+BULKY_KEYS = ("trace", "rules", "rejected")
+
+Schema = dict[str, object]
+
+_DATE = r"^\d{4}-\d{2}-\d{2}"
+_ORIGINS = ["given", "looked_up", "computed", "derived", "assumed"]
+_TRACE_KINDS = [*_ORIGINS, "rejected", "scored", "advised"]
+
+
+def decision_schema() -> Schema:
+    """The schema of ``whichgpu.decision/1``, with the other shapes under ``$defs``."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": DECISION_FORMAT,
+        "description": "What `whichgpu recommend FILE --format json` prints. Decimal GB, US dollars.",
+        "$ref": "#/$defs/decision",
+        "$defs": _definitions(),
+    }
+
+
+def schema_of(shape: str) -> Schema:
+    """The schema of one shape: ``decision``, ``decision_line``, ``record``, ``size_answer`` or ``refused_line``.
+
+    Raises:
+        KeyError: There is no such shape.
+    """
+    definitions = _definitions()
+    if shape not in definitions:
+        raise KeyError(shape)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$ref": f"#/$defs/{shape}", "$defs": definitions}
+
+
+def schema_text() -> str:
+    """The committed form, ``docs/decision.schema.json``."""
+    return json.dumps(decision_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _object(required: Schema, optional: Schema | None = None) -> Schema:
+    return {"type": "object", "required": list(required), "properties": {**required, **(optional or {})}}
+
+
+def _list(items: Schema, **more: object) -> Schema:
+    return {"type": "array", "items": items, **more}
+
+
+def _nullable(schema: Schema) -> Schema:
+    if isinstance(schema.get("type"), str) and set(schema) <= {"type", "minimum", "exclusiveMinimum", "pattern"}:
+        return {**schema, "type": [schema["type"], "null"]}
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+_TEXT: Schema = {"type": "string"}
+_WORD: Schema = {"type": "string", "minLength": 1}
+_NUMBER: Schema = {"type": "number"}
+_AMOUNT: Schema = {"type": "number", "minimum": 0}
+_COUNT: Schema = {"type": "integer", "minimum": 1}
+_FLAG: Schema = {"type": "boolean"}
+_WORDS: Schema = {"type": "array", "items": _WORD}
+
+
+def _definitions() -> Schema:
+    return {
+        "decision": _decision(full=True),
+        "decision_line": _decision(full=False),
+        "value": {"type": ["boolean", "number", "string", "array"], "items": {"type": ["boolean", "number", "string"]}},
+        "plan": _plan(),
+        "memory": _memory(),
+        "speed": {"type": "object", "additionalProperties": _nullable(_NUMBER)},
+        "cost": _cost(),
+        "points": _object({"rule": _nullable(_WORD), "reason": _WORD, "points": _NUMBER, "because": _TEXT}),
+        "candidate": _candidate(),
+        "rejection": _object(
+            {"gpu": _WORD, "family": _WORD, "rule": _WORD, "reason": _TEXT, "counts": _list(_COUNT)},
+        ),
+        "remark": _object(
+            {"code": _WORD, "text": _TEXT, "because": _TEXT, "rule": _nullable(_WORD), "sources": _WORDS},
+        ),
+        "target": _object(
+            {"code": _WORD, "text": _TEXT, "because": _TEXT, "rule": _nullable(_WORD), "sources": _WORDS},
+            {"low": _nullable(_NUMBER), "high": _nullable(_NUMBER), "unit": _nullable(_TEXT)},
+        ),
+        "disagreement": _object(
+            {
+                "id": _WORD,
+                "positions": _list(_object({"source": _WORD, "says": _TEXT})),
+                "followed": _nullable(_TEXT),
+                "why": _nullable(_TEXT),
+            },
+        ),
+        "trace_entry": _trace_entry(),
+        "verdict": _verdict(),
+        "record": _record(),
+        "size_answer": _size_answer(),
+        "refused_line": _refused_line(),
+    }
+
+
+def _decision(*, full: bool) -> Schema:
+    required: Schema = {
+        "format": {"const": DECISION_FORMAT},
+        "fired_by": {"enum": ["durable-rules", "reference"]},
+        "engine_version": _WORD,
+        "decided_at": {"type": "string", "pattern": _DATE},
+        "objective": {"enum": ["cheapest", "fastest", "balanced"]},
+        "rulebook": _object({"version": _TEXT, "digest": _WORD, "layers": _list({"type": ["string", "object"]})}),
+        "knowledge": _object({"digest": _WORD, "prices_as_of": _nullable({"type": "string", "pattern": _DATE})}),
+        "facts": {
+            "type": "object",
+            "additionalProperties": _object(
+                {"value": _ref("value"), "origin": {"enum": _ORIGINS}, "seq": _nullable({"type": "integer"})}
+            ),
+        },
+        "recommendation": _nullable(_ref("plan")),
+        "no_answer": _nullable(
+            _object(
+                {"kind": {"enum": ["nothing_fits", "facts_missing", "contradictory"]}, "why": _WORD, "facts": _WORDS}
+            )
+        ),
+        "alternatives": _list(_ref("plan"), maxItems=40),
+        "candidates": _list(_ref("candidate")),
+        "phases": _list(_object({"phase": _WORD, "recommendation": _nullable(_ref("plan"))})),
+        "sizing": {"type": "object", "additionalProperties": _nullable(_NUMBER)},
+        "figures": {
+            "type": "object",
+            "additionalProperties": _object(
+                {"value": {"type": ["number", "string", "array"]}, "unit": _nullable(_TEXT), "sources": _WORDS}
+            ),
+        },
+        "procurement": _object(
+            {
+                "verdict": {"enum": ["rent", "buy", "hybrid", "undecided"]},
+                "because": _TEXT,
+                "thresholds": {"type": "array"},
+            }
+        ),
+        "advice": _list(_ref("remark")),
+        "warnings": _list(_ref("remark")),
+        "monitoring": _list(_ref("target")),
+        "disagreements": _list(_ref("disagreement")),
+        "assumptions": _list(
+            _object(
+                {
+                    "fact": _WORD,
+                    "value": _ref("value"),
+                    "may_change": _nullable({"type": ["string", "array", "boolean"]}),
+                }
+            )
+        ),
+        "open_questions": _list(
+            _object(
+                {"fact": _WORD, "question": _TEXT, "may_change": _nullable({"type": ["string", "array", "boolean"]})}
+            )
+        ),
+    }
+    bulky: Schema = {
+        "rejected": _list(_ref("rejection")),
+        "trace": _list(_ref("trace_entry")),
+        "rules": _list(_ref("verdict")),
+    }
+    answered: Schema = {
+        "if": {"properties": {"recommendation": {"type": "null"}}},
+        "then": {"properties": {"no_answer": {"type": "object"}}},
+        "else": {"properties": {"no_answer": {"type": "null"}}},
+    }
+    if full:
+        return {**_object({**required, **bulky}), **answered}
+    return {**_object(required, {**bulky, "id": {}}), **answered}
+
+
+def _plan() -> Schema:
+    parallelism = _object({"tensor": _COUNT, "pipeline": _COUNT, "data": _COUNT, "sharding": _nullable(_WORD)})
+    offer = _object(
+        {
+            "provider_class": _nullable(_TEXT),
+            "instance": _nullable(_TEXT),
+            "as_of": _nullable({"type": "string", "pattern": _DATE}),
+        }
+    )
+    return _object(
+        {
+            "gpu": _WORD,
+            "family": _WORD,
+            "count": _COUNT,
+            "nodes": _COUNT,
+            "link": _nullable(_WORD),
+            "node_link": _nullable(_WORD),
+            "parallelism": parallelism,
+            "precision": _nullable(_WORD),
+            "offer": _nullable(offer),
+            "memory": _nullable(_ref("memory")),
+            "speed": _ref("speed"),
+            "cost": _ref("cost"),
+            "power_w": _nullable(_AMOUNT),
+            "proven": _FLAG,
+            "score": _nullable(_NUMBER),
+            "points": _list(_ref("points")),
+        },
+    )
+
+
+def _memory() -> Schema:
+    return _object(
+        {
+            "needed_gb": _AMOUNT,
+            "per_gpu_gb": _AMOUNT,
+            "allocated_gb": _AMOUNT,
+            "available_per_gpu_gb": _nullable(_AMOUNT),
+            "headroom_pct": _nullable(_NUMBER),
+            "breakdown": {"type": "object", "additionalProperties": _NUMBER},
+            "low_gb": _AMOUNT,
+            "high_gb": _AMOUNT,
+        },
+    )
+
+
+def _cost() -> Schema:
+    names = ("usd_per_hour", "usd_per_month", "usd_per_1m_tokens", "usd_per_run")
+    return _object({name: _nullable(_AMOUNT) for name in names})
+
+
+def _candidate() -> Schema:
+    return _object(
+        {
+            "gpu": _WORD,
+            "family": _WORD,
+            "verdict": {"enum": ["recommended", "alternative", "outranked", "rejected", "unproven"]},
+            "reason": _TEXT,
+            "rule": _nullable(_WORD),
+            "plan": _nullable(_ref("plan")),
+            "facts": {"type": "object"},
+        },
+    )
+
+
+def _trace_entry() -> Schema:
+    matched = _object(
+        {"fact": _nullable(_TEXT), "value": {}, "seq": _nullable({"type": "integer"})}, {"condition": _TEXT}
+    )
+    return _object(
+        {
+            "seq": {"type": "integer", "minimum": 0},
+            "kind": {"enum": _TRACE_KINDS},
+            "scope": _WORD,
+            "matched": _list(matched),
+            "effects": {"type": ["array", "object"]},
+            "sources": _WORDS,
+        },
+        {"rule": _nullable(_WORD), "calculator": _nullable(_WORD), "because": _nullable(_TEXT)},
+    )
+
+
+def _verdict() -> Schema:
+    outcomes = ["fired", "overridden", "undecided", "not_fired"]
+    return _object(
+        {"id": _WORD, "verdict": {"enum": outcomes}},
+        {"by": _nullable(_WORD), "missing": _WORDS, "failed": _nullable(_TEXT), "value": {}, "scope": _nullable(_TEXT)},
+    )
+
+
+def _record() -> Schema:
+    return _object(
+        {
+            "format": {"const": RECORD_FORMAT},
+            "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+            "decision": _ref("decision"),
+        },
+    )
+
+
+def _size_answer() -> Schema:
+    return _object(
+        {
+            "id": {},
+            "gpu": _WORD,
+            "count": _COUNT,
+            "fits": _nullable(_FLAG),
+            "needed_gb": _AMOUNT,
+            "per_gpu_gb": _AMOUNT,
+            "allocated_gb": _AMOUNT,
+            "available_per_gpu_gb": _nullable(_AMOUNT),
+            "low_gb": _AMOUNT,
+            "high_gb": _AMOUNT,
+            "breakdown": {"type": "object", "additionalProperties": _NUMBER},
+            "speed": _ref("speed"),
+        },
+    )
+
+
+def _refused_line() -> Schema:
+    error = _object({"code": _WORD, "message": _WORD, "fact": _nullable(_TEXT), "nearest": _list(_TEXT)})
+    return _object({"id": {}, "error": error})

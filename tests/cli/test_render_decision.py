@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from cli.render.decision import decision_blocks
+from cli.render.markdown import to_markdown
+from cli.render.names import Names
+from cli.render.names import fair_form
+from cli.render.plan import plan_sentence
+from cli.render.screen import Screen
+from cli.render.text import to_text
+
+
+NAMES = Names(
+    gpus={"nvidia-a100-80gb-sxm": "NVIDIA A100 80 GB SXM"},
+    sources={"gmi": "GMI Cloud guide"},
+    priorities={"W-LOW-HEADROOM": 1, "W-HIDDEN-COSTS-CLOUD": 4},
+)
+
+
+def shown(decision: dict[str, Any], *, everything: bool = False, width: int = 100) -> str:
+    return to_text(decision_blocks(decision, NAMES, everything=everything), Screen(width=width))
+
+
+def unwrapped(decision: dict[str, Any], *, everything: bool = False) -> str:
+    return re.sub(r"\s+", " ", shown(decision, everything=everything))
+
+
+def test_the_plan_comes_first_in_one_sentence(answered: dict[str, Any]) -> None:
+    page = unwrapped(answered)
+    sentence = (
+        "4 x NVIDIA A100 80 GB SXM, in one node, linked by NVLink, in bf16, each layer split over 4 (tensor parallel)."
+    )
+    assert page.startswith(f"Recommendation ============== {sentence}")
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "61.3 GB (57.1 GiB) on each GPU; 84.0 GB (78.2 GiB) can be used there",
+        "73 % used, 27 % free",
+        "Likely between 232.9 GB and 259.9 GB over all GPUs",
+        "model weights 35.3 GB (32.9 GiB) 57.6 %",
+        "tokens per second: 1,850 (1,295 to 2,405)",
+        "per hour: $5.96",
+        "per month: $4,351",
+        "price of 2026-07-20",
+        "Rented from a GPU cloud (lambda)",
+        "Rent. At 25 % use the cards would pay for themselves after 58 months",
+        "GMI puts the line at 70 % use; yours is 25 %",
+        "For (interconnect, +4): A layer split over several GPUs",
+        "rule nvlink-for-tensor-parallel; source: runpod/multi-gpu",
+        "NVIDIA T4 is ruled out: needs 61 GB on each GPU, 15.6 GB are there",
+        "GMI Cloud guide says: own above 70 % use",
+        "Above which use it pays to own (C13)",
+        "This answer follows: The figure of 70 %, because it is dated and comes with its cost lines.",
+        "always_on = yes (may change procurement)",
+        "Which share of the time will the hardware be busy? (may change procurement)",
+        "--set utilization_pct=...",
+        "rules fired by durable-rules",
+    ],
+)
+def test_a_stranger_finds(answered: dict[str, Any], fact: str) -> None:
+    assert fact in unwrapped(answered)
+
+
+def test_alternatives_stand_beside_the_answer(answered: dict[str, Any]) -> None:
+    lines = shown(answered, width=120).splitlines()
+    assert any("4 x NVIDIA H100 SXM 80GB" in line and line.endswith("98 % dearer, 2.1 x as fast") for line in lines)
+    assert any("8 x NVIDIA L40S" in line and "19 % cheaper, 51 % slower; not proven" in line for line in lines)
+
+
+def test_markdown_has_the_same_words(answered: dict[str, Any]) -> None:
+    for everything in (False, True):
+        blocks = decision_blocks(answered, NAMES, everything=everything)
+        markdown = to_markdown(blocks).replace("\\", "")
+        for word in re.findall(r"[\w$.%]+", to_text(blocks, Screen(width=400))):
+            assert word.strip(".") in markdown
+
+
+def test_no_line_is_wider_than_the_screen(answered: dict[str, Any]) -> None:
+    for width in (40, 60, 80, 100):
+        long = [line for line in shown(answered, everything=True, width=width).splitlines() if len(line) > width]
+        assert [line for line in long if "--set" not in line] == []
+
+
+def test_warnings_come_by_priority(answered: dict[str, Any]) -> None:
+    page = shown(answered)
+    assert page.index("W-LOW-HEADROOM") < page.index("W-HIDDEN-COSTS-CLOUD")
+
+
+def test_at_most_ten_warnings_unless_all(answered: dict[str, Any]) -> None:
+    answered["warnings"] = [{**answered["warnings"][0], "code": f"W-{n}", "text": f"warning {n}."} for n in range(14)]
+    assert "and 4 more; --all shows them" in shown(answered)
+    assert "warning 12." not in shown(answered)
+    assert "warning 13." in shown(answered, everything=True)
+
+
+def test_at_most_five_reasons_unless_all(answered: dict[str, Any]) -> None:
+    points = [{"rule": f"r{n}", "reason": f"n{n}", "points": n, "because": f"reason {n}."} for n in range(1, 9)]
+    answered["recommendation"]["points"] = points
+    assert "reason 8." in shown(answered)
+    assert "reason 3." not in shown(answered)
+    assert "reason 1." in shown(answered, everything=True)
+
+
+def test_all_shows_the_sum(answered: dict[str, Any]) -> None:
+    page = unwrapped(answered, everything=True)
+    assert "nvlink-for-tensor-parallel interconnect +4 +6" in page
+    assert "a100-mature maturity +1 a stronger rule of this reason counts" in page
+    assert "score +5.38" in page
+
+
+def test_all_shows_facts_figures_and_every_rejection(answered: dict[str, Any]) -> None:
+    page = unwrapped(answered, everything=True)
+    assert "param count b" not in page
+    assert "param_count_b 70.6 looked up" in page
+    assert "cloud idle pct 20 to 40 %" in page
+    assert "NVIDIA T4 x 1, 2, 4 or 8: needs 61 GB" in page
+    assert "required vram gb 245" in page
+
+
+def test_an_unproven_plan_says_so(answered: dict[str, Any]) -> None:
+    answered["recommendation"]["proven"] = False
+    assert "Not proven: a hard limit could not be checked" in unwrapped(answered)
+
+
+def test_without_a_recommendation_it_says_why_and_what_to_provide(unanswered: dict[str, Any]) -> None:
+    page = unwrapped(unanswered)
+    assert page.startswith("No recommendation yet: too little is known.")
+    assert "Without the task, neither memory nor speed can be worked out." in page
+    assert (
+        "Please provide: - task: What will the GPU do? - param_count_b: How many billion parameters has the model?"
+        in page
+    )
+    assert "whichgpu recommend FILE --set task=... --set param_count_b=..." in page
+
+
+@pytest.mark.parametrize(
+    ("kind", "title"),
+    [("nothing_fits", "no plan in the catalogue qualifies"), ("contradictory", "what was said contradicts itself")],
+)
+def test_other_reasons_for_no_recommendation(unanswered: dict[str, Any], kind: str, title: str) -> None:
+    unanswered["no_answer"] = {"kind": kind, "why": "Because.", "facts": ["budget_usd_per_hour"]}
+    assert title in unwrapped(unanswered)
+    assert "budget_usd_per_hour" in unwrapped(unanswered)
+
+
+def test_unknown_figures_are_called_unknown(answered: dict[str, Any]) -> None:
+    plan = answered["recommendation"]
+    plan["memory"] = None
+    plan["speed"] = {"tokens_per_s": None}
+    plan["cost"] = dict.fromkeys(plan["cost"])
+    plan["offer"] = None
+    page = unwrapped(answered)
+    assert "The memory need could not be worked out" in page
+    assert "No speed can be worked out" in page
+    assert "its cost is unknown" in page
+
+
+def test_a_quoted_price_has_no_offer(answered: dict[str, Any]) -> None:
+    answered["recommendation"]["offer"] = None
+    assert "The price is the one that was given." in unwrapped(answered)
+
+
+def test_several_nodes_and_copies(answered: dict[str, Any]) -> None:
+    plan = answered["recommendation"]
+    plan.update(count=16, nodes=2, node_link="infiniband")
+    plan["parallelism"] = {"tensor": 4, "pipeline": 2, "data": 2, "sharding": "zero3"}
+    assert plan_sentence(plan, NAMES) == (
+        "16 x NVIDIA A100 80 GB SXM, in 2 nodes joined by InfiniBand, NVLink inside each, in bf16, each layer split "
+        "over 4 (tensor parallel), the layers dealt to 2 stages (pipeline parallel), 2 copies working side by side "
+        "(data parallel) and weights, gradients and optimizer state split across the GPUs (ZeRO-3)."
+    )
+
+
+def test_one_gpu_needs_no_link(answered: dict[str, Any]) -> None:
+    plan = answered["recommendation"]
+    plan.update(count=1, link="none", precision=None)
+    plan["parallelism"] = {"tensor": 1, "pipeline": 1, "data": 1, "sharding": "none"}
+    assert plan_sentence(plan, NAMES) == "1 x NVIDIA A100 80 GB SXM."
+
+
+def test_phases(answered: dict[str, Any]) -> None:
+    answered["phases"] = [
+        {"phase": "training", "recommendation": answered["recommendation"]},
+        {"phase": "serving", "recommendation": None},
+    ]
+    page = unwrapped(answered)
+    assert "training: 4 x NVIDIA A100 80 GB SXM" in page
+    assert "serving: no recommendation" in page
+
+
+def test_an_id_without_a_name_reads_fairly() -> None:
+    assert fair_form("nvidia-rtx-4060-ti-16gb") == "NVIDIA RTX 4060 Ti 16GB"
+    assert Names().source("fpt/3.4") == "fpt/3.4"
+    assert Names(sources={"fpt": "FPT guide"}).source("fpt/3.4") == "FPT guide, 3.4"
