@@ -42,7 +42,7 @@ NO_GUARD = -1
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What fires: a rule or a guard. ``tests`` are (part, native form or None), ``guard`` what must have fired first."""
+    """What fires: a rule or a guard. ``tests`` are (part, native form or None), ``guard`` what must fire first."""
 
     name: str
     tests: tuple[tuple[int, NativeTest | None], ...]

@@ -20,7 +20,7 @@ from typing import Any
 from engine.problems import InternalError
 
 
-#: Facts of one batch with the two sentinels; also the ``cap`` of every rule, so that one message reports all its matches.
+#: Facts of one batch with the two sentinels; also each rule's ``cap``, so that one message reports all its matches.
 BATCH = 1000
 MAX_FACTS = BATCH - 2
 
