@@ -153,7 +153,7 @@ def _equal(value: ScalarValue, fact: FactDef, node: Scalar) -> Condition:
 
 
 def _read_constant(node: Scalar, text: str, fact: FactDef, context: Context) -> ScalarValue | None:
-    """A value of the fact (of one item, where the fact is a list). A choice that is not known is a mistake in a rule."""
+    """A value of the fact, or of one item of a list. In a rule, an unknown choice is a mistake even where users may."""
     reading = read_value(fact, [text] if fact.type == "list" else text, place_of(node), known_gpus=context.known.gpus)
     context.problems.extend((*reading.problems, *reading.warnings))
     if reading.problems or reading.warnings:

@@ -32,7 +32,7 @@ class Draft:
     each: Each
     when: tuple[Condition, ...]
     fields: Fields
-    then: Fields
+    then: Fields | None  # None where it cannot be read
     then_node: Node
     topic: str
     table: str | None = None

@@ -10,6 +10,7 @@ from engine.rulebook.drafts import Draft
 from engine.rulebook.forms import COMPANIONS
 from engine.rulebook.forms import EFFECT_KEYS
 from engine.rulebook.forms import EffectKey
+from engine.rulebook.model import STAGE_RULE
 from engine.rulebook.model import Ask
 from engine.rulebook.model import ConsiderCounts
 from engine.rulebook.model import Disagree
@@ -42,7 +43,9 @@ def read_effects(draft: Draft, context: Context) -> tuple[tuple[Effect, ...], st
     """Effects in a fixed order, the rule's ``text``, and the facts its templates mention."""
     effects: list[Effect] = []
     mentions: set[str] = set()
-    allowed = {name: entry for name, entry in draft.then.items() if _fits(name, draft, context)}
+    if draft.then is None:
+        return (), "", frozenset()
+    allowed = {name: entry for name, entry in draft.then.items() if _fits(name, entry[0], draft, context)}
     for key in EFFECT_KEYS:
         if key.name in allowed and key.name not in COMPANIONS:
             effects += _READERS[key.name](allowed[key.name][1], draft, context)
@@ -55,18 +58,21 @@ def read_effects(draft: Draft, context: Context) -> tuple[tuple[Effect, ...], st
     if not any(name not in COMPANIONS for name in draft.then):
         wanted = ", ".join(key.name for key in EFFECT_KEYS if draft.stage in key.stages and key.name not in COMPANIONS)
         context.problems.add(
-            "no-effect", f"`then` of {draft.id} does nothing", draft.then_node, fix=f"a {draft.stage} rule can {wanted}"
+            "no-effect",
+            f"`then` of {draft.id} does nothing",
+            draft.then_node,
+            fix=f"give {STAGE_RULE[draft.stage]} one of: {wanted}",
         )
     return tuple(effects), text, frozenset(mentions)
 
 
-def _fits(name: str, draft: Draft, context: Context) -> bool:
+def _fits(name: str, where: Scalar, draft: Draft, context: Context) -> bool:
     """Whether the effect may stand in this rule, with what it needs beside it."""
-    key, where = _KEYS[name], draft.then[name][0]
+    key = _KEYS[name]
     if draft.stage not in key.stages:
         context.problems.add(
             "misplaced-effect",
-            f"`{name}` belongs to {_or(key.stages)} rules, and {draft.id} is a {draft.stage} rule",
+            f"`{name}` belongs to {_or(key.stages)} rules, and {draft.id} is {STAGE_RULE[draft.stage]}",
             where,
             fix=f"write stage: {_or(key.stages)}, or use {_or(_effects_of(draft))}",
         )
@@ -80,7 +86,7 @@ def _fits(name: str, draft: Draft, context: Context) -> bool:
         )
         return False
     for needed in key.needs:
-        if needed not in draft.then:
+        if needed not in (draft.then or {}):
             context.problems.add(
                 "missing-key",
                 f"`{name}` needs `{needed}` beside it",
@@ -144,7 +150,7 @@ def _read_points(node: Node, draft: Draft, context: Context) -> list[Effect]:
     points = read_number(node, "`points`", context.problems)
     if points == 0:
         context.problems.add("wrong-form", "`points: 0` changes nothing", node, fix="give points above or below 0")
-    reason = draft.then.get("reason")
+    reason = (draft.then or {}).get("reason")
     word = read_word(reason[1], "`reason`", _KEYS["reason"].choices, context.problems) if reason else None
     return [Points(points, word)] if points and word else []
 

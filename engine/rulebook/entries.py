@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import cast
 
 from engine.language.shaping import facts_read
-from engine.problems import nearest_words
 from engine.rulebook.cells import read_cells
 from engine.rulebook.conditions import read_conditions
 from engine.rulebook.drafts import Context
@@ -17,21 +16,21 @@ from engine.rulebook.forms import ROW_KEYS
 from engine.rulebook.forms import RULE_KEYS
 from engine.rulebook.forms import TABLE_KEYS
 from engine.rulebook.forms import Key
+from engine.rulebook.grounds import INHERITED
+from engine.rulebook.grounds import read_grounds
+from engine.rulebook.model import STAGE_RULE
 from engine.rulebook.model import Condition
 from engine.rulebook.model import Each
 from engine.rulebook.model import HitPolicy
 from engine.rulebook.model import Rule
 from engine.rulebook.model import SetFact
 from engine.rulebook.model import Stage
-from engine.rulebook.model import Status
 from engine.rulebook.model import Table
 from engine.rulebook.reading import Fields
-from engine.rulebook.reading import read_date
 from engine.rulebook.reading import read_fields
 from engine.rulebook.reading import read_flag
 from engine.rulebook.reading import read_id
 from engine.rulebook.reading import read_items
-from engine.rulebook.reading import read_names
 from engine.rulebook.reading import read_text
 from engine.rulebook.reading import read_word
 from engine.rulebook.ruletests import read_tests
@@ -46,9 +45,6 @@ from engine.vocabulary import FactDef
 
 _RULE = {key.name: key for key in RULE_KEYS}
 _TABLE = {key.name: key for key in TABLE_KEYS}
-
-#: What a row has over its table.
-_INHERITED = ("because", "sources", "encodes", "status", "valid_until", "overrides")
 
 
 def read_entry(node: Node, topic: str, context: Context) -> tuple[list[Rule], Table | None]:
@@ -66,28 +62,33 @@ def _read_rule(node: Node, topic: str, context: Context) -> Rule | None:
         return None
     rule_id = _read_name(fields, "id", "the id of a rule", context)
     head = _read_head(fields, _RULE, context)
-    if rule_id is None or head is None:
+    if head is None:
+        read_grounds(rule_id, fields, context)
         return None
     title, stage, each = head
     when = read_conditions(fields["when"][1], stage, each, context) if "when" in fields else ()
     then = _read_then(fields, context)
-    if then is None:
-        return None
-    place = place_of(fields["id"][1])
-    return _finish(Draft(rule_id, place, title, stage, each, when, fields, then, fields["then"][1], topic), context)
+    where = fields["id"][1] if "id" in fields else node
+    draft = Draft(rule_id, place_of(where), title, stage, each, when, fields, then, where, topic)
+    if then is not None:
+        draft.then_node = fields["then"][1]
+    return _finish(draft, context)
 
 
-def _read_name(fields: Fields, key: str, what: str, context: Context) -> str | None:
+def _read_name(fields: Fields, key: str, what: str, context: Context) -> str:
+    """The id; one with problems serves to go on with, so that the rest is judged as well."""
     if key not in fields:
-        return None
-    name = read_id(fields[key][1], what, context.problems)
-    if name is not None:
-        context.claim(name, fields[key][1])
+        return "(no id)"
+    node = fields[key][1]
+    name = read_id(node, what, context.problems)
+    if name is None:
+        return node.text if isinstance(node, Scalar) else "(no id)"
+    context.claim(name, node)
     return name
 
 
 def _read_head(fields: Fields, keys: dict[str, Key], context: Context) -> tuple[str, Stage, Each] | None:
-    """Title, stage and scope; None if stage or scope are wrong, for then nothing else can be judged."""
+    """Title, stage and scope; None if stage or scope are wrong, for then conditions and effects cannot be judged."""
     title = read_text(fields["title"][1], "`title`", context.problems) if "title" in fields else ""
     stage = each = None
     if "stage" in fields:
@@ -103,8 +104,10 @@ def _read_head(fields: Fields, keys: dict[str, Key], context: Context) -> tuple[
         allowed = " or ".join(scopes)
         said = f"for each: {each}" if each else "for each: workload (nothing else is said)"
         where = fields["each" if each else "stage"][1]
-        context.problems.add("wrong-scope", f"a {stage} rule cannot be {said}", where, fix=f"write each: {allowed}")
-        return None
+        context.problems.add(
+            "wrong-scope", f"{STAGE_RULE[stage]} cannot be {said}", where, fix=f"write each: {allowed}"
+        )
+        return (title, stage, scopes[0]) if len(scopes) == 1 else None
     return title, stage, each or "workload"
 
 
@@ -118,7 +121,8 @@ def _read_table(node: Mapping, topic: str, context: Context) -> tuple[list[Rule]
     fields = read_fields(node, TABLE_KEYS, "a table", context.problems) or {}
     name = _read_name(fields, "table", "the name of a table", context)
     head = _read_head(fields, _TABLE, context)
-    if name is None or head is None:
+    if head is None:
+        read_grounds(name, fields, context)
         return [], None
     title, stage, each = head
     hit = "collect"
@@ -126,8 +130,9 @@ def _read_table(node: Mapping, topic: str, context: Context) -> tuple[list[Rule]
         hit = read_word(fields["hit"][1], "`hit`", _TABLE["hit"].choices, context.problems) or "collect"
     complete = read_flag(fields["complete"][1], "`complete`", context.problems) if "complete" in fields else False
     when = read_conditions(fields["when"][1], stage, each, context) if "when" in fields else ()
+    read_grounds(name, fields, context)
     columns = _read_columns(fields, stage, each, context)
-    then = (_read_then(fields, context) or {}) if "then" in fields else {}
+    then = _read_then(fields, context) if "then" in fields else {}
     base = Draft(
         name,
         place_of(fields["table"][1]),
@@ -192,7 +197,7 @@ def _read_row(node: Node, at: int, base: Draft, columns: tuple[FactDef | None, .
         return None
     rule_id = f"{base.id}/{name}"
     context.claim(rule_id, fields["id"][1])
-    merged = {key: base.fields[key] for key in _INHERITED if key in base.fields} | fields
+    merged = {key: base.fields[key] for key in INHERITED if key in base.fields} | fields
     if "because" not in merged:
         context.problems.add(
             "missing-key",
@@ -204,7 +209,8 @@ def _read_row(node: Node, at: int, base: Draft, columns: tuple[FactDef | None, .
     if "if" in fields:
         cells = read_cells(fields["if"][1], columns, base.stage, base.each, context)
     title = read_text(fields["title"][1], "`title`", context.problems) if "title" in fields else base.title
-    own = (_read_then(fields, context) or {}) if "then" in fields else {}
+    own = _read_then(fields, context) if "then" in fields else {}
+    then = None if base.then is None or own is None else base.then | own
     draft = Draft(
         rule_id,
         place_of(fields["id"][1]),
@@ -213,7 +219,7 @@ def _read_row(node: Node, at: int, base: Draft, columns: tuple[FactDef | None, .
         base.each,
         base.when + cells,
         merged,
-        base.then | own,
+        then,
         fields["then"][1] if "then" in fields else node,
         base.topic,
         base.id,
@@ -225,13 +231,9 @@ def _read_row(node: Node, at: int, base: Draft, columns: tuple[FactDef | None, .
 
 def _finish(draft: Draft, context: Context) -> Rule:
     """The rule of a draft. Parts with problems are left out; the file is refused anyway."""
-    fields, problems = draft.fields, context.problems
     effects, text, mentions = read_effects(draft, context)
-    overrides = read_names(fields["overrides"][1], "`overrides`", problems) if "overrides" in fields else ()
-    context.overrides += [(draft.id, name) for name in overrides]
-    status = (
-        read_word(fields["status"][1], "`status`", _RULE["status"].choices, problems) if "status" in fields else None
-    )
+    grounds = read_grounds(draft.id, draft.fields, context)
+    tests = read_tests(draft.fields["tests"][1], draft.each, context) if "tests" in draft.fields else ()
     reads = {name for condition in draft.when for name in facts_read(condition.expr)}
     reads |= {name for effect in effects if isinstance(effect, SetFact) for name in facts_read(effect.expr)}
     return Rule(
@@ -242,13 +244,13 @@ def _finish(draft: Draft, context: Context) -> Rule:
         when=draft.when,
         effects=effects,
         text=text,
-        because=read_text(fields["because"][1], "`because`", problems) if "because" in fields else "",
-        sources=_outside(fields, "sources", context.known.sources, context),
-        encodes=_outside(fields, "encodes", context.known.heuristics, context),
-        status=cast("Status", status or "stable"),
-        valid_until=read_date(fields["valid_until"][1], "`valid_until`", problems) if "valid_until" in fields else None,
-        overrides=tuple(sorted(name.text for name in overrides)),
-        tests=read_tests(fields["tests"][1], draft.each, context) if "tests" in fields else (),
+        because=grounds.because,
+        sources=grounds.sources,
+        encodes=grounds.encodes,
+        status=grounds.status,
+        valid_until=grounds.valid_until,
+        overrides=grounds.overrides,
+        tests=tests,
         topic=draft.topic,
         table=draft.table,
         row=draft.row,
@@ -258,26 +260,3 @@ def _finish(draft: Draft, context: Context) -> Rule:
         writes=frozenset(effect.fact for effect in effects if isinstance(effect, SetFact)),
         mentions=mentions,
     )
-
-
-def _outside(fields: Fields, key: str, known: frozenset[str], context: Context) -> tuple[str, ...]:
-    """Ids of sources or heuristics. A source may go on with ``/section``."""
-    if key not in fields:
-        return ()
-    names = read_names(fields[key][1], f"`{key}`", context.problems)
-    for name in names:
-        heads = {name.text} if key == "encodes" else _heads(name.text)
-        if known and not heads & known:
-            what, home = ("source", "knowledge/sources.yaml") if key == "sources" else ("heuristic", "the catalogue")
-            nearest = nearest_words(min(heads, key=len), sorted(known), limit=1)
-            fix = None if nearest else f"add it to {home}"
-            context.problems.add(
-                f"unknown-{what}", f"{home} has no {what} {name.text!r}", name, nearest=nearest, fix=fix
-            )
-    return tuple(name.text for name in names)
-
-
-def _heads(source: str) -> set[str]:
-    """``a/b/c``, ``a/b`` and ``a``: the ids that a source reference may start with."""
-    parts = source.split("/")
-    return {"/".join(parts[:end]) for end in range(1, len(parts) + 1)}

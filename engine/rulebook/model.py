@@ -16,6 +16,14 @@ Each = Literal["workload", "plan", "chosen", "candidate"]
 Status = Literal["draft", "stable", "deprecated"]
 HitPolicy = Literal["first", "collect"]
 
+#: The stages with their article, for sentences.
+STAGE_RULE: dict[Stage, str] = {
+    "derive": "a derive rule",
+    "reject": "a reject rule",
+    "prefer": "a prefer rule",
+    "advise": "an advise rule",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Condition:

@@ -168,7 +168,7 @@ def read_id(node: Node, what: str, problems: Problems) -> str | None:
     if isinstance(node, Scalar):
         kebab = re.sub(r"[^a-z0-9]+", "-", node.text.lower()).strip("-")
         fix = f"{fix}, such as {kebab}" if kebab else fix
-    problems.add("bad-id", f"{what} is {kind_of(node)}", node, fix=fix)
+    problems.add("bad-id", f"{what} cannot be {kind_of(node)}", node, fix=fix)
     return None
 
 

@@ -49,10 +49,12 @@ def read_tests(node: Node, each: Each, context: Context) -> tuple[RuleTest, ...]
 
 def _read_test(node: Node, each: Each, context: Context) -> RuleTest | None:
     fields = read_fields(node, TEST_KEYS, "a test", context.problems)
-    if fields is None or "fires" not in fields:
+    if fields is None:
         return None
     given = _read_facts(fields, "given", context)
     plan = _read_plan(fields, each, context)
+    if "fires" not in fields:
+        return None
     fires = read_flag(fields["fires"][1], "`fires`", context.problems)
     return RuleTest(given, plan, fires, None, place_of(node))
 
@@ -186,6 +188,10 @@ def _read_near_miss(node: Mapping, base: RuleTest | None, each: Each, context: C
     return _vary(base, change, each, context)
 
 
+def _shown(value: object) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
 def _vary(base: RuleTest, change: Mapping, each: Each, context: Context) -> RuleTest | None:
     """The base test with the one change merged in."""
     (name, value), *_ = change.entries
@@ -210,7 +216,10 @@ def _vary(base: RuleTest, change: Mapping, each: Each, context: Context) -> Rule
     changed, new = entry
     if changed in target and target[changed] == new and type(target[changed]) is type(new):
         context.problems.add(
-            "bad-near-miss", f"`{changed}` is {new} in the test above already", value, fix="give it another value"
+            "bad-near-miss",
+            f"`{changed}` is {_shown(new)} in the test above already",
+            value,
+            fix="give it another value",
         )
         return None
     target[changed] = new

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.rulebook.model import STAGE_RULE
 from engine.rulebook.model import Each
 from engine.rulebook.model import Stage
 from engine.vocabulary import READABLE
@@ -34,10 +35,12 @@ def reading_complaint(fact: FactDef, stage: Stage, each: Each) -> Complaint | No
             f"write each: {' or '.join(seers)}, or read a fact about the workload",
         )
     if fact.available in _TOO_LATE[stage]:
-        after = "plans are rejected" if fact.available == "survey" else "plans are ranked"
+        early = fact.available == "survey"
+        after = "plans are rejected" if early else "plans are ranked"
+        later: Stage = "prefer" if early else "advise"
         return (
-            f"`{fact.name}` is known only after {after}, too late for a {stage} rule",
-            f"use a {'prefer' if fact.available == 'survey' else 'advise'} rule, or read what the fact is made from",
+            f"`{fact.name}` is known only after {after}, too late for {STAGE_RULE[stage]}",
+            f"use {STAGE_RULE[later]}, or read what the fact is made from",
         )
     return None
 

@@ -1,0 +1,59 @@
+"""Condition that every value passes, or rule without conditions.
+
+Why: a rule that fires on everything says nothing about the case at hand; a condition that binds nothing is most often a
+limit at the wrong end of the range, or a choice that was forgotten.
+
+Bad::
+
+      when: [param_count_b > 0]
+
+Good::
+
+      when: [param_count_b is known]      # if that is what is meant
+
+Silence: put ``# lint: allow always-true`` at the end of the line with the rule's id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.language.shaping import facts_read
+from engine.language.tree import And
+from engine.language.tree import Expr
+from engine.language.tree import Known
+from engine.language.tree import Not
+from engine.language.tree import Or
+from engine.verify.boxes import boxes_of_exprs
+from engine.verify.finding import Check
+from engine.verify.finding import Desk
+from engine.verify.finding import Finding
+
+
+def _run(desk: Desk) -> Iterator[Finding]:
+    for rule in desk.rulebook.rules:
+        # A table's last row may well catch everything; its table is then what binds.
+        if not rule.when and rule.table is None:
+            yield CHECK.about(rule, f"{rule.id} has no condition and always fires", fix="say when it holds")
+        for condition in rule.when:
+            if facts_read(condition.expr) and not _can_fail(condition.expr, desk):
+                yield CHECK.about(
+                    rule,
+                    f"`{condition.text}` in {rule.id} holds for every value",
+                    place=condition.place,
+                    fix="narrow it, or write `is known` if that is meant",
+                )
+
+
+def _can_fail(expr: Expr, desk: Desk) -> bool:
+    """Whether some known value fails the condition. ``is known`` and ``is unknown`` ask just that, and are fine."""
+    return _asks_known(expr) or bool(boxes_of_exprs((Not(expr),), desk.vocabulary))
+
+
+def _asks_known(expr: Expr) -> bool:
+    if isinstance(expr, And | Or):
+        return any(_asks_known(part) for part in expr.operands)
+    return isinstance(expr, Known) or (isinstance(expr, Not) and _asks_known(expr.operand))
+
+
+CHECK = Check("always-true", "warning", _run, __doc__ or "")

@@ -1,0 +1,155 @@
+"""Running the tests inside rules: does each fire where its author says, and only there?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from typing import Literal
+
+from engine.language.compiling import Compiled
+from engine.language.compiling import compile_expr
+from engine.language.shaping import facts_read
+from engine.problems import Place
+from engine.problems import WhichgpuError
+from engine.rulebook.model import Condition
+from engine.rulebook.model import Each
+from engine.rulebook.model import Rule
+from engine.rulebook.model import Rulebook
+from engine.rulebook.model import RuleTest
+from engine.rulebook.verdicts import missing_facts
+from engine.values import Facts
+from engine.values import Value
+
+
+#: From `given` and `plan` of a test (see ``RuleTest``) and the scope of its rule to all facts that the rule would see.
+FactsFor = Callable[[Mapping[str, object], Mapping[str, object], Each], Facts]
+
+Outcome = Literal["fired", "not_fired", "undecided", "overridden", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """What came of one test."""
+
+    __test__ = False  # pytest would take the name for a test class
+
+    rule: str
+    number: int  # position among the rule's tests, from 1
+    near_miss: bool
+    expected: bool
+    outcome: Outcome
+    why: str  # what failed, what was missing, or what held
+    place: Place | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the rule did as the test says. A rule that could not be tried never passes."""
+        return self.outcome != "error" and (self.outcome == "fired") == self.expected
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON values."""
+        return {
+            "rule": self.rule,
+            "number": self.number,
+            "near_miss": self.near_miss,
+            "expected": self.expected,
+            "outcome": self.outcome,
+            "passed": self.passed,
+            "why": self.why,
+            "path": self.place.path if self.place else None,
+            "line": self.place.line if self.place else None,
+        }
+
+
+def run_rule_tests(rulebook: Rulebook, facts_for: FactsFor, *, rules: Iterable[str] | None = None) -> list[TestResult]:
+    """Run the tests of all rules, or of those named (ids of rules or tables), sorted by rule and position.
+
+    A test looks at the rule's own conditions and, for a row of a ``first`` table, at the rows above it; overrides by
+    other rules are not its matter. ``facts_for`` is asked once for equal inputs.
+    """
+    wanted = None if rules is None else frozenset(rules)
+    trial = _Trial(rulebook, facts_for)
+    return [
+        trial.run(rule, number, test)
+        for rule in rulebook.rules
+        if wanted is None or rule.id in wanted or rule.table in wanted
+        for number, test in enumerate(rule.tests, 1)
+    ]
+
+
+class _Trial:
+    def __init__(self, rulebook: Rulebook, facts_for: FactsFor) -> None:
+        self._facts_for = facts_for
+        self._cache: dict[object, Facts] = {}
+        self._compiled: dict[str, tuple[tuple[Condition, Compiled], ...]] = {}
+        self._rows: dict[str, list[Rule]] = {}
+        for rule in rulebook.rules:
+            if rule.table is not None and rule.hit == "first":
+                self._rows.setdefault(rule.table, []).append(rule)
+
+    def run(self, rule: Rule, number: int, test: RuleTest) -> TestResult:
+        try:
+            facts = self._facts(test, rule.each)
+        except WhichgpuError as error:
+            outcome: Outcome = "error"
+            why = "; ".join(problem.message for problem in error.problems)
+        else:
+            outcome, why = self._judge(rule, facts)
+            winner = self._earlier_row(rule, facts) if outcome == "fired" else None
+            if winner is not None:
+                outcome, why = "overridden", f"the row {winner.id} matches first"
+        return TestResult(rule.id, number, test.near_miss is not None, test.fires, outcome, why, test.place)
+
+    def _facts(self, test: RuleTest, each: Each) -> Facts:
+        key = (_key(test.given), _key(test.plan), each)
+        if key not in self._cache:
+            self._cache[key] = self._facts_for(test.given, test.plan, each)
+        return self._cache[key]
+
+    def _conditions(self, rule: Rule) -> tuple[tuple[Condition, Compiled], ...]:
+        if rule.id not in self._compiled:
+            self._compiled[rule.id] = tuple((condition, compile_expr(condition.expr)) for condition in rule.when)
+        return self._compiled[rule.id]
+
+    def _earlier_row(self, rule: Rule, facts: Facts) -> Rule | None:
+        rows = self._rows.get(rule.table or "", ())
+        above = sorted((row for row in rows if row.row < rule.row), key=lambda row: row.row)
+        matching = (row for row in above if all(test(facts) is True for _, test in self._conditions(row)))
+        return next(matching, None)
+
+    def _judge(self, rule: Rule, facts: Facts) -> tuple[Outcome, str]:
+        unknown: list[Condition] = []
+        for condition, test in self._conditions(rule):
+            value = test(facts)
+            if value is None:
+                unknown.append(condition)
+            elif not value:
+                return "not_fired", f"`{condition.text}` fails: {_values(condition, facts)}"
+        if unknown:
+            missing = sorted({name for condition in unknown for name in missing_facts(condition.expr, facts)})
+            said = f"unknown: {', '.join(missing)}" if missing else "it divides by zero"
+            return "undecided", f"`{unknown[0].text}` is undecided: {said}"
+        held = "; ".join(f"`{condition.text}` holds: {_values(condition, facts)}" for condition in rule.when)
+        return "fired", held or "it has no conditions"
+
+
+def _key(facts: Mapping[str, object]) -> tuple[tuple[str, str, object], ...]:
+    """Equal for equal facts; the type's name tells ``True`` from ``1``."""
+    return tuple((name, type(value).__name__, value) for name, value in sorted(facts.items()))
+
+
+def _values(condition: Condition, facts: Facts) -> str:
+    """The facts a condition reads, as they are."""
+    names = sorted(facts_read(condition.expr))
+    return ", ".join(f"{name} is {_shown(facts[name]) if name in facts else 'unknown'}" for name in names)
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return f"[{', '.join(_shown(item) for item in value)}]"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
