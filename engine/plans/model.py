@@ -7,24 +7,13 @@ from dataclasses import field
 
 from engine.knowledge.model import Gpu
 from engine.knowledge.model import Offer
+from engine.sizing.layout import Layout
 from engine.sizing.model import MemoryEstimate
 from engine.sizing.model import SpeedEstimate
 from engine.values import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How a job is spread: tensor x pipeline x data = count."""
-
-    tensor: int = 1
-    pipeline: int = 1
-    data: int = 1
-    sharding: str = "none"  # none, zero1, zero2, zero3, fsdp
-
-    @property
-    def count(self) -> int:
-        """GPUs used."""
-        return self.tensor * self.pipeline * self.data
+__all__ = ["Cost", "Layout", "Plan"]
 
 
 @dataclass(frozen=True, slots=True)

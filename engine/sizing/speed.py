@@ -1,0 +1,172 @@
+"""The door of speed sizing: which formula applies, and the figures with their bands."""
+
+from __future__ import annotations
+
+from engine.knowledge.model import Gpu
+from engine.sizing.job import Job
+from engine.sizing.layout import Layout
+from engine.sizing.model import Figure
+from engine.sizing.model import SpeedEstimate
+from engine.sizing.speed_images import image_values
+from engine.sizing.speed_links import NO_LINK
+from engine.sizing.speed_links import across_nodes
+from engine.sizing.speed_links import link_speed
+from engine.sizing.speed_links import node_link_speed
+from engine.sizing.speed_serving import Pick
+from engine.sizing.speed_serving import Split
+from engine.sizing.speed_serving import Targets
+from engine.sizing.speed_serving import rates_of
+from engine.sizing.speed_serving import serving_values
+from engine.sizing.training_time import training_values
+from engine.values import Facts
+from engine.values import Value
+
+
+_NO_TARGETS = Targets(None, None, None)
+_UNITS = {
+    "tokens_per_s": "tokens/s",
+    "samples_per_s": "samples/s",
+    "requests_per_s": "requests/s",
+    "images_per_s": "images/s",
+    "steps_per_s": "steps/s",
+    "qps": "requests/s",
+    "ttft_ms": "ms",
+    "tpot_ms": "ms",
+    "latency_ms": "ms",
+    "step_s": "s",
+    "hours": "h",
+    "max_concurrency": "requests",
+    "mfu": "share of peak",
+}
+_SERVING_WORDS = {
+    "tpot_ms": "(weights + cache read) / (bandwidth x share), or arithmetic if slower, + kernel starts + exchanges",
+    "ttft_ms": "(2 N T + attention) / (peak x share used) + one decode step + request overhead",
+    "latency_ms": "time to first token + output tokens x time per token",
+    "tokens_per_s": "requests in flight x output tokens / (output tokens x step + their prefill), all replicas",
+    "requests_per_s": "tokens per second / output tokens",
+    "qps": "requests per second at the largest batch that keeps the targets x share of capacity planned for",
+    "max_concurrency": "(memory left beside weights and reserve) / cache per sequence, all replicas",
+}
+_TRAINING_WORDS = {
+    "tokens_per_s": "tokens per step / (FLOPs of the step / (peak x utilisation) + exchange not hidden + optimiser)",
+    "samples_per_s": "tokens per second / sequence length",
+    "step_s": "micro-batches x (FLOPs / (peak x utilisation)) x pipeline bubble + exchange not hidden + optimiser",
+    "hours": "stated tokens or steps / rate",
+    "mfu": "model FLOPs (6 N, adapters 4 N, + attention) x tokens per second / (GPUs x dense peak)",
+}
+_IMAGE_WORDS = {
+    "images_per_s": "GPUs x peak x share used / FLOPs per image",
+    "samples_per_s": "GPUs x peak x share used / FLOPs per sample",
+    "steps_per_s": "GPUs x peak x share used / (FLOPs per denoising step x guidance passes)",
+    "latency_ms": "FLOPs / (peak x share used)",
+    "qps": "samples per second x share of capacity planned for",
+    "step_s": "batch / samples per second",
+    "hours": "stated steps x batch / samples per second",
+}
+_LOWER_IS_FASTER = frozenset({"ttft_ms", "tpot_ms", "latency_ms", "step_s", "hours"})
+_SOURCE = "knowledge/speed.yaml: roofline with measured shares"
+
+
+def estimate_speed(
+    job: Job,
+    gpu: Gpu,
+    layout: Layout,
+    link: str = "none",
+    node_link: str = "none",
+    *,
+    nodes: int = 1,
+    room: int | None = None,
+    targets: Targets = _NO_TARGETS,
+    capacity: bool = False,
+) -> SpeedEstimate | None:
+    """Speed of a job over all GPUs of a layout.
+
+    Args:
+        job: what runs.
+        gpu: on what.
+        layout: how it is spread.
+        link: between GPUs of a node.
+        node_link: between nodes.
+        nodes: how many.
+        room: sequences whose cache fits one replica; None where memory is unknown.
+        targets: limits on times, for ``qps``.
+        capacity: nobody stated how many requests are in flight: give the throughput of full replicas.
+
+    Returns:
+        Plain numbers at once, bands and formulas on demand; None where the model's size or the GPU's rates are unknown.
+    """
+    split = split_of(gpu, layout, link, node_link, nodes)
+
+    def reckon(pick: Pick) -> dict[str, float]:
+        if job.shape is None:
+            return image_values(job, gpu, layout.count, pick)
+        if job.training:
+            return training_values(job, gpu, layout, split, pick)
+        rates = rates_of(job, gpu, pick)
+        if rates is None:
+            return {}
+        return serving_values(job, rates, split, room=room, targets=targets, capacity=capacity)
+
+    values = reckon("value")
+    if not values:
+        return None
+
+    def build() -> dict[str, Figure]:
+        slow, fast = reckon("low"), reckon("high")
+        words = _IMAGE_WORDS if job.shape is None else _TRAINING_WORDS if job.training else _SERVING_WORDS
+        inputs = _inputs(job, gpu, layout, link)
+        figures: dict[str, Figure] = {}
+        for name, value in values.items():
+            ends = (value, slow.get(name, value), fast.get(name, value))
+            figures[name] = Figure(value, min(ends), max(ends), _UNITS[name], words[name], _SOURCE, inputs)
+        return figures
+
+    return SpeedEstimate(values, build)
+
+
+def split_of(gpu: Gpu, layout: Layout, link: str, node_link: str, nodes: int) -> Split:
+    """The layout with the speeds of its links."""
+    per_node = -(-layout.count // max(1, nodes))
+    inside = link_speed(gpu, link) if layout.count > 1 else NO_LINK
+    between = node_link_speed(gpu, node_link, per_node) if nodes > 1 else NO_LINK
+    over_all = across_nodes(inside, between, per_node)
+    return Split(layout.tensor, layout.pipeline, layout.data, inside, between, over_all, layout.tensor > per_node)
+
+
+def targets_of(facts: Facts) -> Targets:
+    """The stated limits on times."""
+    return Targets(*(_number(facts.get(name)) for name in ("ttft_slo_ms", "tpot_slo_ms", "latency_slo_ms")))
+
+
+def capacity_asked(job: Job, facts: Facts) -> bool:
+    """Whether throughput means that of full replicas: the requests in flight are not stated, or all are at hand."""
+    if job.training:
+        return False
+    if any(item.fact == "concurrency" for item in job.assumed):
+        return True
+    return facts.get("serving_mode") == "batch" and job.concurrency == 1
+
+
+def _number(value: Value | None) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _inputs(job: Job, gpu: Gpu, layout: Layout, link: str) -> dict[str, Value]:
+    inputs: dict[str, Value | None] = {
+        "param_count_b": job.params_b,
+        "active_param_count_b": job.active_params_b,
+        "weight_precision": job.weight_precision,
+        "gpu.mem_bw_tbs": gpu.mem_bw_tbs,
+        "plan.link": link,
+        "plan.tensor_parallel": layout.tensor,
+        "plan.pipeline_parallel": layout.pipeline,
+        "plan.data_parallel": layout.data,
+    }
+    if job.training:
+        inputs |= {"seq_len_tokens": job.seq_len_tokens, "batch_size_per_gpu": job.micro_batch}
+    elif job.shape is not None:
+        inputs |= {"concurrency": job.concurrency, "input_tokens": job.input_tokens, "output_tokens": job.output_tokens}
+        inputs["serving_engine"] = job.engine
+    else:
+        inputs["image_px"] = job.image_px
+    return {name: value for name, value in inputs.items() if value is not None}

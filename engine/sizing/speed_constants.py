@@ -1,0 +1,152 @@
+"""The constants of the speed formulas, read once from ``knowledge/speed.yaml``."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import ValidationError
+from pydantic import model_validator
+
+from engine.locate import locate
+from engine.problems import KnowledgeError
+from engine.source import plain
+from engine.source import problems_from_pydantic
+from engine.source import read_yaml
+
+
+class Entry(BaseModel):
+    """Frozen, and closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Banded(Entry):
+    """A constant with the band it was seen in and where."""
+
+    value: float
+    low: float
+    high: float
+    source: str
+
+    @model_validator(mode="after")
+    def _inside_its_band(self) -> Banded:
+        if not self.low <= self.value <= self.high:
+            raise ValueError(f"{self.value:g} lies outside its band, {self.low:g} to {self.high:g}")
+        return self
+
+
+class EngineSteps(Entry):
+    """What a serving engine adds to one decode step, microseconds; ``low`` and ``high`` scale it for the band."""
+
+    before: str | None = None  # holds for versions below this one
+    launch_floor_us: float
+    per_layer_us: float
+    per_step_us: float
+    low: float = 1.0
+    high: float = 1.0
+    source: str
+
+
+class LinkUse(Entry):
+    """How much of a link collectives get, and how long a small one takes."""
+
+    share: float
+    latency_us: float
+    gbs: float | None = None  # where the GPU itself has no such link
+    source: str
+
+
+class NodeLinkUse(Entry):
+    """A network between nodes."""
+
+    share: float
+    latency_us: float
+    gbs_per_gpu: float | None = None
+    gbs_per_gpu_ampere: float | None = None
+    gbs_per_node: float | None = None
+    source: str
+
+
+class ServingSpeed(Entry):
+    """Serving of language models."""
+
+    prefill_share: Banded
+    decode_share: Banded
+    request_overhead_ms: Banded
+    max_sequences: Banded
+    load_limit: Banded
+    moe_per_layer_us: Banded
+    gguf_use: Banded
+    typical_input_tokens: Banded
+    typical_output_tokens: Banded
+    speech_input_tokens: Banded
+    speech_output_tokens: Banded
+    cache_copies: Banded
+
+
+class TrainingSpeed(Entry):
+    """Training of transformers."""
+
+    half_tokens: Banded
+    half_tokens_qlora: Banded
+    qlora_share: Banded
+    attention_share: Banded
+    recompute_share: Banded
+    overlap: Banded
+    optimizer_bytes: Banded
+    scale_loss_per_doubling: Banded
+    scale_from_gpus: Banded
+
+
+class VisionSpeed(Entry):
+    """Convolutional and other image networks."""
+
+    conv_training_use: Banded
+    conv_training_use_fp32: Banded
+    conv_inference_use: Banded
+    macs_per_param: Banded
+    reference_px: Banded
+
+
+class DiffusionSpeed(Entry):
+    """Image and video generation."""
+
+    flops_per_byte: Banded
+    steps: Banded
+    guidance_passes: Banded
+    px_per_token: Banded
+    frames_per_token: Banded
+    video_width_share: Banded
+
+
+class SpeedConstants(Entry):
+    """Everything in ``knowledge/speed.yaml``."""
+
+    memory_bandwidth_use: dict[str, Banded]
+    engines: dict[str, tuple[EngineSteps, ...]]
+    serving: ServingSpeed
+    matmul_share: dict[str, Banded]
+    training_use: dict[str, Banded]
+    fp8_training_use: Banded
+    training: TrainingSpeed
+    vision: VisionSpeed
+    diffusion: DiffusionSpeed
+    links: dict[str, LinkUse]
+    pcie_gbs: dict[int, float]
+    pcie_default_gen: int
+    no_peer_copy_share: float
+    node_links: dict[str, NodeLinkUse]
+
+
+@cache
+def speed_constants(folder: Path | None = None) -> SpeedConstants:
+    """The constants of a knowledge folder, or of the one that comes with the program. Raises KnowledgeError."""
+    path = (folder or locate("knowledge")) / "speed.yaml"
+    node = read_yaml(path, error=KnowledgeError, name="knowledge/speed.yaml", cached=folder is None)
+    try:
+        return SpeedConstants.model_validate(plain(node))
+    except ValidationError as broken:
+        raise KnowledgeError(problems_from_pydantic(broken, node)) from broken

@@ -1,0 +1,113 @@
+"""Speed of networks that are no language models: image networks by their multiply-adds, diffusion by its steps."""
+
+from __future__ import annotations
+
+from engine.knowledge.model import Gpu
+from engine.sizing.job import Job
+from engine.sizing.speed_constants import Banded
+from engine.sizing.speed_constants import speed_constants
+from engine.sizing.speed_peaks import Peak
+from engine.sizing.speed_peaks import bandwidth_use
+from engine.sizing.speed_peaks import peak_of
+from engine.sizing.speed_peaks import serving_precisions
+from engine.sizing.speed_peaks import training_precisions
+from engine.sizing.speed_serving import Pick
+
+
+def image_values(job: Job, gpu: Gpu, count: int, pick: Pick = "value") -> dict[str, float]:
+    """Figures of a vision, diffusion or other network over ``count`` GPUs; empty where size or rates are unknown."""
+    flops = forward_flops(job)
+    peak = peak_of(gpu, training_precisions(job) if job.training else serving_precisions(job.weight_precision))
+    if flops is None or peak is None:
+        return {}
+    rate = _rate(job, gpu, peak, pick)
+    if rate is None:
+        return {}
+    if job.training:
+        # Forward, two backward products; recomputation does the forward again.
+        per_sample = flops * (4.0 if job.checkpointing == "full" else 3.0) * (2 / 3 if job.peft else 1.0)
+        samples_per_s = rate * count / per_sample
+        batch = job.micro_batch * count * (job.gradient_accumulation or 1)
+        values = {"samples_per_s": samples_per_s, "images_per_s": samples_per_s, "step_s": batch / samples_per_s}
+        if job.train_steps:
+            values["hours"] = (job.global_batch or batch) * job.train_steps / samples_per_s / 3600
+        return values
+    if job.family.startswith("diffusion"):
+        return _generation(job, flops, rate, count, pick)
+    per_s = rate * count
+    return {
+        "images_per_s": per_s / flops,
+        "samples_per_s": per_s / flops,
+        "qps": 0.9 * per_s / flops,
+        "latency_ms": flops / rate * 1e3,
+    }
+
+
+def _generation(job: Job, flops: float, rate: float, count: int, pick: Pick) -> dict[str, float]:
+    diffusion = speed_constants().diffusion
+    steps = diffusion.steps.value if pick == "value" else diffusion.steps.high if pick == "low" else diffusion.steps.low
+    step = flops * diffusion.guidance_passes.value / rate
+    latency = step * steps
+    per_s = count / latency
+    values = {"latency_ms": latency * 1e3, "steps_per_s": count / step, "samples_per_s": per_s, "qps": 0.9 * per_s}
+    if job.family == "diffusion_image":
+        values["images_per_s"] = per_s
+    return values
+
+
+def forward_flops(job: Job) -> float | None:
+    """FLOPs of one forward pass of one image, clip or sample; None without a size."""
+    model = job.model
+    if job.family.startswith("diffusion"):
+        return _denoising_flops(job)
+    vision = speed_constants().vision
+    native = (model.resolution_px if model else None) or vision.reference_px.value
+    # A size that nobody stated is the network's own, not that of a photograph.
+    px = job.image_px if job.image_px and not any(item.fact == "image_px" for item in job.assumed) else native
+    if model is not None and model.gmacs_per_image:
+        return 2e9 * model.gmacs_per_image * (px / native) ** 2
+    if job.params_b is None:
+        return None
+    return 2e9 * job.params_b * vision.macs_per_param.value * (px / vision.reference_px.value) ** 2
+
+
+def _denoising_flops(job: Job) -> float | None:
+    """One evaluation of the denoiser: published, scaled by the pixels, else 2 N for each token of the latent."""
+    model, diffusion = job.model, speed_constants().diffusion
+    native = (model.resolution_px if model else None) or 1024
+    if model is not None and model.gflops_per_step:
+        return 1e9 * model.gflops_per_step * (job.image_px / native) ** 2
+    parts = model.components_b if model else {}
+    params = next((parts[name] for name in ("transformer", "unet", "denoiser") if name in parts), job.params_b)
+    if params is None:
+        return None
+    tokens = (job.image_px / diffusion.px_per_token.value) ** 2
+    if job.family == "diffusion_video":
+        tokens *= diffusion.video_width_share.value * (1 + (job.frames - 1) / diffusion.frames_per_token.value)
+    if "unet" in parts:
+        tokens /= 4  # Most of a UNet works on maps of half the size and below.
+    # Attention over all tokens: 4 L w T^2 with N = 12 L w^2 is N T^2 / (3 w); half of it, as kernels beat that count.
+    width = float((params * 1e9 * 128 / 12) ** (1 / 3))
+    return float(params * 1e9 * tokens * (2.0 + tokens / (3 * width) * (0.0 if "unet" in parts else 0.5)))
+
+
+def _rate(job: Job, gpu: Gpu, peak: Peak, pick: Pick) -> float | None:
+    """FLOPs per second that one GPU does of this network; None where its memory bandwidth is needed and unknown."""
+    constants = speed_constants()
+    if job.family.startswith("diffusion"):
+        if not gpu.mem_bw_tbs:
+            return None
+        # Large products at the achievable rate, and between them passes over memory.
+        per_byte = _end(constants.diffusion.flops_per_byte, pick)
+        bandwidth = gpu.mem_bw_tbs * 1e12 * _end(bandwidth_use(gpu), pick)
+        return 1.0 / (1.0 / (peak.flops * peak.share) + 1.0 / (per_byte * bandwidth))
+    vision = constants.vision
+    if peak.precision == "fp32":
+        use = vision.conv_training_use_fp32
+    else:
+        use = vision.conv_training_use if job.training else vision.conv_inference_use
+    return peak.flops * _end(use, pick) * min(1.0, peak.share / constants.matmul_share["default"].value)
+
+
+def _end(constant: Banded, pick: Pick) -> float:
+    return constant.value if pick == "value" else constant.low if pick == "low" else constant.high

@@ -1,0 +1,81 @@
+"""What arithmetic and memory rates a job can count on: the peak of the right precision and the share of it in reach."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.knowledge.model import Gpu
+from engine.sizing.job import Job
+from engine.sizing.speed_constants import Banded
+from engine.sizing.speed_constants import speed_constants
+
+
+class Peak(NamedTuple):
+    """A dense peak and the share of it that large matrix products reach."""
+
+    precision: str
+    flops: float  # per second
+    share: float
+
+
+_FOUR_BIT_FLOATS = frozenset({"fp4", "nvfp4", "mxfp4"})
+_SIXTEEN = ("bf16", "fp16")
+
+
+def peak_of(gpu: Gpu, precisions: tuple[str, ...]) -> Peak | None:
+    """The first of the precisions that the GPU has; None when it has none of them."""
+    for precision in precisions:
+        tflops = gpu.tflops.get(precision)
+        if tflops:
+            return Peak(precision, tflops * 1e12, _matmul_share(gpu, precision))
+    return None
+
+
+def serving_precisions(weight_precision: str) -> tuple[str, ...]:
+    """Precisions in which products of these weights run, best first; fp32 always works."""
+    if weight_precision in _FOUR_BIT_FLOATS:
+        return ("fp4", *_SIXTEEN, "fp32")
+    if weight_precision == "fp8":
+        return ("fp8", *_SIXTEEN, "fp32")
+    if weight_precision == "int8":
+        return ("int8", *_SIXTEEN, "fp32")
+    if weight_precision == "fp32":
+        return ("tf32", "fp32", *_SIXTEEN)
+    if weight_precision == "fp16":
+        return ("fp16", "bf16", "fp32")
+    return (*_SIXTEEN, "fp32")
+
+
+def training_precisions(job: Job) -> tuple[str, ...]:
+    """Precisions of the training arithmetic, best first."""
+    if job.compute_precision == "fp8":
+        return ("fp8", *_SIXTEEN, "fp32")
+    if job.compute_precision == "fp32" or job.recipe == "fp32":
+        return ("tf32", "fp32", *_SIXTEEN) if job.compute_precision != "fp32" else ("fp32", "tf32", *_SIXTEEN)
+    if job.compute_precision == "fp16":
+        return ("fp16", "bf16", "fp32")
+    return (*_SIXTEEN, "fp32")
+
+
+def bandwidth_use(gpu: Gpu) -> Banded:
+    """Share of the peak memory bandwidth that decoding reaches, by kind of memory."""
+    table = speed_constants().memory_bandwidth_use
+    kind = (gpu.mem_type or "").casefold()
+    if kind.startswith("hbm"):
+        return table["hbm"]
+    if kind.startswith("gddr"):
+        return table["gddr"]
+    return table["lpddr"] if kind.startswith("lpddr") else table["hbm"]
+
+
+def is_gguf(weight_precision: str) -> bool:
+    """Whether the weights are in one of llama.cpp's formats."""
+    return weight_precision.startswith(("q", "iq"))
+
+
+def _matmul_share(gpu: Gpu, precision: str) -> float:
+    measured = gpu.achieved.get(precision) or (gpu.achieved.get("bf16") if precision == "fp16" else None)
+    if measured:
+        return min(1.0, measured)
+    shares = speed_constants().matmul_share
+    return (shares.get(gpu.vendor) or shares["default"]).value
