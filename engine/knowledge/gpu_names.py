@@ -9,6 +9,7 @@ from typing import Literal
 from engine.knowledge.model import Gpu
 from engine.knowledge.spelling import exact_form
 from engine.knowledge.spelling import memory_word
+from engine.knowledge.spelling import only_form_or_memory
 from engine.knowledge.spelling import telling_words
 from engine.problems import nearest_words
 
@@ -63,6 +64,7 @@ class GpuNames:
         if found is None:
             words = telling_words(name)
             found = self._words.get(words) or self._without_memory(words) or self._words.get(words - {"sxm"})
+            found = found or self._of_that_form(words)
         if found is not None:
             return GpuMatch(name, found[0], found[1])
         return GpuMatch(name, "none", nearest=self._nearest(name))
@@ -84,6 +86,15 @@ class GpuNames:
         if not fitting:
             return None
         return ("id" if len(fitting) == 1 else kind if kind != "id" else "series"), tuple(fitting)
+
+    def _of_that_form(self, words: frozenset[str]) -> tuple[MatchKind, tuple[str, ...]] | None:
+        """Cards of one series whose ids add only a form or a memory size to the words: ``A100 PCIe``."""
+        fitting = [
+            key for key in self._gpus if words < telling_words(key) and only_form_or_memory(telling_words(key) - words)
+        ]
+        if not words or len({self._gpus[key].series for key in fitting}) != 1:
+            return None
+        return ("id" if len(fitting) == 1 else "series"), tuple(fitting)
 
     def _siblings(self, ids: tuple[str, ...]) -> tuple[str, ...]:
         series = self._gpus[ids[0]].series

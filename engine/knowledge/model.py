@@ -147,6 +147,7 @@ class ModelSpec(Record):
     resolution_px: int | None = None
     components_b: dict[str, float] = Field(default_factory=dict)  # diffusion: transformer/unet, text_encoder, vae
     published_file_gib: float | None = None  # weights file as published
+    dims_partial: bool = False  # the dimensions do not tell the whole layout, so parameters cannot be counted
     evidence: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     sources: tuple[str, ...] = ()
     disagreements: tuple[str, ...] = ()
@@ -185,7 +186,7 @@ class SourceRecord(Record):
 
 
 class MemoryReserve(Record):
-    """What the driver keeps of a device's memory before a process sees it: ``base_mib`` plus ``share`` of the device."""
+    """What the driver keeps of a device's memory for itself: ``base_mib`` plus ``share`` of the device."""
 
     vendor: str
     base_mib: float

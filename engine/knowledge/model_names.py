@@ -47,24 +47,59 @@ class ModelNames:
             self._index.setdefault(self._words[model.id], model.id)
         for model in self._models.values():
             for name in (model.name, *model.aliases):
-                for words in _forms(spelling(name))[:2]:
-                    self._index.setdefault(words, model.id)
+                spelt = spelling(name)
+                self._index.setdefault(spelt.words, model.id)
+                if spelt.sizes:  # Without a size, dropping "base" from "whisper base" would leave the family.
+                    self._index.setdefault(_forms(spelt)[1], model.id)
 
     def find(self, name: str, param_count_b: float | None = None) -> ModelMatch:
         """What ``name`` means. A bare family name needs ``param_count_b``; alone it means nothing in particular."""
         spelt = spelling(name)
+        key, how = self._look_up(spelt)
+        if param_count_b is not None and not spelt.sizes and not self._near(key, param_count_b):
+            sized = self._by_size(spelt, param_count_b)
+            key, how = (sized, "family and size") if sized else (key, how)
+        if key is None:
+            key, how = self._looser(spelt)
+        if key is None:
+            return ModelMatch(name, None, spelt.weight_precision, nearest=self._nearest(name, spelt))
+        return ModelMatch(name, self._models[key], spelt.weight_precision, how=how)
+
+    def _look_up(self, spelt: Spelling) -> tuple[str | None, str]:
         for step, words in zip(_STEPS, _forms(spelt), strict=True):
             key = self._index.get(words)
             if key is not None:
-                return ModelMatch(name, self._models[key], spelt.weight_precision, how=step)
-        if param_count_b is not None and not spelt.sizes:
-            key = self._by_size(spelt, param_count_b)
-            if key is not None:
-                return ModelMatch(name, self._models[key], spelt.weight_precision, how="family and size")
-        return ModelMatch(name, None, spelt.weight_precision, nearest=self._nearest(name, spelt))
+                return key, step
+        return None, ""
+
+    def _near(self, key: str | None, param_count_b: float) -> bool:
+        size = self._models[key].params_b if key else None
+        return size is not None and abs(size / param_count_b - 1) <= 2 * _SIZE_TOLERANCE
+
+    def _looser(self, spelt: Spelling) -> tuple[str | None, str]:
+        """A size beside a name that has none, the only model of a name, or a known name inside a longer one."""
+        bare = _forms(spelt)[1]
+        unsized = tuple(word for word in bare if word not in spelt.sizes)
+        key = self._index.get(unsized) if len(spelt.sizes) == 1 else None
+        if key and _billions(spelt.sizes[0]) and self._near(key, _billions(spelt.sizes[0])):
+            return key, "name and size"
+        sole = [key for key, words in self._words.items() if words[: len(bare)] == bare]
+        if bare and len(sole) == 1:
+            return sole[0], "the only one of that name"
+        return self._inside(bare)
+
+    def _inside(self, bare: tuple[str, ...]) -> tuple[str | None, str]:
+        """The longest run of words that is a known name with a size: a fine-tune named after what it was made from."""
+        for length in range(len(bare) - 1, 1, -1):
+            for start in range(len(bare) - length + 1):
+                run = bare[start : start + length]
+                key = self._index.get(run)
+                if key and run[0].isalpha() and any(word[-1] == "b" and word[0].isdigit() for word in run):
+                    return key, "part of the name"
+        return None, ""
 
     def _by_size(self, spelt: Spelling, param_count_b: float) -> str | None:
-        """The family's model of that size: the same nominal size first, then the newest version, then the shortest name."""
+        """The family's model of that size: same nominal size first, then shortest name, then newest version."""
         nominal = f"{param_count_b:g}b"
         family = _forms(spelt)[2]
         ranked = []
@@ -77,7 +112,7 @@ class ModelNames:
                 rest = words[len(family) :]
                 version = _version(rest)
                 extra = len([word for word in rest if word.isalpha()])
-                ranked.append((nominal not in words, extra, tuple(-part for part in version), round(off, 3), key))
+                ranked.append((nominal not in words, extra, -version, round(off, 3), key))
         return min(ranked)[-1] if ranked else None
 
     def _nearest(self, name: str, spelt: Spelling) -> tuple[str, ...]:
@@ -109,6 +144,13 @@ def _without_version(words: tuple[str, ...]) -> tuple[str, ...]:
     return words
 
 
-def _version(words: tuple[str, ...]) -> tuple[float, ...]:
-    """The version numbers in a name's words, for "newest first"."""
-    return tuple(float(word) for word in words if re.fullmatch(r"\d+(\.\d+)?", word))
+def _version(words: tuple[str, ...]) -> float:
+    """The version number in a name's words, for "newest first"; 0 without one."""
+    return next((float(word) for word in words if re.fullmatch(r"\d+(\.\d+)?", word)), 0.0)
+
+
+def _billions(size: str) -> float:
+    """A size word in billions; 0 where it multiplies (8x7b)."""
+    if "x" in size:
+        return 0.0
+    return float(size[:-1]) * {"b": 1.0, "t": 1e3, "m": 1e-3}[size[-1]]

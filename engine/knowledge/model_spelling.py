@@ -42,14 +42,87 @@ _WORD = re.compile(r"\d+x\d+(?:\.\d+)?b(?![a-z])|[ae]?\d+(?:\.\d+)?[btm](?![a-z]
 _SIZE = re.compile(r"\d+x\d+(?:\.\d+)?b|\d+(?:\.\d+)?[btm]")
 #: Words that mark a variant of the same network.
 VARIANT_WORDS = frozenset(
-    "instruct instruction chat it base hf pt sft dpo rlhf gguf ggml mlx exl safetensors quantized quantised static dynamic "
-    "turbo latest model text causallm preview release official uncensored abliterated dequantized qat ct moe fine tune "
-    "finetune finetuned tuned unsloth original vllm tensor per kv w a awq gptq dspark fast pro community thinking "
-    "reasoning marlin block aqlm bit bits int fp".split()
+    (
+        "a",
+        "abliterated",
+        "aqlm",
+        "awq",
+        "base",
+        "bit",
+        "bits",
+        "block",
+        "causallm",
+        "chat",
+        "community",
+        "ct",
+        "dequantized",
+        "dpo",
+        "dspark",
+        "dynamic",
+        "exl",
+        "fast",
+        "fine",
+        "finetune",
+        "finetuned",
+        "fp",
+        "ggml",
+        "gguf",
+        "gptq",
+        "hf",
+        "instruct",
+        "instruction",
+        "int",
+        "it",
+        "kv",
+        "latest",
+        "marlin",
+        "mlx",
+        "model",
+        "moe",
+        "official",
+        "original",
+        "per",
+        "preview",
+        "pro",
+        "pt",
+        "qat",
+        "quantised",
+        "quantized",
+        "reasoning",
+        "release",
+        "rlhf",
+        "safetensors",
+        "sft",
+        "static",
+        "tensor",
+        "text",
+        "thinking",
+        "tune",
+        "tuned",
+        "turbo",
+        "uncensored",
+        "unsloth",
+        "vllm",
+        "w",
+    )
 )
 #: Publishers whose name is put before a model's.
 PUBLISHERS = frozenset(
-    "meta nvidia google openai mistralai microsoft thebloke redhatai amd zai deepseekai hugging quants".split()
+    (
+        "amd",
+        "deepseekai",
+        "google",
+        "hugging",
+        "meta",
+        "microsoft",
+        "mistralai",
+        "nvidia",
+        "openai",
+        "quants",
+        "redhatai",
+        "thebloke",
+        "zai",
+    )
 )
 
 
@@ -69,7 +142,10 @@ class Spelling:
 def spelling(name: str) -> Spelling:
     """Take a name apart: hub path, file name, ollama tag or plain words."""
     text = name.strip().casefold().rstrip("/")
-    text = text.rsplit("/", 1)[-1].removesuffix(".gguf").removesuffix(".safetensors").replace(":", "-")
+    publisher, slash, tail = text.rpartition("/")
+    # "vit-b/16" has a slash inside; a hub path has a name behind it.
+    text = tail if slash and re.search(r"[a-z]", tail) else publisher + tail if slash else text
+    text = text.removesuffix(".gguf").removesuffix(".safetensors").replace(":", "-")
     text, precision = _without_quantization(text)
     text = re.sub(r"(?<=\d)_(?=\d)", ".", text)
     text = re.sub(r"(?<=\d) +(?=[bm]\b)", "", text)

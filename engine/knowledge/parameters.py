@@ -41,7 +41,12 @@ def parameter_count(spec: ModelSpec) -> ParameterCount | None:
     Source of the formula: the shapes of the layers; checked against published counts in the tests.
     """
     dims = _dims(spec)
-    if dims is None or spec.linear_layers or spec.kind not in {"llm", "encoder", "encoder_decoder", "multimodal"}:
+    if (
+        dims is None
+        or spec.dims_partial
+        or spec.linear_layers
+        or spec.kind not in {"llm", "encoder", "encoder_decoder", "multimodal"}
+    ):
         return None
     if spec.kind == "encoder_decoder":
         return _encoder_decoder(dims)

@@ -1,4 +1,4 @@
-"""Price snapshots: CSV text to offers, every error with its line and column. The format is described in docs/prices.md."""
+"""Price snapshots: CSV text to offers, every error with its line and column. docs/prices.md describes the format."""
 
 from __future__ import annotations
 

@@ -8,9 +8,53 @@ import re
 _SEPARATORS = re.compile(r"[\s_/,:()\[\]-]+")
 #: Words that every seller adds and that tell no two cards apart.
 _NOISE = frozenset(
-    "nvidia geforce tesla quadro amd instinct radeon intel google cloud aws amazon apple habana gpu gpus card graphics "
-    "accelerator generation gen edition workstation server blackwell hopper ampere hbm2 hbm2e hbm3 hbm3e gddr6 gddr6x "
-    "gddr7 nvlink hgx the a an vram memory ram single new chip".split()
+    (
+        "a",
+        "accelerator",
+        "amazon",
+        "amd",
+        "ampere",
+        "an",
+        "apple",
+        "aws",
+        "blackwell",
+        "card",
+        "chip",
+        "cloud",
+        "edition",
+        "gddr6",
+        "gddr6x",
+        "gddr7",
+        "geforce",
+        "gen",
+        "generation",
+        "google",
+        "gpu",
+        "gpus",
+        "graphics",
+        "habana",
+        "hbm2",
+        "hbm2e",
+        "hbm3",
+        "hbm3e",
+        "hgx",
+        "hopper",
+        "instinct",
+        "intel",
+        "memory",
+        "new",
+        "nvidia",
+        "nvlink",
+        "quadro",
+        "radeon",
+        "ram",
+        "server",
+        "single",
+        "tesla",
+        "the",
+        "vram",
+        "workstation",
+    )
 )
 _REWRITES = (
     (re.compile(r"\bsxm\d?\b"), "sxm"),
@@ -19,7 +63,7 @@ _REWRITES = (
     (re.compile(r"\bpci\b|\bpci e\b|\bpci express\b"), "pcie"),
     (re.compile(r"\b(\d+) ?(gib|gb|g)\b"), r"\1gb"),
     (re.compile(r"\b(rtx|gtx|rx|arc|dgx|tpu|gaudi)(?=\d|a\d|v\d|pro)"), r"\1 "),
-    (re.compile(r"\b(\d{4})(ti|super|xtx|xt)\b"), r"\1 \2"),
+    (re.compile(r"\b(\d{4})(ti)?(super|xtx|xt)?\b"), r"\1 \2 \3"),
     (re.compile(r"\b(ti)(super)\b"), r"\1 \2"),
     (re.compile(r"\b([ahblv])[ ](\d{2,3})\b"), r"\1\2"),
     (re.compile(r"\b(mi) (\d{3}[xa]?)\b"), r"\1\2"),
@@ -39,6 +83,11 @@ def telling_words(name: str) -> frozenset[str]:
     for pattern, replacement in _REWRITES:
         text = pattern.sub(replacement, text)
     return frozenset(text.split()) - _NOISE
+
+
+def only_form_or_memory(words: frozenset[str]) -> bool:
+    """Whether all words state a form (sxm, pcie, nvl) or a memory size, and none a model."""
+    return all(word in {"sxm", "pcie", "nvl"} or re.fullmatch(r"\d+gb", word) for word in words)
 
 
 def memory_word(words: frozenset[str]) -> str | None:
