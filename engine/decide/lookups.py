@@ -1,0 +1,86 @@
+"""Look-ups: what the catalogue says of the model that the workload names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+
+from engine.knowledge import Knowledge
+from engine.knowledge.model import ModelSpec
+from engine.problems import InputError
+from engine.problems import Problem
+from engine.settle.model import Claim
+from engine.values import Value
+from engine.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The model, if one is named and known, and what it says about facts."""
+
+    model: ModelSpec | None = None
+    claims: dict[str, list[Claim]] = field(default_factory=dict)
+
+
+_FAMILIES = {
+    "llm": "llm",
+    "encoder": "llm",
+    "encoder_decoder": "llm",
+    "vision": "vision",
+    "detection": "vision",
+    "diffusion_image": "diffusion_image",
+    "diffusion_video": "diffusion_video",
+    "multimodal": "multimodal",
+}
+_NETWORKS = {"llm": "transformer", "encoder": "transformer", "encoder_decoder": "transformer"}
+
+
+def look_up(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabulary) -> Found:
+    """Find the named model.
+
+    Raises:
+        InputError: the name is unknown and nobody stated a parameter count to size it by.
+    """
+    name = given.get("model_name")
+    if name is None:
+        return Found()
+    size = given.get("param_count_b")
+    match = knowledge.find_model(str(name), float(size) if isinstance(size, int | float) else None)
+    if match.spec is None:
+        if size is None and "required_vram_gb" not in given:
+            raise InputError(
+                Problem(
+                    "unknown-model",
+                    f"no model is called {str(name)!r}",
+                    fact="model_name",
+                    nearest=match.nearest,
+                    fix="name one that 'whichgpu models' lists, or add param_count_b (billions of parameters)",
+                )
+            )
+        return Found()
+    claims = {fact: [claim] for fact, claim in _claims(match.spec).items() if fact in vocabulary.facts}
+    implied = match.weight_precision or match.spec.native_precision
+    if implied:
+        claims["weight_precision"] = [_claim(match.spec, implied, "what the model's name or its published weights say")]
+    return Found(match.spec, claims)
+
+
+def _claims(model: ModelSpec) -> dict[str, Claim]:
+    values: dict[str, Value | None] = {
+        "param_count_b": model.params_b,
+        "active_param_count_b": model.active_params_b,
+        "is_moe": model.moe is not None if model.layers is not None else None,
+        "model_family": _FAMILIES.get(model.kind),
+        "model_architecture": _NETWORKS.get(model.kind),
+        "vision_task": "detection" if model.kind == "detection" else None,
+    }
+    return {
+        name: _claim(model, value, "the catalogue's figure for this model")
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def _claim(model: ModelSpec, value: Value, formula: str) -> Claim:
+    return Claim("looked_up", f"models.{model.id}", value, ("model_name",), formula, tuple(model.sources))

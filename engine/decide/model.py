@@ -1,0 +1,101 @@
+"""What one decision consists of before it is put into words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Literal
+
+from engine.decide.procurement import Procurement
+from engine.decide.rank import Objective
+from engine.decide.rank import Ranked
+from engine.knowledge.model import ModelSpec
+from engine.plans.model import Plan
+from engine.rulebook.model import Rule
+from engine.rulebook.resolve import Resolution
+from engine.settle.model import Settlement
+from engine.sizing.job import Assumed
+from engine.values import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A plan and the rules that reject it, sorted by id."""
+
+    plan: Plan
+    rules: tuple[Rule, ...]
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A surviving plan with everything the rules read of it."""
+
+    ranked: Ranked
+    facts: Facts  # plan.* and gpu.*, survey facts included
+    prefer: Resolution
+    missing: tuple[str, ...] = ()  # unproven: facts that a reject rule lacks
+
+
+CandidateVerdict = Literal["recommended", "alternative", "outranked", "rejected", "unproven"]
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateJudgement:
+    """What the answer says of a GPU that the user named."""
+
+    gpu_id: str
+    family: str
+    verdict: CandidateVerdict
+    plan: Plan | None
+    facts: Facts
+    rejection: Rejection | None = None
+    judged: Judged | None = None
+    is_current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """Why there is no recommendation."""
+
+    kind: Literal["nothing_fits", "facts_missing", "contradictory"]
+    facts: tuple[str, ...]
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """A rule that fired in the advise stage, on which facts."""
+
+    rule: Rule
+    scope: str  # workload, a plan id, or "candidate <gpu id>"
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRound:
+    """Plans made, rejected, surveyed and ranked for one task."""
+
+    plans: tuple[Plan, ...]
+    rejections: tuple[Rejection, ...]
+    judged: tuple[Judged, ...]  # best first
+    survey: Settlement
+    derived: dict[str, tuple[str, ...]] = field(default_factory=dict)  # plan id -> plan-scope derive rules that fired
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Everything that was decided, unrendered."""
+
+    objective: Objective
+    intake: Settlement
+    model: ModelSpec | None
+    round: PlanRound | None
+    final: Settlement
+    chosen: Judged | None
+    no_answer: NoAnswer | None
+    candidates: tuple[CandidateJudgement, ...]
+    fired: tuple[Fired, ...]
+    procurement: Procurement
+    phases: tuple[tuple[str, Judged | None], ...]
+    assumed: tuple[Assumed, ...]  # sizing inputs that the job filled in

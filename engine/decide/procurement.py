@@ -1,0 +1,57 @@
+"""Rent against own for the chosen plan: the figures as facts that advise rules read, and the guides' thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field
+
+from engine.economics.ledger import ledger_of
+from engine.economics.procurement import Flip
+from engine.economics.procurement import nearest_flip
+from engine.economics.procurement import procurement_facts
+from engine.economics.procurement import procurement_figures
+from engine.economics.thresholds import Threshold
+from engine.economics.thresholds import guide_thresholds
+from engine.economics.thresholds import thresholds_disagree
+from engine.knowledge import Knowledge
+from engine.plans.model import Plan
+from engine.settle.model import Claim
+from engine.sizing.model import Figure
+from engine.values import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Procurement:
+    """What was reckoned of renting and owning."""
+
+    figures: dict[str, Figure] = field(default_factory=dict)
+    thresholds: tuple[Threshold, ...] = ()
+    flip: Flip | None = None
+    claims: dict[str, list[Claim]] = field(default_factory=dict)
+
+
+def reckon(facts: Facts, plan: Plan | None, knowledge: Knowledge) -> Procurement:
+    """Reckon renting against owning for a plan, or for what the facts alone say where there is none."""
+    constants = knowledge.economics
+    figures = procurement_figures(facts, plan, constants)
+    thresholds = guide_thresholds(facts, ledger_of(facts, plan, constants), constants)
+    values = procurement_facts(figures)
+    claims = {
+        name: [
+            Claim(
+                "computed",
+                f"economics.{name}",
+                value,
+                tuple(sorted(figures[name].inputs)),
+                figures[name].formula,
+                (figures[name].source,),
+            )
+        ]
+        for name, value in values.items()
+    }
+    claims["thresholds_disagree"] = [
+        Claim(
+            "computed", "economics.thresholds", thresholds_disagree(thresholds), (), "the guides' thresholds compared"
+        )
+    ]
+    return Procurement(figures, thresholds, nearest_flip(facts, plan, constants), claims)

@@ -1,0 +1,99 @@
+"""The survey: what the surviving plans look like side by side, as facts that later rules may read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.plans.model import Plan
+from engine.settle.model import Claim
+from engine.values import Facts
+from engine.values import Value
+
+
+SOURCE = "whichgpu-survey"
+_TRAINING = ("pretraining", "full_finetuning", "peft_finetuning")
+_BUSY = ("high", "massive")
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What ranking compares of one plan: USD and speed, None where not known."""
+
+    cost: float | None
+    speed: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The ends of cost and speed among surviving plans; None where no plan has the figure."""
+
+    cheapest: float | None
+    dearest: float | None
+    fastest: float | None
+    slowest: float | None
+
+
+def cost_is_per_work(workload: Facts) -> bool:
+    """Whether plans are compared by the price of the same work, and not by the price of an hour.
+
+    In training and in batch or busy serving a dearer card that ends sooner can be the cheaper one. A quiet service pays for
+    the hour, whatever its card could do in it.
+    """
+    return (
+        workload.get("task") in _TRAINING
+        or workload.get("serving_mode") == "batch"
+        or workload.get("traffic_level") in _BUSY
+    )
+
+
+def measure(plan: Plan, *, per_work: bool) -> Measures:
+    """Cost and speed of a plan as ranking sees them: USD per hour, or per million tokens or samples."""
+    facts = plan.facts
+    speed = _number(facts.get("plan.tokens_per_s")) or _number(facts.get("plan.samples_per_s"))
+    per_hour = plan.cost.usd_per_hour
+    if per_hour is None or not per_work:
+        return Measures(per_hour, speed)
+    return Measures(per_hour / (speed * 3600) * 1e6 if speed else None, speed)
+
+
+def spread(measures: Sequence[Measures]) -> Spread:
+    """The ends of what the plans measure. Plans that cost nothing (owned ones) do not stretch the scale."""
+    costs = [m.cost for m in measures if m.cost]
+    speeds = [m.speed for m in measures if m.speed]
+    return Spread(
+        min(costs, default=None), max(costs, default=None), max(speeds, default=None), min(speeds, default=None)
+    )
+
+
+def beside_others(measures: Measures, ends: Spread) -> dict[str, Value]:
+    """The plan-scope facts of the survey: cost as a multiple of the cheapest, speed as a share of the fastest."""
+    facts: dict[str, Value] = {}
+    if measures.cost and ends.cheapest:
+        facts["plan.cost_vs_cheapest"] = measures.cost / ends.cheapest
+    if measures.speed and ends.fastest:
+        facts["plan.speed_vs_fastest"] = measures.speed / ends.fastest
+    return facts
+
+
+def survey_claims(plans: Sequence[Plan]) -> dict[str, list[Claim]]:
+    """Workload-scope facts over the surviving plans, sized ones only where fitting is meant."""
+    sized = [plan for plan in plans if plan.memory is not None]
+    hourly = [plan.cost.usd_per_hour for plan in plans if plan.cost.usd_per_hour is not None]
+    values: dict[str, tuple[Value, str]] = {"surviving_plans": (len(plans), "plans that no rule rejects")}
+    if sized:
+        single = [plan for plan in sized if plan.count == 1]
+        consumer = any(plan.gpu.segment == "consumer" for plan in single)
+        values["fits_one_gpu"] = (bool(single), "whether a plan of one GPU survives")
+        values["fits_consumer_gpu"] = (consumer, "whether a plan of one consumer card survives")
+        values["min_gpu_count"] = (min(plan.count for plan in sized), "smallest count among surviving plans")
+    if hourly:
+        values["cheapest_usd_per_hour"] = (min(hourly), "lowest price among surviving plans")
+    return {
+        name: [Claim("computed", f"survey.{name}", value, (), formula, (SOURCE,))]
+        for name, (value, formula) in values.items()
+    }
+
+
+def _number(value: Value | None) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,0 +1,233 @@
+"""Everything a decision needs, loaded once: vocabulary, knowledge, rulebook and both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import engine.sizing.calculators  # noqa: F401  (registers the calculators)
+from engine.calculators import registered
+from engine.decide.model import Outcome
+from engine.decide.pipeline import Bench
+from engine.decide.pipeline import decide_workload
+from engine.decide.proof import wishes
+from engine.decide.rank import Objective
+from engine.decide.stages import Stages
+from engine.decide.stages import prepare
+from engine.intake import Reader
+from engine.intake import Workload
+from engine.knowledge import Knowledge
+from engine.knowledge import load_knowledge
+from engine.language import evaluate
+from engine.language import parse_condition
+from engine.locate import locate
+from engine.objectives import load_objectives
+from engine.present.decision import decision_dict
+from engine.problems import InputError
+from engine.problems import Problem
+from engine.problems import nearest_words
+from engine.rete.firing import Level
+from engine.rete.firing import engine_status
+from engine.rulebook import load_rulebook
+from engine.rulebook.model import Known
+from engine.rulebook.model import Rule
+from engine.rulebook.model import Rulebook
+from engine.settle.graph import Default
+from engine.settle.run import MakeLevel
+from engine.source import Node
+from engine.values import Facts
+from engine.vocabulary import FactDef
+from engine.vocabulary import Vocabulary
+from engine.vocabulary import coerce
+from engine.vocabulary import load_vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided on one workload; ``to_dict`` puts it under the keys of the output contract."""
+
+    outcome: Outcome
+    workload: Workload
+    expertise: Expertise
+    decided_at: datetime
+
+    @property
+    def exit_code(self) -> int:
+        """0 with a recommendation, 1 without."""
+        return 0 if self.outcome.chosen is not None else 1
+
+    def to_dict(self, *, full: bool = True) -> dict[str, Any]:
+        """The decision as ``whichgpu.decision/1``; without ``full``, without trace, rules and rejections."""
+        expertise = self.expertise
+        head = {
+            "fired_by": expertise.fired_by,
+            "engine_version": engine_version(),
+            "decided_at": self.decided_at.isoformat(),
+            "rulebook": {
+                "version": engine_version(),
+                "digest": expertise.rulebook.digest,
+                "layers": [
+                    {"name": layer.name, "digest": layer.digest, "rules": layer.rules}
+                    for layer in expertise.rulebook.layers
+                ],
+            },
+            "knowledge": {"digest": expertise.knowledge.digest, "prices_as_of": expertise.knowledge.prices_as_of},
+        }
+        return decision_dict(self.outcome, head, expertise.knowledge, expertise.rules, expertise.vocabulary, full=full)
+
+
+@dataclass(frozen=True)
+class Expertise:
+    """The loaded expert. Immutable, and safe to share between threads."""
+
+    vocabulary: Vocabulary
+    knowledge: Knowledge
+    rulebook: Rulebook
+    rules: Mapping[str, Rule]
+    objectives: Mapping[str, Objective]
+    default_objective: str
+    stages: Stages
+    bench: Bench
+    reader: Reader
+    fired_by: str
+
+    def read(self, raw: Node | Mapping[str, object], changes: Iterable[str] = ()) -> Workload:
+        """Check a workload against the vocabulary.
+
+        Raises:
+            InputError: with every problem found.
+        """
+        return self.reader.read(raw, changes)
+
+    def objective(self, name: str | None, facts: Facts) -> Objective:
+        """The named objective, else the one among the facts, else the default.
+
+        Raises:
+            InputError: there is no such objective.
+        """
+        wanted = name or str(facts.get("objective", self.default_objective))
+        if wanted not in self.objectives:
+            near = nearest_words(wanted, self.objectives)
+            fix = f"one of {', '.join(self.objectives)}"
+            raise InputError(Problem("unknown-objective", f"no objective is called {wanted!r}", nearest=near, fix=fix))
+        return self.objectives[wanted]
+
+    def decide(
+        self,
+        workload: Workload | Node | Mapping[str, object],
+        *,
+        objective: str | None = None,
+        decided_at: datetime,
+    ) -> Decision:
+        """Decide a workload.
+
+        Args:
+            workload: facts by name, raw or read already. Unknown facts may be left out.
+            objective: cheapest, fastest or balanced; overrules the fact of that name.
+            decided_at: the time to put on the decision; prices are judged stale by it.
+
+        Raises:
+            InputError: the workload is wrong.
+            InternalError: the two engines disagree.
+        """
+        read = workload if isinstance(workload, Workload) else self.read(workload)
+        chosen = self.objective(objective, read.given)
+        return Decision(decide_workload(self.bench, read, chosen), read, self, decided_at)
+
+
+def load_expertise(
+    rules_folders: Sequence[Path] = (),
+    *,
+    knowledge_folder: Path | None = None,
+    own_rules: Path | None = None,
+    make_level: MakeLevel = Level,
+) -> Expertise:
+    """Load vocabulary, knowledge and rulebook.
+
+    Args:
+        rules_folders: further layers of rules over the shipped ones.
+        knowledge_folder: in place of the shipped knowledge.
+        own_rules: in place of the shipped rulebook.
+        make_level: compiles the rules of a level; tests put other engines in.
+
+    Raises:
+        RulebookError: with every problem of the rule files.
+        KnowledgeError: with every problem of a knowledge file.
+    """
+    knowledge_folder = knowledge_folder or locate("knowledge")
+    vocabulary = load_vocabulary(knowledge_folder)
+    knowledge = load_knowledge(knowledge_folder)
+    rulebook = load_rulebook((own_rules or locate("rules"), *rules_folders), vocabulary, known_names(knowledge))
+    objectives, default = load_objectives(knowledge_folder)
+    stages = prepare(rulebook, vocabulary, registered().values(), defaults_of(vocabulary), make_level)
+    return Expertise(
+        vocabulary=vocabulary,
+        knowledge=knowledge,
+        rulebook=rulebook,
+        rules={rule.id: rule for rule in rulebook.rules},
+        objectives=objectives,
+        default_objective=default,
+        stages=stages,
+        bench=Bench(vocabulary, knowledge, stages, wishes(vocabulary)),
+        reader=Reader(vocabulary, knowledge, _alias_test(vocabulary)),
+        fired_by="durable-rules" if engine_status().engine == "durable" else "reference",
+    )
+
+
+@lru_cache(maxsize=1)
+def shipped_expertise() -> Expertise:
+    """The shipped rulebook and knowledge, loaded once a process."""
+    return load_expertise()
+
+
+def known_names(knowledge: Knowledge) -> Known:
+    """What rule files may refer to."""
+    gpus = knowledge.gpus.values()
+    return Known(
+        sources=frozenset(knowledge.sources),
+        gpus=frozenset(name for gpu in gpus for name in (gpu.id, gpu.family, gpu.series)),
+        figures=frozenset(knowledge.figures),
+        disagreements=frozenset(knowledge.disagreements),
+        heuristics=frozenset(),
+    )
+
+
+def defaults_of(vocabulary: Vocabulary) -> list[Default]:
+    """The vocabulary's assumptions, in order of the fact and then as written: the first that applies counts."""
+    defaults = []
+    for name, fact in vocabulary.facts.items():
+        for assumption in fact.assumptions:
+            value = coerce(fact, assumption.assume)
+            when = parse_condition(assumption.when, vocabulary, None, "workload") if assumption.when else None
+            if value is not None:
+                defaults.append(Default(name, value, assumption.because, when))
+    return defaults
+
+
+def engine_version() -> str:
+    """The installed version of whichgpu."""
+    try:
+        return version("whichgpu")
+    except PackageNotFoundError:
+        return "0+unknown"
+
+
+def _alias_test(vocabulary: Vocabulary) -> Any:
+    conditions = {
+        fact.name: parse_condition(fact.alias_when, vocabulary, None, "workload")
+        for fact in vocabulary.facts.values()
+        if fact.alias_when
+    }
+
+    def holds(fact: FactDef, given: Facts) -> bool:
+        return evaluate(conditions[fact.name], given) is True
+
+    return holds

@@ -1,0 +1,48 @@
+"""Reading ``knowledge/objectives.yaml``: what cost and speed weigh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import ValidationError
+
+from engine.decide.rank import Objective
+from engine.problems import KnowledgeError
+from engine.source import problems_from_pydantic
+from engine.source import read_document
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    meaning: str
+    cost_weight: float
+    speed_weight: float
+    sources: tuple[str, ...]
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    objectives: dict[str, _Entry]
+    default: str
+
+
+def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
+    """The objectives by name, and the name of the default.
+
+    Raises:
+        KnowledgeError: with the place of what is wrong.
+    """
+    document = read_document(folder / "objectives.yaml", error=KnowledgeError)
+    try:
+        file = _File.model_validate(document.plain)
+    except ValidationError as error:
+        raise KnowledgeError(problems_from_pydantic(error, document.node, ())) from error
+    objectives = {
+        name: Objective(name, entry.cost_weight, entry.speed_weight, entry.meaning, entry.sources)
+        for name, entry in sorted(file.objectives.items())
+    }
+    return objectives, file.default

@@ -1,0 +1,1 @@
+"""Outcomes put into the words and keys of the output contract."""

@@ -1,0 +1,114 @@
+"""A decision as the one JSON value of the output contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.canonical import plain
+from engine.contract import BULKY_KEYS
+from engine.contract import DECISION_FORMAT
+from engine.decide.model import Judged
+from engine.decide.model import Outcome
+from engine.knowledge import Knowledge
+from engine.present.answers import assumptions
+from engine.present.answers import candidate_dict
+from engine.present.answers import contradiction_warnings
+from engine.present.answers import no_answer_dict
+from engine.present.answers import open_questions
+from engine.present.answers import rejected_list
+from engine.present.answers import undecided_facts
+from engine.present.plans import plan_dict
+from engine.present.procurement import procurement_dict
+from engine.present.procurement import procurement_figures_dict
+from engine.present.remarks import disagreements
+from engine.present.remarks import figures
+from engine.present.remarks import monitoring
+from engine.present.remarks import remarks
+from engine.present.sizing import sizing_dict
+from engine.present.trace import build_trace
+from engine.present.verdicts import verdicts
+from engine.rulebook.model import Rule
+from engine.vocabulary import Vocabulary
+
+
+MOST_ALTERNATIVES = 40
+
+
+def decision_dict(
+    outcome: Outcome,
+    head: Mapping[str, Any],
+    knowledge: Knowledge,
+    rules: Mapping[str, Rule],
+    vocabulary: Vocabulary,
+    *,
+    full: bool = True,
+) -> dict[str, Any]:
+    """The decision under the contract's keys, figures rounded to six significant digits.
+
+    Args:
+        outcome: what was decided.
+        head: format-level keys: who fired the rules, versions, digests, the time.
+        knowledge: for figures and disagreements.
+        rules: all rules by id.
+        vocabulary: for labels and questions.
+        full: with trace, rule verdicts and rejections.
+    """
+    alternatives = pick_alternatives(outcome)
+    shown = ([outcome.chosen] if outcome.chosen else []) + alternatives
+    shared = outcome.final.facts
+    trace = build_trace(outcome, shown if full else (), vocabulary, rules)
+    undecided = undecided_facts((outcome.intake, outcome.final), outcome.chosen, outcome)
+    fired = outcome.fired
+
+    def in_words(judged: Judged | None) -> dict[str, Any] | None:
+        if judged is None:
+            return None
+        return plan_dict(judged.ranked.plan, judged=judged, rules=dict(rules), shared=shared, vocabulary=vocabulary)
+
+    warnings = contradiction_warnings(outcome.intake, shared, vocabulary) + remarks(fired, "warn", vocabulary)
+    decision = {
+        "format": DECISION_FORMAT,
+        **head,
+        "objective": outcome.objective.name,
+        "facts": {
+            name: {"value": fact.value, "origin": fact.claim.origin, "seq": trace.seq(name)}
+            for name, fact in sorted(outcome.final.settled.items())
+        },
+        "recommendation": in_words(outcome.chosen),
+        "no_answer": no_answer_dict(outcome.no_answer, outcome, vocabulary),
+        "alternatives": [in_words(entry) for entry in alternatives],
+        "candidates": [candidate_dict(c, outcome, knowledge, rules, vocabulary) for c in outcome.candidates],
+        "rejected": rejected_list(outcome, vocabulary),
+        "phases": [{"phase": name, "recommendation": in_words(judged)} for name, judged in outcome.phases],
+        "sizing": sizing_dict(outcome),
+        "figures": {**procurement_figures_dict(outcome.procurement), **figures(fired, knowledge)},
+        "procurement": procurement_dict(outcome, vocabulary),
+        "advice": remarks(fired, "advise", vocabulary),
+        "warnings": warnings,
+        "monitoring": monitoring(fired, vocabulary),
+        "disagreements": disagreements(fired, knowledge),
+        "assumptions": assumptions(outcome, undecided),
+        "open_questions": open_questions(outcome, undecided, vocabulary),
+        "trace": trace.entries,
+        "rules": verdicts(outcome, rules),
+    }
+    if not full:
+        for key in BULKY_KEYS:
+            del decision[key]
+    rounded: dict[str, Any] = plain(decision)
+    return rounded
+
+
+def pick_alternatives(outcome: Outcome) -> list[Judged]:
+    """The best surviving plan of every family, then further counts; ranked, at most forty, without the recommendation."""
+    if outcome.round is None:
+        return []
+    rest = [entry for entry in outcome.round.judged if entry is not outcome.chosen]
+    seen = {outcome.chosen.ranked.plan.gpu.family} if outcome.chosen else set()
+    first, further = [], []
+    for entry in rest:
+        family = entry.ranked.plan.gpu.family
+        (further if family in seen else first).append(entry)
+        seen.add(family)
+    return [*first, *further][:MOST_ALTERNATIVES]

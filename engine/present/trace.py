@@ -1,0 +1,238 @@
+"""The trace: every fact, firing and figure in order, each with what it was made from, down to inputs and sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from engine.decide.model import Fired
+from engine.decide.model import Judged
+from engine.decide.model import Outcome
+from engine.decide.model import Rejection
+from engine.language import facts_read
+from engine.language import words
+from engine.plans.model import Plan
+from engine.present.wording import because
+from engine.present.wording import rejection_text
+from engine.present.wording import say
+from engine.rulebook.model import Ask
+from engine.rulebook.model import ConsiderCounts
+from engine.rulebook.model import Disagree
+from engine.rulebook.model import Effect
+from engine.rulebook.model import Monitor
+from engine.rulebook.model import Points
+from engine.rulebook.model import Reject
+from engine.rulebook.model import Rule
+from engine.rulebook.model import Say
+from engine.rulebook.model import SetFact
+from engine.rulebook.model import ShowFigure
+from engine.settle.model import Settlement
+from engine.values import Facts
+from engine.vocabulary import Vocabulary
+
+
+Entry = dict[str, Any]
+
+
+class TraceBuilder:
+    """Writes entries and remembers which one settled which fact."""
+
+    def __init__(self, vocabulary: Vocabulary, rules: Mapping[str, Rule]) -> None:
+        self._vocabulary = vocabulary
+        self._rules = rules
+        self._seq_of: dict[tuple[str, str], int] = {}
+        self.entries: list[Entry] = []
+
+    def seq(self, fact: str, scope: str = "workload") -> int | None:
+        """The entry that settled a fact, in the scope or else in the workload's."""
+        return self._seq_of.get((scope, fact), self._seq_of.get(("workload", fact)))
+
+    def add_settlement(self, settlement: Settlement) -> None:
+        """One entry a fact, in the order of settling. Facts that stand in the trace already are passed over."""
+        for name, fact in settlement.settled.items():
+            if ("workload", name) in self._seq_of:
+                continue
+            claim = fact.claim
+            rule = self._rules.get(claim.by)
+            entry = self._entry(
+                claim.origin,
+                "workload",
+                matched=self._matched(rule, settlement.facts, "workload")
+                if rule
+                else self._read(claim.inputs, settlement.facts, "workload"),
+                effects={name: fact.value},
+                sources=claim.sources,
+            )
+            if rule:
+                entry |= {"rule": rule.id, "because": because(rule, settlement.facts, self._vocabulary)}
+            elif claim.origin != "given":
+                entry |= {"calculator": claim.by, "because": claim.formula or None}
+            if fact.overruled:
+                entry["overruled"] = [{"origin": c.origin, "by": c.by, "value": c.value} for c in fact.overruled]
+            self._seq_of[("workload", name)] = entry["seq"]
+        for collision in settlement.collisions:
+            entry = self._entry("derived", "workload", [], {collision.fact: None}, ())
+            entry["because"] = f"{' and '.join(collision.rules)} set it to different values, so it stays unknown"
+
+    def add_plan(self, plan: Plan, facts: Facts, shared: Facts) -> None:
+        """The numbers of a plan: each term of its memory, each figure of its speed, its cost, and what else rules read."""
+        scope = plan.id
+        if plan.memory is not None:
+            for term in plan.memory.terms:
+                self._number(scope, f"memory.{term.name}_gb", term.value, term.formula, term.inputs, term.source)
+        for name, figure in sorted((plan.speed.figures if plan.speed else {}).items()):
+            self._number(scope, f"speed.{name}", figure.value, figure.formula, figure.inputs, figure.source)
+        if plan.cost.usd_per_hour is not None:
+            offer = plan.cost.offer
+            source = offer.source if offer else plan.cost.origin
+            told = f"{offer.provider}, {offer.instance}, {offer.as_of}" if offer else plan.cost.origin
+            self._number(scope, "cost.usd_per_hour", plan.cost.usd_per_hour, told, {"count": plan.count}, source)
+        own = {name: value for name, value in facts.items() if name not in shared}
+        looked_up = {name: value for name, value in own.items() if name.startswith("gpu.")}
+        evidence = sorted({source for sources in plan.gpu.evidence.values() for source in sources})
+        for kind, effects, sources in (
+            ("looked_up", looked_up, tuple(evidence)),
+            ("computed", {name: value for name, value in own.items() if name not in looked_up}, ()),
+        ):
+            entry = self._entry(kind, scope, [], dict(sorted(effects.items())), sources)
+            entry["calculator"] = "knowledge.gpus" if kind == "looked_up" else "plans"
+            for name in effects:
+                self._seq_of[(scope, name)] = entry["seq"]
+
+    def add_rejections(self, rejections: Iterable[Rejection], shared: Facts) -> None:
+        """One entry for each GPU and rule; the counts that it concerns are among the effects."""
+        grouped: dict[tuple[str, str], list[Rejection]] = {}
+        for rejection in rejections:
+            for rule in rejection.rules:
+                grouped.setdefault((rejection.plan.gpu.id, rule.id), []).append(rejection)
+        for (gpu, rule_id), group in sorted(grouped.items()):
+            rule, first = self._rules[rule_id], group[0]
+            facts = {**shared, **first.facts}
+            counts = sorted(entry.plan.count for entry in group)
+            entry = self._entry(
+                "rejected",
+                first.plan.id,
+                self._matched(rule, facts, first.plan.id),
+                {"gpu": gpu, "counts": counts},
+                rule.sources,
+            )
+            entry |= {"rule": rule_id, "because": rejection_text(rule, facts, self._vocabulary)}
+
+    def add_score(self, judged: Judged, shared: Facts) -> None:
+        """One entry for each award of points."""
+        plan = judged.ranked.plan
+        facts = {**shared, **judged.facts}
+        for award in judged.ranked.awards:
+            rule = self._rules.get(award.rule) if award.rule else None
+            entry = self._entry(
+                "scored",
+                plan.id,
+                self._matched(rule, facts, plan.id) if rule else [],
+                {"points": award.points, "reason": award.reason, "counted": award.counted},
+                rule.sources if rule else ("whichgpu-judgement",),
+            )
+            if rule:
+                entry |= {"rule": rule.id, "because": because(rule, facts, self._vocabulary)}
+            else:
+                entry |= {"calculator": "rank", "because": f"the {award.reason} term of the objective"}
+
+    def add_advice(self, fired: Iterable[Fired]) -> None:
+        """One entry for each rule that advised, warned, asked or set something in the last stage."""
+        for item in fired:
+            rule = item.rule
+            entry = self._entry(
+                "advised",
+                item.scope,
+                self._matched(rule, item.facts, item.scope.removeprefix("candidate ")),
+                _effects(rule.effects, item.facts),
+                rule.sources,
+            )
+            entry |= {"rule": rule.id, "because": because(rule, item.facts, self._vocabulary)}
+            if rule.text:
+                entry["text"] = say(rule.text, item.facts, self._vocabulary)
+
+    def _number(
+        self, scope: str, name: str, value: float, formula: str, inputs: Mapping[str, Any], source: str
+    ) -> None:
+        matched = [
+            {"condition": None, "fact": key, "value": inputs[key], "seq": self.seq(key, scope)}
+            for key in sorted(inputs)
+        ]
+        entry = self._entry("computed", scope, matched, {name: value}, (source,) if source else ())
+        entry |= {"calculator": name, "because": formula}
+
+    def _entry(
+        self, kind: str, scope: str, matched: list[Entry], effects: Mapping[str, Any], sources: Iterable[str]
+    ) -> Entry:
+        entry: Entry = {
+            "seq": len(self.entries) + 1,
+            "kind": kind,
+            "rule": None,
+            "calculator": None,
+            "scope": scope,
+            "matched": matched,
+            "effects": dict(effects),
+            "because": None,
+            "sources": list(dict.fromkeys(sources)),
+        }
+        self.entries.append(entry)
+        return entry
+
+    def _matched(self, rule: Rule | None, facts: Facts, scope: str) -> list[Entry]:
+        matched = []
+        for condition in rule.when if rule else ():
+            text = words(condition.expr, self._vocabulary, facts)
+            for name in sorted(facts_read(condition.expr)):
+                matched.append(
+                    {"condition": text, "fact": name, "value": facts.get(name), "seq": self.seq(name, scope)}
+                )
+        return matched
+
+    def _read(self, names: Iterable[str], facts: Facts, scope: str) -> list[Entry]:
+        return [
+            {"condition": None, "fact": name, "value": facts.get(name), "seq": self.seq(name, scope)} for name in names
+        ]
+
+
+def _effects(effects: tuple[Effect, ...], facts: Facts) -> dict[str, Any]:
+    """What a rule did, keyed by the word that the rule file uses."""
+    done: dict[str, Any] = {}
+    for effect in effects:
+        match effect:
+            case SetFact():
+                done.setdefault("set", {})[effect.fact] = facts.get(effect.fact)
+            case Reject():
+                done["reject"] = True
+            case Points():
+                done["points"] = effect.points
+            case Say():
+                done.setdefault(effect.kind, []).append(effect.code)
+            case Ask():
+                done.setdefault("ask", []).append(effect.fact)
+            case Monitor():
+                done.setdefault("monitor", {})[effect.figure] = [effect.low, effect.high]
+            case Disagree():
+                done.setdefault("disagree", []).append(effect.conflict)
+            case ShowFigure():
+                done.setdefault("figure", []).append(effect.figure)
+            case ConsiderCounts():
+                done["consider_counts"] = list(effect.counts)
+    return done
+
+
+def build_trace(
+    outcome: Outcome, shown: Iterable[Judged], vocabulary: Vocabulary, rules: Mapping[str, Rule]
+) -> TraceBuilder:
+    """The trace of a decision; ``shown`` are the plans that it holds in full."""
+    trace = TraceBuilder(vocabulary, rules)
+    trace.add_settlement(outcome.intake)
+    if outcome.round is not None:
+        trace.add_rejections(outcome.round.rejections, outcome.intake.facts)
+        trace.add_settlement(outcome.round.survey)
+        for judged in shown:
+            trace.add_plan(judged.ranked.plan, judged.facts, outcome.intake.facts)
+            trace.add_score(judged, outcome.final.facts)
+    trace.add_settlement(outcome.final)
+    trace.add_advice(outcome.fired)
+    return trace

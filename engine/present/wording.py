@@ -1,0 +1,32 @@
+"""Texts of rules rendered with the values of a case."""
+
+from __future__ import annotations
+
+from engine.language import render
+from engine.rulebook.model import Reject
+from engine.rulebook.model import Rule
+from engine.values import Facts
+from engine.vocabulary import Vocabulary
+
+
+def say(template: str, facts: Facts, vocabulary: Vocabulary) -> str:
+    """A template with its facts filled in, as one line."""
+    return " ".join(render(template, facts, vocabulary).split())
+
+
+def because(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
+    """The general ground of a rule; it may name facts too."""
+    return say(rule.because, facts, vocabulary)
+
+
+def rejection_text(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
+    """Why this rule rejects this plan."""
+    for effect in rule.effects:
+        if isinstance(effect, Reject):
+            return say(effect.text, facts, vocabulary)
+    return because(rule, facts, vocabulary)
+
+
+def source_ids(sources: tuple[str, ...]) -> list[str]:
+    """Source ids in the order given, each once."""
+    return list(dict.fromkeys(sources))
