@@ -10,9 +10,11 @@ from itertools import count
 
 from engine.problems import InternalError
 from engine.rete.compile import NO_GUARD
+from engine.rete.compile import Batch
 from engine.rete.compile import Field
 from engine.rete.compile import Ruleset
 from engine.rete.compile import Unit
+from engine.rete.compile import batches
 from engine.rete.compile import compile_units
 from engine.rete.compile import unit
 from engine.rete.conjunction import is_local
@@ -30,12 +32,13 @@ from engine.values import Facts
 from engine.values import Value
 
 
+_NO_GUARDS = frozenset({NO_GUARD})
 _TRUTH = {True: "1", False: "0"}
 
 #: ``{"id":"`` and three digits: a batch is below 1000 facts. Fixed widths let a match be read without parsing JSON.
 _ID_START = len('{"m":{"id":"')
 _ID_DIGITS = 3
-_MAX_ACTIVE_SETS = 64
+_MAX_GUARD_SETS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +54,6 @@ class NativeShare:
         return self.native / self.total if self.total else 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Need:
-    """What the local fact of a ruleset must carry once it is known which guards fired."""
-
-    flags: str
-    own: tuple[Field, ...]
-    common: tuple[Field, ...]
-    conditions: tuple[tuple[int, str], ...]
-
-
 @dataclass(slots=True)
 class _Loaded:
     """A ruleset with its session in the C engine, made when first used."""
@@ -68,7 +61,16 @@ class _Loaded:
     name: str
     ruleset: Ruleset
     session: Session | None = None
-    needs: dict[frozenset[int], _Need | None] = field(default_factory=dict)
+    _batches: dict[frozenset[int], list[Batch]] = field(default_factory=dict)
+
+    def batches(self, guards: frozenset[int]) -> list[Batch]:
+        """What to assert when these guards have fired; the same workload often comes again."""
+        found = self._batches.get(guards)
+        if found is None:
+            if len(self._batches) >= _MAX_GUARD_SETS:
+                self._batches.clear()
+            found = self._batches[guards] = batches(self.ruleset, guards)
+        return found
 
     def run(self, facts: list[str]) -> list[tuple[str, str]]:
         if self.session is None:
@@ -188,17 +190,19 @@ class DurableMatcher:
             fired = [name for loaded in form.common for name in self._fire_one(loaded, seen)]
         rules = [form.rule_of[name] for name in fired if name in form.rule_of]
         guards = frozenset(int(name[1:]) for name in fired if name not in form.rule_of)
-        return rules, guards | {NO_GUARD}
+        return rules, guards | _NO_GUARDS
 
     def _fire_one(self, loaded: _Loaded, seen: Evaluation) -> list[str]:
-        ruleset = loaded.ruleset
-        flags = "".join(f',"{bucket.flag}":1' for bucket in ruleset.buckets)
-        conditions = "".join(
-            key + _TRUTH[value] for part, key in ruleset.conditions if (value := _truth(seen.common(part))) is not None
-        )
-        fact = f'{{"id":"000"{flags}{self._common_text(ruleset.fields, seen.shared)}{conditions}}}'
-        fired = loaded.run([fact])
-        return [name for name, message in fired if _indexes(name, message, len(fact)) == [0]]
+        names: list[str] = []
+        for batch in loaded.batches(_NO_GUARDS):
+            conditions = "".join(
+                key + _TRUTH[value]
+                for part, key in batch.conditions
+                if (value := _truth(seen.common(part))) is not None
+            )
+            fact = f'{{"id":"000"{batch.flags}{self._common_text(batch.fields, seen.shared)}{conditions}}}'
+            names += [name for name, message in loaded.run([fact]) if _indexes(name, message, len(fact)) == [0]]
+        return names
 
     def _common_text(self, fields: Iterable[Field], shared: Facts) -> str:
         return "".join(
@@ -214,18 +218,18 @@ class DurableMatcher:
         odd: set[int] = set()
         found: list[tuple[str, list[int]]] = []
         for loaded in form.local:
-            need = _need(loaded, guards)
-            if need is None:
-                continue
-            try:
-                head = need.flags + self._common_text(need.common, seen.shared)
-            except Unencodable:
-                return indexes
-            columns = [self._column(each, facts_of, odd) for each in need.own]
-            columns += [_condition_column(key, seen.column(part), indexes) for part, key in need.conditions]
-            facts, positions, width = _assemble(head, columns, len(indexes), odd)
-            for name, message in loaded.run(facts) if facts else ():
-                found.append((form.rule_of[name], [positions[k] for k in _indexes(name, message, width)]))
+            for batch in loaded.batches(guards):
+                try:
+                    head = batch.flags + self._common_text(
+                        (each for each in batch.fields if not is_local(each.fact)), seen.shared
+                    )
+                except Unencodable:
+                    return indexes
+                columns = [self._column(each, facts_of, odd) for each in batch.fields if is_local(each.fact)]
+                columns += [_condition_column(key, seen.column(part), indexes) for part, key in batch.conditions]
+                facts, positions, width = _assemble(head, columns, len(indexes), odd)
+                for name, message in loaded.run(facts) if facts else ():
+                    found.append((form.rule_of[name], [positions[k] for k in _indexes(name, message, width)]))
         for rule, where in found:
             for position in where:
                 if position not in odd:
@@ -253,37 +257,9 @@ def _truth(value: Value | None) -> bool | None:
     return value if value is None or isinstance(value, bool) else False
 
 
-def _need(loaded: _Loaded, guards: frozenset[int]) -> _Need | None:
-    """What this ruleset's facts carry when these guards are up; None if no rule of it can fire."""
-    if guards not in loaded.needs:
-        if len(loaded.needs) >= _MAX_ACTIVE_SETS:
-            loaded.needs.clear()
-        loaded.needs[guards] = _work_out_need(loaded.ruleset, guards)
-    return loaded.needs[guards]
-
-
-def _work_out_need(ruleset: Ruleset, guards: frozenset[int]) -> _Need | None:
-    active = [bucket for bucket in ruleset.buckets if bucket.guards & guards]
-    if not active:
-        return None
-    units = [each for bucket in active for each in bucket.units if each.guard in guards]
-    facts = set().union(*(each.facts() for each in units))
-    conditions = set().union(*(each.conditions() for each in units))
-    up = sorted(
-        {each.guard for bucket in active if len(bucket.guards) > 1 for each in bucket.units} & guards - {NO_GUARD}
-    )
-    fields = [each for each in ruleset.fields if each.fact in facts]
-    return _Need(
-        "".join(f',"{bucket.flag}":1' for bucket in active) + "".join(f',"g{guard}":1' for guard in up),
-        tuple(each for each in fields if is_local(each.fact)),
-        tuple(each for each in fields if not is_local(each.fact)),
-        tuple((part, key) for part, key in ruleset.conditions if part in conditions),
-    )
-
-
 def _condition_column(key: str, values: list[Value | None], indexes: list[int]) -> list[str]:
-    texts = {None: "", True: key + "1", False: key + "0"}
-    return [texts[_truth(values[index])] for index in indexes]
+    true, false = key + "1", key + "0"
+    return ["" if (value := values[index]) is None else true if value is True else false for index in indexes]
 
 
 def _assemble(head: str, columns: list[list[str]], size: int, odd: set[int]) -> tuple[list[str], list[int], int]:

@@ -28,7 +28,6 @@ MAX_WORD = 200
 MAX_CACHED = 20_000
 
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_.+/ :-]*", re.ASCII)
-_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 
 
 class Unencodable(Exception):  # noqa: N818 - a signal between two modules, not an error anyone sees
@@ -125,11 +124,3 @@ def encode(value: Value, kind: Kind) -> str:
             return word_text(value)
         case "bool":
             return bool_text(value)
-
-
-def field_names(facts: list[str]) -> dict[str, str]:
-    """A name for each fact that the engine takes for a plain property: ``plan.count`` -> ``plan_count_3``.
-
-    The running number keeps names apart that differ only in signs, and off the engine's ``id``, ``sid`` and ``$s``.
-    """
-    return {fact: f"{_NOT_IN_NAMES.sub('_', fact.casefold())}_{index}" for index, fact in enumerate(sorted(facts))}

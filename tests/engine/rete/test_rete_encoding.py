@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -14,9 +15,13 @@ from engine.rete.encode import MAX_INT
 from engine.rete.encode import TextCache
 from engine.rete.encode import Unencodable
 from engine.rete.encode import encode
-from engine.rete.encode import field_names
 from engine.rete.encode import number_text
 from engine.rete.encode import word_text
+from engine.rete.names import HALF
+from engine.rete.names import FlagNames
+from engine.rete.names import hash_of
+from engine.rete.names import property_names
+from engine.rete.names import slot_of
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
@@ -91,11 +96,29 @@ def test_truth_values_are_numbers_of_ours():
     assert (encode(value=True, kind="bool"), encode(value=False, kind="bool")) == ("1", "0")
 
 
-def test_names_are_plain_and_distinct():
-    names = field_names(["plan.count", "plan_count", "id", "$s", "sid", "ü", "é"])
-    assert len(set(names.values())) == 7
-    assert all(name.replace("_", "").isalnum() and name.isascii() for name in names.values())
-    assert not set(names.values()) & {"id", "sid", "$s"}
+def test_names_are_plain_distinct_and_spread():
+    names = property_names(["plan.count", "plan_count", "id", "$s", "sid", "ü", "é"])
+    assert len(set(names)) == 7
+    assert all(name.replace("_", "").isalnum() and name.isascii() for name in names)
+    assert not set(names) & {"id", "sid", "$s"}
+    assert min(map(slot_of, names)) >= HALF
+
+
+def test_names_suffice_for_large_rulesets():
+    names = property_names(f"plan.f{number}" for number in range(900))
+    assert len(set(names)) == 900
+    shares = Counter(map(slot_of, names))
+    assert min(shares) >= HALF
+    assert max(shares.values()) <= 2 * 900 / HALF
+    flags = FlagNames("b")
+    groups = [flags.take(HALF) for _ in range(16)]
+    assert len({flag for group in groups for flag in group}) == 16 * HALF
+    assert all(sorted(map(slot_of, group)) == list(range(HALF)) for group in groups)
+
+
+def test_hash_is_fnv_1a():
+    assert hash_of("") == 0x811C9DC5
+    assert hash_of("foobar") == 0xBF9CF968  # from the authors' test vectors
 
 
 def test_the_cache_of_texts_is_bounded():
