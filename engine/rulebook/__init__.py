@@ -15,10 +15,9 @@ from engine.rulebook.resolve import Resolution
 from engine.rulebook.resolve import Resolver
 from engine.rulebook.resolve import resolve
 from engine.rulebook.schema import rule_file_schema
-from engine.rulebook.templates import fill_template
-from engine.rulebook.templates import template_fields
 from engine.rulebook.verdicts import verdict_of
 from engine.rulebook.verdicts import verdicts_of
+from engine.rulebook.writing import written
 
 
 __all__ = [
@@ -30,15 +29,14 @@ __all__ = [
     "Rulebook",
     "Verdict",
     "digest_of",
-    "fill_template",
     "levels",
     "load_rulebook",
     "load_rules_text",
     "resolve",
     "rule_file_schema",
     "rule_nodes",
-    "template_fields",
     "topological_levels",
     "verdict_of",
     "verdicts_of",
+    "written",
 ]

@@ -16,7 +16,6 @@ from engine.rulebook.reading import Problems
 from engine.source import Node
 from engine.source import Scalar
 from engine.source import place_of
-from engine.source import place_within
 from engine.vocabulary import FactDef
 from engine.vocabulary import Vocabulary
 
@@ -58,20 +57,19 @@ class Context:
             self.problems.add(
                 "duplicate-id",
                 f"{name!r} is defined twice, first at {seen[0]}",
-                place,
+                node,
                 fix="give one of them another id",
             )
         seen.append(place)
 
-    def fact(self, node: Scalar, what: str, start: int = 0, name: str | None = None) -> FactDef | None:
-        """The fact that is named at ``node`` (or within it, at ``start``)."""
-        asked = node.text.strip() if name is None else name
+    def fact(self, node: Scalar, what: str) -> FactDef | None:
+        """The fact that is named at ``node``."""
+        asked = node.text.strip()
         found = self.vocabulary.fact(asked)
         if found is None:
-            place = place_of(node) if name is None else place_within(node, start, len(asked))
             nearest = self.vocabulary.nearest(asked, limit=1)
             fix = None if nearest else "use a fact of the vocabulary, or define it there"
             self.problems.add(
-                "unknown-fact", f"{what} names {asked!r}, which is no fact", place, nearest=nearest, fix=fix, fact=asked
+                "unknown-fact", f"{what} names {asked!r}, which is no fact", node, nearest=nearest, fix=fix, fact=asked
             )
         return found

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine.language.templates import check_template
+from engine.language.templates import template_facts
 from engine.problems import nearest_words
+from engine.rulebook.conditions import spot_of
 from engine.rulebook.drafts import Context
 from engine.rulebook.drafts import Draft
 from engine.rulebook.forms import COMPANIONS
@@ -26,14 +29,12 @@ from engine.rulebook.reading import read_number
 from engine.rulebook.reading import read_word
 from engine.rulebook.scopes import reading_complaint
 from engine.rulebook.settings import read_settings
-from engine.rulebook.templates import stray_brace
-from engine.rulebook.templates import template_fields
 from engine.source import Mapping
 from engine.source import Node
 from engine.source import Scalar
 from engine.source import Sequence
-from engine.source import place_within
 from engine.source import typed
+from engine.vocabulary import READABLE
 
 
 _KEYS = {key.name: key for key in EFFECT_KEYS}
@@ -108,37 +109,24 @@ def _read_template(node: Node, draft: Draft, context: Context) -> str:
     if not isinstance(node, Scalar) or not node.text.strip():
         context.problems.add("wrong-form", f"a text of {draft.id} is {kind_of(node)} and should be text", node)
         return ""
-    brace = stray_brace(node.text)
-    if brace is not None:
-        context.problems.add(
-            "bad-template",
-            "a brace without its partner",
-            place_within(node, brace),
-            fix="write a fact as {name}; texts hold no other braces",
-        )
+    context.problems.extend(check_template(node.text, context.vocabulary, node, draft.each))
     return " ".join(node.text.split())
 
 
 def _mentions(node: Node, draft: Draft, context: Context) -> set[str]:
-    """The facts a template shows. They have to be visible to the rule, as those that it reads."""
+    """The facts a template shows. They have to be there when the rule fires, as those that it reads."""
     mentioned: set[str] = set()
     if not isinstance(node, Scalar):
         return mentioned
-    for name, start in template_fields(node.text):
-        fact = context.fact(node, "the text", start, name)
-        complaint = reading_complaint(fact, draft.stage, draft.each) if fact else None
-        if complaint:
+    for name in template_facts(node.text):
+        fact = context.vocabulary.fact(name)
+        if fact is None:
+            continue  # the template's own check has said so
+        complaint = reading_complaint(fact, draft.stage, draft.each)
+        if complaint and fact.scope in READABLE[draft.each]:
             message, fix = complaint
-            context.problems.add("unreadable-fact", message, place_within(node, start, len(name)), fix=fix, fact=name)
-        elif fact and fact.name != name:
-            context.problems.add(
-                "unknown-fact",
-                f"{name!r} is another name of {fact.name!r}",
-                place_within(node, start, len(name)),
-                fix=f"write {{{fact.name}}} in texts",
-            )
-        elif fact:
-            mentioned.add(name)
+            context.problems.add("unreadable-fact", message, spot_of(name, node), fix=fix, fact=fact.name)
+        mentioned.add(fact.name)
     return mentioned
 
 

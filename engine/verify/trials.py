@@ -11,7 +11,7 @@ from typing import Literal
 
 from engine.language.compiling import Compiled
 from engine.language.compiling import compile_expr
-from engine.language.shaping import facts_read
+from engine.language.wording import words
 from engine.problems import Place
 from engine.problems import WhichgpuError
 from engine.rulebook.model import Condition
@@ -21,7 +21,7 @@ from engine.rulebook.model import Rulebook
 from engine.rulebook.model import RuleTest
 from engine.rulebook.verdicts import missing_facts
 from engine.values import Facts
-from engine.values import Value
+from engine.vocabulary import Vocabulary
 
 
 #: From `given` and `plan` of a test (see ``RuleTest``) and the scope of its rule to all facts that the rule would see.
@@ -64,14 +64,16 @@ class TestResult:
         }
 
 
-def run_rule_tests(rulebook: Rulebook, facts_for: FactsFor, *, rules: Iterable[str] | None = None) -> list[TestResult]:
+def run_rule_tests(
+    rulebook: Rulebook, facts_for: FactsFor, vocabulary: Vocabulary, *, rules: Iterable[str] | None = None
+) -> list[TestResult]:
     """Run the tests of all rules, or of those named (ids of rules or tables), sorted by rule and position.
 
     A test looks at the rule's own conditions and, for a row of a ``first`` table, at the rows above it; overrides by
     other rules are not its matter. ``facts_for`` is asked once for equal inputs.
     """
     wanted = None if rules is None else frozenset(rules)
-    trial = _Trial(rulebook, facts_for)
+    trial = _Trial(rulebook, facts_for, vocabulary)
     return [
         trial.run(rule, number, test)
         for rule in rulebook.rules
@@ -81,7 +83,8 @@ def run_rule_tests(rulebook: Rulebook, facts_for: FactsFor, *, rules: Iterable[s
 
 
 class _Trial:
-    def __init__(self, rulebook: Rulebook, facts_for: FactsFor) -> None:
+    def __init__(self, rulebook: Rulebook, facts_for: FactsFor, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
         self._facts_for = facts_for
         self._cache: dict[object, Facts] = {}
         self._compiled: dict[str, tuple[tuple[Condition, Compiled], ...]] = {}
@@ -97,10 +100,9 @@ class _Trial:
             outcome: Outcome = "error"
             why = "; ".join(problem.message for problem in error.problems)
         else:
-            outcome, why = self._judge(rule, facts)
-            winner = self._earlier_row(rule, facts) if outcome == "fired" else None
-            if winner is not None:
-                outcome, why = "overridden", f"the row {winner.id} matches first"
+            outcome = self._judge(rule, facts)
+            # Wording costs more than judging, and nobody reads why a test passes.
+            why = "" if (outcome == "fired") == test.fires else self._explain(rule, facts, outcome)
         return TestResult(rule.id, number, test.near_miss is not None, test.fires, outcome, why, test.place)
 
     def _facts(self, test: RuleTest, each: Each) -> Facts:
@@ -120,36 +122,31 @@ class _Trial:
         matching = (row for row in above if all(test(facts) is True for _, test in self._conditions(row)))
         return next(matching, None)
 
-    def _judge(self, rule: Rule, facts: Facts) -> tuple[Outcome, str]:
-        unknown: list[Condition] = []
-        for condition, test in self._conditions(rule):
-            value = test(facts)
-            if value is None:
-                unknown.append(condition)
-            elif not value:
-                return "not_fired", f"`{condition.text}` fails: {_values(condition, facts)}"
-        if unknown:
-            missing = sorted({name for condition in unknown for name in missing_facts(condition.expr, facts)})
-            said = f"unknown: {', '.join(missing)}" if missing else "it divides by zero"
-            return "undecided", f"`{unknown[0].text}` is undecided: {said}"
-        held = "; ".join(f"`{condition.text}` holds: {_values(condition, facts)}" for condition in rule.when)
-        return "fired", held or "it has no conditions"
+    def _judge(self, rule: Rule, facts: Facts) -> Outcome:
+        values = [test(facts) for _, test in self._conditions(rule)]
+        if any(value is not None and not value for value in values):
+            return "not_fired"
+        if None in values:
+            return "undecided"
+        return "overridden" if self._earlier_row(rule, facts) else "fired"
+
+    def _explain(self, rule: Rule, facts: Facts, outcome: Outcome) -> str:
+        """The condition that failed, what is missing, or all that held, with the values of this case."""
+        if outcome == "overridden":
+            winner = self._earlier_row(rule, facts)
+            return f"the row {winner.id} matches first" if winner else ""
+        wanted = {"not_fired": False, "undecided": None, "fired": True}[outcome]
+        found = [condition for condition, test in self._conditions(rule) if test(facts) is wanted]
+        said = [words(condition.expr, self._vocabulary, facts) for condition in found]
+        if outcome == "not_fired":
+            return f"`{found[0].text}` fails: {said[0]}"
+        if outcome == "undecided":
+            missing = sorted({name for condition in found for name in missing_facts(condition.expr, facts)})
+            lacks = f"unknown: {', '.join(missing)}" if missing else "it divides by zero"
+            return f"`{found[0].text}` is undecided: {lacks}"
+        return f"all of it holds: {'; '.join(said)}" if said else "it has no conditions"
 
 
 def _key(facts: Mapping[str, object]) -> tuple[tuple[str, str, object], ...]:
     """Equal for equal facts; the type's name tells ``True`` from ``1``."""
     return tuple((name, type(value).__name__, value) for name, value in sorted(facts.items()))
-
-
-def _values(condition: Condition, facts: Facts) -> str:
-    """The facts a condition reads, as they are."""
-    names = sorted(facts_read(condition.expr))
-    return ", ".join(f"{name} is {_shown(facts[name]) if name in facts else 'unknown'}" for name in names)
-
-
-def _shown(value: Value) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple):
-        return f"[{', '.join(_shown(item) for item in value)}]"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
