@@ -149,7 +149,7 @@ def test_dropped_levels_are_freed(generator, flat_memory):
         gc.collect()
 
 
-def test_at_least_60_percent_of_common_forms_are_native(generator):
+def test_more_than_half_of_random_conditions_are_native(generator):
     share = DurableMatcher(generator(random.Random(4), odd=0.0).rules(200)).native_share()
     assert 0.5 < share.share < 1.0
     assert share.native < share.total
