@@ -1,46 +1,56 @@
-"""The engine's doors as the commands use them: load once, parse a workload, names for display."""
+"""The engine's doors as the commands use them: load once, read a workload, names for display, the clock."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from cli.inputs import STDIN
-from cli.inputs import read_text
+from cli.inputs import read_stdin
+from cli.prices import with_own_prices
 from cli.render.names import Names
 from engine import Expertise
+from engine import Workload
 from engine import load_expertise
-from engine.locate import locate
 from engine.problems import InputError
 from engine.problems import Problem
+from engine.problems import RulebookError
+from engine.source import read_yaml
+from engine.source import read_yaml_text
 
 
 def load(rules: tuple[str, ...] = (), *, builtin: bool = True) -> Expertise:
-    """Everything the engine knows; ``rules`` are folders laid over the built-in rules, or instead of them."""
-    return load_expertise(rules_folders=rule_folders(rules, builtin=builtin))
+    """Everything the engine knows, with the prices that the user imported.
+
+    ``rules`` are folders laid over the built-in rules, or used instead of them. Raises RulebookError.
+    """
+    folders = [_folder(name) for name in rules]
+    if not builtin and not folders:
+        fix = "name a folder with --rules DIR"
+        raise InputError(Problem("bad-option", "--no-builtin-rules leaves no rules at all", fix=fix))
+    expertise = load_expertise(folders) if builtin else load_expertise(folders[1:], own_rules=folders[0])
+    knowledge = with_own_prices(expertise.knowledge)
+    if knowledge is expertise.knowledge:
+        return expertise
+    return replace(expertise, knowledge=knowledge, bench=replace(expertise.bench, knowledge=knowledge))
 
 
-def rule_folders(rules: tuple[str, ...], *, builtin: bool = True) -> list[Path]:
-    """The folders of the rulebook, the built-in one first. Raises InputError where one is no folder."""
-    folders = [Path(folder) for folder in rules]
-    for folder in folders:
-        if not folder.is_dir():
-            raise InputError(Problem("not-a-folder", f"--rules {folder}: there is no such folder"))
-    base = locate("rules")
-    if not builtin and folders:
-        return folders
-    return [base, *(folder for folder in folders if folder.resolve() != base.resolve())]
+def _folder(name: str) -> Path:
+    folder = Path(name)
+    if not folder.is_dir():
+        raise RulebookError(Problem("not-a-folder", f"--rules {name}: there is no such folder"))
+    return folder
 
 
-def parse(expertise: Expertise, file: str) -> dict[str, Any]:
-    """The workload in a file, or on standard input. Raises InputError with every problem of the file."""
+def read(expertise: Expertise, file: str, changes: tuple[str, ...]) -> Workload:
+    """The workload in a file or on standard input, with ``fact=value`` changes. Raises InputError with all problems."""
     if file == STDIN:
-        text, name = read_text(file)
-        return dict(expertise.parse_workload(text, name))
-    text, name = read_text(file)
-    return dict(expertise.parse_workload(text, name))
+        node = read_yaml_text(read_stdin(), "standard input", error=InputError)
+    else:
+        node = read_yaml(file, error=InputError)
+    return expertise.read(node, changes)
 
 
 def names_of(expertise: Expertise) -> Names:

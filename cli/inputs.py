@@ -1,4 +1,4 @@
-"""What the user hands in: a workload file or standard input, ``--set`` pairs, lines of JSON."""
+"""What the user hands in: a file or standard input, as text or as lines of JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from engine.problems import Problem
 
 STDIN = "-"
 MAX_BYTES = 5_000_000
-RESERVED = ("id", "gpu", "count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,39 +28,20 @@ class Line:
     problem: Problem | None = None
 
 
+def read_stdin() -> bytes:
+    """Standard input, up to a byte more than is allowed, so that the reader can refuse it."""
+    return sys.stdin.buffer.read(MAX_BYTES + 1)
+
+
 def read_text(file: str) -> tuple[str, str]:
     """The text of a file or of standard input, and the name to use in messages. Raises InputError."""
     if file == STDIN:
-        return _decoded(sys.stdin.buffer.read(MAX_BYTES + 1), "standard input"), "standard input"
-    path = Path(file)
+        return _decoded(read_stdin(), "standard input"), "standard input"
     try:
-        if path.is_dir():
-            raise InputError(Problem("not-a-file", f"{file} is a folder; a workload is one file"))
-        with path.open("rb") as stream:
+        with Path(file).open("rb") as stream:
             return _decoded(stream.read(MAX_BYTES + 1), file), file
     except OSError as error:
         raise InputError(_unreadable(file, error)) from error
-
-
-def parse_pairs(pairs: tuple[str, ...]) -> dict[str, str]:
-    """``fact=value`` texts as a mapping; a later one replaces an earlier. Raises InputError naming every bad one."""
-    problems, facts = [], {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name.strip() or not value.strip():
-            problems.append(Problem("bad-set", f"--set {pair!r} is not of the form fact=value", fix="--set peak_qps=5"))
-        elif name.strip() in RESERVED:
-            problems.append(Problem("bad-set", f"{name.strip()!r} is reserved and no fact", fact=name.strip()))
-        else:
-            facts[name.strip()] = value.strip()
-    if problems:
-        raise InputError(problems)
-    return facts
-
-
-def facts_only(workload: dict[str, Any]) -> dict[str, Any]:
-    """The workload without the keys that are no facts."""
-    return {name: value for name, value in workload.items() if name not in RESERVED}
 
 
 def json_lines(file: str) -> Iterator[Line]:
@@ -96,7 +76,7 @@ def _line(number: int, raw: bytes) -> Line:
     if not isinstance(value, dict):
         message = f"line {number} is not a JSON object; a workload is a mapping of facts"
         return Line(number, None, None, Problem("not-an-object", message))
-    return Line(number, value.pop("id", None), value)
+    return Line(number, value.get("id"), value)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -124,5 +104,4 @@ def _decoded(raw: bytes, name: str) -> str:
 
 def _unreadable(file: str, error: OSError) -> Problem:
     reason = (error.strerror or type(error).__name__).lower()
-    fix = "whichgpu init writes a workload file to fill in" if isinstance(error, FileNotFoundError) else None
-    return Problem("unreadable", f"cannot read {file}: {reason}", fix=fix)
+    return Problem("unreadable", f"cannot read {file}: {reason}")

@@ -142,7 +142,11 @@ def _decision(*, full: bool) -> Schema:
         "figures": {
             "type": "object",
             "additionalProperties": _object(
-                {"value": {"type": ["number", "string", "array"]}, "unit": _nullable(_TEXT), "sources": _WORDS}
+                {
+                    "value": {"type": ["number", "string", "boolean", "array"]},
+                    "unit": _nullable(_TEXT),
+                    "sources": _WORDS,
+                }
             ),
         },
         "procurement": _object(

@@ -15,6 +15,7 @@ from cli.render.catalogue import model_list
 from cli.render.catalogue import model_page
 from engine.knowledge import Knowledge
 from engine.knowledge import load_knowledge
+from engine.knowledge.model import ModelSpec
 from engine.locate import locate
 from engine.problems import InputError
 from engine.problems import Problem
@@ -46,19 +47,19 @@ def models(name: str | None, form: str) -> int:
         return _show(
             [model.model_dump(mode="json") for model in knowledge.models.values()], model_list(knowledge), form
         )
-    model = knowledge.models[_model_id(knowledge, name)]
+    model = _model(knowledge, name)
     return _show([model.model_dump(mode="json")], model_page(model, knowledge), form)
 
 
 _SEE_GPUS = "whichgpu gpus lists them"
 
 
-def _model_id(knowledge: Knowledge, name: str) -> str:
+def _model(knowledge: Knowledge, name: str) -> ModelSpec:
     match = knowledge.find_model(name)
-    if match.id is None:
+    if match.spec is None:
         message = f"no model is called {name!r}"
         raise InputError(Problem("unknown-model", message, nearest=match.nearest, fix="whichgpu models lists them"))
-    return match.id
+    return match.spec
 
 
 def _show(value: list[dict[str, Any]], blocks: list[Block], form: str) -> int:

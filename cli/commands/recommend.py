@@ -12,9 +12,7 @@ from cli.batch import answer_lines
 from cli.expertise import load
 from cli.expertise import names_of
 from cli.expertise import now
-from cli.expertise import parse
-from cli.inputs import facts_only
-from cli.inputs import parse_pairs
+from cli.expertise import read
 from cli.options import all_option
 from cli.options import full_option
 from cli.options import jsonl_option
@@ -23,6 +21,7 @@ from cli.options import rules_options
 from cli.options import set_option
 from cli.render.decision import decision_blocks
 from engine import Expertise
+from engine.canonical import plain
 from engine.problems import InputError
 from engine.problems import Problem
 from engine.record import make_record
@@ -56,29 +55,29 @@ def recommend(
     With --jsonl, FILE holds one workload a line, and each is answered by one line of JSON. A line that is wrong is
     answered by an error and does not end the run; the exit code is 2 then.
     """
-    given = parse_pairs(sets)
     if jsonl and save:
         raise InputError(Problem("bad-option", "--save keeps one decision, so it does not go with --jsonl"))
     expertise = load(rules, builtin=builtin)
     if jsonl:
-        return _answer_lines(expertise, file, given, objective=objective, full=full)
-    workload = {**parse(expertise, file), **given}
-    decision = expertise.decide(workload, objective=objective, decided_at=now())
+        return _answer_lines(expertise, file, sets, objective=objective, full=full)
+    decision = expertise.decide(read(expertise, file, sets), objective=objective, decided_at=now())
     answer = decision.to_dict(full=True)
     if save:
         _save(answer, save)
     if form == "json":
-        output.emit_json(answer)
+        output.emit_json(plain(answer))
     else:
         output.emit_blocks(decision_blocks(answer, names_of(expertise), everything=everything), form)
     return decision.exit_code
 
 
-def _answer_lines(expertise: Expertise, file: str, given: dict[str, str], *, objective: str | None, full: bool) -> int:
+def _answer_lines(
+    expertise: Expertise, file: str, changes: tuple[str, ...], *, objective: str | None, full: bool
+) -> int:
     moment = now()
 
     def answer(workload: dict[str, Any]) -> dict[str, Any]:
-        facts = {**facts_only(workload), **given}
+        facts = expertise.read(workload, changes)
         return expertise.decide(facts, objective=objective, decided_at=moment).to_dict(full=full)
 
     return answer_lines(file, answer)

@@ -10,13 +10,14 @@ from cli import output
 from cli.batch import answer_lines
 from cli.expertise import load
 from cli.expertise import names_of
-from cli.expertise import parse
-from cli.inputs import facts_only
-from cli.inputs import parse_pairs
+from cli.expertise import read
 from cli.options import jsonl_option
 from cli.options import output_format
 from cli.options import set_option
 from cli.render.size import size_blocks
+from engine import Expertise
+from engine import Workload
+from engine.canonical import plain
 
 
 @click.command()
@@ -40,19 +41,17 @@ def size(
     GPU and count come from the options, else from the keys gpu and count of the file, else from what it says of
     current_gpu and num_gpus. Where the count is not said, the smallest that fits is taken.
     """
-    given = parse_pairs(sets)
     expertise = load()
-
-    def answer(workload: dict[str, Any]) -> dict[str, Any]:
-        facts = {**facts_only(workload), **given}
-        return expertise.size(facts, gpu=gpu or workload.get("gpu"), count=count or workload.get("count")).to_dict()
-
     if jsonl:
-        return answer_lines(file, answer)
-    workload = parse(expertise, file)
-    reply = {"id": workload.get("id"), **answer(workload)}
+        return answer_lines(file, lambda line: _sized(expertise, expertise.read(line, sets), gpu, count))
+    workload = read(expertise, file, sets)
+    reply = {"id": workload.id, **_sized(expertise, workload, gpu, count)}
     if form == "json":
-        output.emit_json(reply)
+        output.emit_json(plain(reply))
     else:
         output.emit_blocks(size_blocks(reply, names_of(expertise)), form)
     return 0 if reply["fits"] else 1
+
+
+def _sized(expertise: Expertise, workload: Workload, gpu: str | None, count: int | None) -> dict[str, Any]:
+    return expertise.size(workload, gpu=gpu, count=count)

@@ -9,6 +9,7 @@ from cli.render.blocks import Block
 from cli.render.blocks import Bullets
 from cli.render.blocks import Heading
 from cli.render.blocks import Item
+from cli.render.blocks import Pairs
 from cli.render.blocks import Paragraph
 from cli.render.blocks import Table
 from cli.render.figures import count_of
@@ -17,7 +18,6 @@ from cli.render.figures import gb_and_gib
 from cli.render.figures import number
 from cli.render.figures import usd
 from cli.render.figures import value_text
-from cli.render.names import LINKS
 from engine.knowledge import Knowledge
 from engine.knowledge.model import Gpu
 from engine.knowledge.model import ModelSpec
@@ -41,23 +41,23 @@ _UNITS = {
 def gpu_list(knowledge: Knowledge) -> list[Block]:
     """All accelerators in one table."""
     rows = tuple(_gpu_row(gpu) for gpu in knowledge.gpus.values())
-    headers = ("Id", "Memory", "Bandwidth", "BF16 TFLOPS", "Link", "Price to buy")
+    headers = ("Id", "Usable", "Sold as", "Bandwidth", "TFLOPS", "Link", "To buy")
     lead = (
-        f"{count_of(len(rows), 'accelerator')}. Memory is what a job can use, beside the marketed figure; "
-        "TFLOPS are dense. `whichgpu gpus NAME` shows one with its sources."
+        f"{count_of(len(rows), 'accelerator')}. Usable is the memory a job can have; TFLOPS are dense, at 16 bits. "
+        "`whichgpu gpus NAME` shows one with its sources."
     )
-    return [Heading("GPUs", 1), Paragraph(lead), Table(headers, rows, frozenset({1, 2, 3, 5}))]
+    return [Heading("GPUs", 1), Paragraph(lead), Table(headers, rows, frozenset({1, 2, 3, 4, 6}))]
 
 
 def _gpu_row(gpu: Gpu) -> tuple[str, ...]:
-    memory = f"{gb(gpu.usable_gb)} of {number(gpu.vram_gb)}" if gpu.usable_gb and gpu.vram_gb else gb(gpu.vram_gb)
     compute = gpu.tflops.get("bf16") or gpu.tflops.get("fp16")
     return (
         gpu.id,
-        memory,
+        gb(gpu.usable_gb) if gpu.usable_gb else "",
+        f"{number(gpu.vram_gb)} GB" if gpu.vram_gb else "",
         f"{gpu.mem_bw_tbs:.2f} TB/s" if gpu.mem_bw_tbs else "",
         number(compute) if compute else "",
-        LINKS[gpu.link],
+        gpu.link,
         usd(gpu.buy_usd) if gpu.buy_usd else "",
     )
 
@@ -72,21 +72,20 @@ def gpu_page(gpu: Gpu, knowledge: Knowledge) -> list[Block]:
             " (reckoned from the marketed figure: no reading of a device is at hand)" if gpu.usable_assumed else ""
         )
         blocks.append(Paragraph(f"A job can use {gb_and_gib(gpu.usable_gb)}{assumed}."))
-    blocks.append(_figures(gpu.model_dump(mode="json"), gpu.evidence, knowledge))
+    blocks.append(_figures(gpu.model_dump(mode="json"), gpu.evidence))
     if gpu.tflops:
-        blocks += [Heading("Arithmetic", 3), _compute(gpu, knowledge)]
-    return blocks + _remarks(gpu.notes, gpu.disagreements, knowledge) + _offers(gpu, knowledge)
+        blocks += [Heading("Arithmetic", 3), _compute(gpu)]
+    blocks += _remarks(gpu.notes, gpu.disagreements, knowledge) + _offers(gpu, knowledge)
+    return blocks + _legend([source for sources in gpu.evidence.values() for source in sources], knowledge)
 
 
-def _compute(gpu: Gpu, knowledge: Knowledge) -> Table:
+def _compute(gpu: Gpu) -> Table:
     rows = []
     for precision, peak in gpu.tflops.items():
         share = gpu.achieved.get(precision)
         reached = f"{number(100 * share)} %" if share else ""
-        rows.append(
-            (precision, number(peak), reached, _cited(gpu.evidence, f"tflops.{precision}", "tflops", knowledge))
-        )
-    return Table(("Precision", "Peak TFLOPS", "Reached in practice", "Source"), tuple(rows), frozenset({1, 2}))
+        rows.append((precision, number(peak), reached, _cited(gpu.evidence, f"tflops.{precision}", "tflops")))
+    return Table(("Precision", "Peak TFLOPS", "Reached in practice", "Sources"), tuple(rows), frozenset({1, 2}))
 
 
 def _offers(gpu: Gpu, knowledge: Knowledge) -> list[Block]:
@@ -123,28 +122,23 @@ def _model_row(model: ModelSpec) -> tuple[str, ...]:
 def model_page(model: ModelSpec, knowledge: Knowledge) -> list[Block]:
     """One model in full."""
     blocks: list[Block] = [Heading(model.name, 1), Paragraph(_also(model.id, model.aliases))]
-    blocks.append(_figures(model.model_dump(mode="json"), model.evidence, knowledge, model.sources))
-    return blocks + _remarks(model.notes, model.disagreements, knowledge)
+    blocks.append(_figures(model.model_dump(mode="json"), model.evidence))
+    cited = [*model.sources, *(source for sources in model.evidence.values() for source in sources)]
+    return blocks + _remarks(model.notes, model.disagreements, knowledge) + _legend(cited, knowledge)
 
 
 def _also(record_id: str, aliases: tuple[str, ...]) -> str:
     return f"id {record_id}" + (f"; also called {', '.join(aliases)}" if aliases else "")
 
 
-def _figures(
-    record: dict[str, Any],
-    evidence: Mapping[str, tuple[str, ...]],
-    knowledge: Knowledge,
-    fallback: tuple[str, ...] = (),
-) -> Table:
+def _figures(record: dict[str, Any], evidence: Mapping[str, tuple[str, ...]]) -> Table:
     rows = []
     for field, value in record.items():
         if field in _SAID or value is None or value in ([], {}):
             continue
         unit = f" {_UNITS[field]}" if field in _UNITS else ""
-        source = _cited(evidence, field, "*", knowledge) or "; ".join(_titles(fallback, knowledge))
-        rows.append((field.replace("_", " "), f"{_shown(value)}{unit}", source))
-    return Table(("Figure", "Value", "Source"), tuple(rows))
+        rows.append((field.replace("_", " "), f"{_shown(value)}{unit}", _cited(evidence, field, "*")))
+    return Table(("Figure", "Value", "Sources"), tuple(rows))
 
 
 def _shown(value: object) -> str:
@@ -153,13 +147,15 @@ def _shown(value: object) -> str:
     return value_text(value)
 
 
-def _cited(evidence: Mapping[str, tuple[str, ...]], field: str, wider: str, knowledge: Knowledge) -> str:
-    return "; ".join(_titles(evidence.get(field) or evidence.get(wider) or (), knowledge))
+def _cited(evidence: Mapping[str, tuple[str, ...]], field: str, wider: str) -> str:
+    return ", ".join(evidence.get(field) or evidence.get(wider) or ())
 
 
-def _titles(sources: tuple[str, ...], knowledge: Knowledge) -> list[str]:
+def _legend(cited: list[str], knowledge: Knowledge) -> list[Block]:
+    """Which source each id stands for."""
     known = knowledge.sources
-    return [known[source].title if source in known else source for source in sources]
+    rows = tuple((source, known[source].title if source in known else source) for source in sorted(set(cited)))
+    return [Heading("Sources", 3), Pairs(rows)] if rows else []
 
 
 def _remarks(notes: tuple[str, ...], disagreements: tuple[str, ...], knowledge: Knowledge) -> list[Block]:

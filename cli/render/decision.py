@@ -44,7 +44,7 @@ _OBJECTIVES = {"cheapest": "the lowest cost", "fastest": "the highest speed", "b
 def decision_blocks(decision: JsonObject, names: Names, *, everything: bool = False) -> list[Block]:
     """The page for one decision. ``everything`` leaves nothing out; otherwise the most important of each list."""
     blocks = _answer(decision, names) if decision["recommendation"] else _no_answer(decision)
-    blocks += procurement_blocks(decision)
+    blocks += procurement_blocks(decision, names)
     if decision["recommendation"]:
         blocks += reason_blocks(decision, names, everything=everything)
     blocks += warning_blocks(decision, names, everything=everything)

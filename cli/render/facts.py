@@ -76,10 +76,9 @@ def settles(fact: FactDef) -> str:
     """What happens when nobody states the fact."""
     if isinstance(fact.settle, str):
         return {"must_ask": "must be given", "leave_unknown": "stays unknown"}[fact.settle]
-    entries = fact.settle if isinstance(fact.settle, list | tuple) else [fact.settle]
     says = []
-    for entry in entries:
-        when = getattr(entry, "when", None)
+    for entry in fact.settle:
+        when = entry.when
         because = f": {entry.because.rstrip('.')}" if entry.because else ""
         says.append(f"{value_text(entry.assume)} is assumed{f' where {when}' if when else ''}{because}")
     return "; ".join(says)

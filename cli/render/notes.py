@@ -127,23 +127,20 @@ def figure_blocks(decision: JsonObject, names: Names) -> list[Block]:
     """Figures that bear on the case, with their sources."""
     rows = []
     for name, figure in sorted(decision["figures"].items()):
-        value = figure["value"]
-        shown = (
-            f"{value_text(value[0])} to {value_text(value[1])}"
-            if isinstance(value, list) and len(value) == 2
-            else value_text(value)
-        )
-        rows.append(
-            (
-                name.replace("_", " "),
-                shown,
-                figure["unit"] or "",
-                "; ".join(names.source(source) for source in figure["sources"]),
-            )
-        )
+        source = "; ".join(names.source(source) for source in figure["sources"] if source)
+        rows.append((name.replace("_", " "), _figure(figure), figure["unit"] or "", source))
     return (
         [Heading("Figures"), Table(("Figure", "Value", "Unit", "Source"), tuple(rows), frozenset({1}))] if rows else []
     )
+
+
+def _figure(figure: JsonObject) -> str:
+    value, low, high = figure["value"], figure.get("low"), figure.get("high")
+    if isinstance(value, list) and len(value) == 2:
+        return f"{value_text(value[0])} to {value_text(value[1])}"
+    if low is not None and high is not None and low != high and not isinstance(value, bool):
+        return f"{value_text(value)} ({value_text(low)} to {value_text(high)})"
+    return value_text(value)
 
 
 def sizing_blocks(decision: JsonObject) -> list[Block]:

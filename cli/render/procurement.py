@@ -9,7 +9,9 @@ from cli.render.blocks import Bullets
 from cli.render.blocks import Heading
 from cli.render.blocks import Item
 from cli.render.blocks import Paragraph
-from cli.render.figures import value_text
+from cli.render.figures import number
+from cli.render.names import Names
+from cli.render.reasons import origin
 
 
 JsonObject = dict[str, Any]
@@ -22,28 +24,44 @@ _VERDICTS = {
 }
 
 
-def procurement_blocks(decision: JsonObject) -> list[Block]:
-    """The verdict in one sentence, then the thresholds."""
+_SAYS = {
+    "rent": "it says rent",
+    "own": "it says own",
+    "undecided": "it leaves it open",
+    "unknown": "it cannot be applied",
+}
+
+
+def procurement_blocks(decision: JsonObject, names: Names) -> list[Block]:
+    """The verdict with its ground, the thresholds of the sources, and what would turn it."""
     procurement = decision["procurement"]
     blocks: list[Block] = [Heading("Rent or buy"), Paragraph(verdict_sentence(procurement))]
-    items = [Item(_threshold(entry)) for entry in procurement["thresholds"]]
+    items = [Item(_threshold(entry, names)) for entry in procurement["thresholds"]]
     if items:
-        blocks.append(Bullets(tuple(items)))
-    return blocks
+        blocks += [Paragraph("Rules of thumb of the sources, applied to this case:"), Bullets(tuple(items))]
+    if procurement.get("flip"):
+        blocks.append(Paragraph(_flip(procurement["flip"])))
+    where = origin(", ".join(procurement.get("rules") or ()) or None, tuple(procurement.get("sources") or ()), names)
+    return [*blocks, Paragraph(f"By {where}.", "faint")] if where else blocks
 
 
 def verdict_sentence(procurement: JsonObject) -> str:
     """``Rent. Because ...``."""
-    return f"{_VERDICTS[procurement['verdict']]} {procurement['because']}".strip()
-
-
-def _threshold(entry: object) -> str:
-    """A threshold is a text, or an object whose fields are shown as they are named."""
-    if not isinstance(entry, dict):
-        return value_text(entry)
-    text = entry.get("text") or entry.get("says")
-    if text:
-        return str(text)
-    return ", ".join(
-        f"{name.replace('_', ' ')}: {value_text(value)}" for name, value in entry.items() if value is not None
+    ground = procurement["because"].strip().rstrip(".")
+    return (
+        f"{_VERDICTS[procurement['verdict']]} {ground[:1].upper()}{ground[1:]}."
+        if ground
+        else _VERDICTS[procurement["verdict"]]
     )
+
+
+def _threshold(entry: JsonObject, names: Names) -> str:
+    value = "is unknown" if entry["value"] is None else f"is {number(entry['value'])}"
+    return (
+        f"{names.source(entry['source'])}: {entry['limit']}. {entry['fact']} {value} here, so {_SAYS[entry['says']]}."
+    )
+
+
+def _flip(flip: JsonObject) -> str:
+    now, needed = number(flip["now"]), number(flip["needed"])
+    return f"The verdict would turn to {flip['verdict']} if {flip['fact']} were {needed} instead of {now}."

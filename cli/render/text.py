@@ -22,6 +22,7 @@ _CODES: dict[Tone, str] = {"plain": "", "strong": "1", "good": "32", "bad": "31"
 _BAR_CELLS = 30
 _GAP = "  "
 _NARROWEST_COLUMN = 6
+_LONGEST_WORD = 22
 
 
 def to_text(blocks: Iterable[Block], screen: Screen) -> str:
@@ -77,7 +78,7 @@ def _table(table: Table, screen: Screen) -> list[str]:
     columns = range(len(table.headers))
     everything = [table.headers, *table.rows]
     widths = [max(len(row[column]) for row in everything) for column in columns]
-    floors = [min(width, max(_NARROWEST_COLUMN, _longest_word(table, column))) for column, width in enumerate(widths)]
+    floors = [min(width, _narrowest(table, column)) for column, width in enumerate(widths)]
     room = screen.width - len(_GAP) * (len(widths) - 1)
     if sum(floors) > room:
         return _as_records(table, screen)
@@ -102,9 +103,11 @@ def _row(cells: tuple[str, ...], widths: list[int], right: frozenset[int]) -> li
     return lines
 
 
-def _longest_word(table: Table, column: int) -> int:
+def _narrowest(table: Table, column: int) -> int:
+    """How narrow a column may get: its longest word, though the longest ids are broken."""
     cells = [table.headers[column], *(row[column] for row in table.rows)]
-    return max((len(word) for cell in cells for word in cell.split()), default=0)
+    longest = max((len(word) for cell in cells for word in cell.split()), default=0)
+    return max(_NARROWEST_COLUMN, min(longest, _LONGEST_WORD))
 
 
 def _as_records(table: Table, screen: Screen) -> list[str]:

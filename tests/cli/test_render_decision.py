@@ -50,7 +50,10 @@ def test_the_plan_comes_first_in_one_sentence(answered: dict[str, Any]) -> None:
         "price of 2026-07-20",
         "Rented from a GPU cloud (lambda)",
         "Rent. At 25 % use the cards would pay for themselves after 58 months",
-        "GMI puts the line at 70 % use; yours is 25 %",
+        "GMI Cloud guide: rent below 70 %. utilization_pct is 25 here, so it says rent.",
+        "gpu_hours_total is unknown here, so it cannot be applied.",
+        "The verdict would turn to own if utilization_pct were 62.5 instead of 25.",
+        "By rule rent-below-break-even; source: GMI Cloud guide, tco.",
         "For (interconnect, +4): A layer split over several GPUs",
         "rule nvlink-for-tensor-parallel; source: runpod/multi-gpu",
         "NVIDIA T4 is ruled out: needs 61 GB on each GPU, 15.6 GB are there",
@@ -119,6 +122,7 @@ def test_all_shows_facts_figures_and_every_rejection(answered: dict[str, Any]) -
     assert "param count b" not in page
     assert "param_count_b 70.6 looked up" in page
     assert "cloud idle pct 20 to 40 %" in page
+    assert "breakeven gpu hours 9,100 (7,000 to 12,000) h" in page
     assert "NVIDIA T4 x 1, 2, 4 or 8: needs 61 GB" in page
     assert "required vram gb 245" in page
 

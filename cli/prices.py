@@ -1,0 +1,76 @@
+"""Prices that the user brought: checked, merged over the snapshot, kept in the user's data folder."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from cli import output
+from engine.knowledge import Knowledge
+from engine.knowledge import parse_prices
+from engine.knowledge import with_offers
+from engine.knowledge.model import Offer
+from engine.knowledge.prices import COLUMNS
+from engine.knowledge.prices import offer_order
+from engine.problems import InputError
+from engine.problems import Problem
+
+
+def own_prices_file() -> Path:
+    """Where imported prices are kept: ``$XDG_DATA_HOME/whichgpu/prices.csv``, by default below ``~/.local/share``."""
+    base = os.environ.get("XDG_DATA_HOME") or ""
+    folder = Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "share"
+    return folder / "whichgpu" / "prices.csv"
+
+
+def read_offers(text: str, name: str, knowledge: Knowledge) -> tuple[Offer, ...]:
+    """The offers of a price list. Raises InputError with every problem, each at its line and column."""
+
+    def resolve(gpu: str) -> tuple[str | None, tuple[str, ...]]:
+        match = knowledge.find_gpu(gpu)
+        if len(match.ids) == 1:
+            return match.ids[0], ()
+        return (knowledge.gpus[match.ids[0]].family if match.kind == "family" else None), match.nearest or match.ids
+
+    return parse_prices(text, name, resolve=resolve, error=InputError)
+
+
+def with_own_prices(knowledge: Knowledge) -> Knowledge:
+    """The knowledge with the user's prices over the snapshot; itself where there are none."""
+    file = own_prices_file()
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return knowledge
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(Problem("unreadable", f"cannot read the imported prices in {file}: {error}")) from error
+    return with_offers(knowledge, merged(knowledge, read_offers(text, str(file), knowledge)))
+
+
+def merged(knowledge: Knowledge, newer: Iterable[Offer]) -> list[Offer]:
+    """The snapshot's offers, with those of ``newer`` in place of the ones for the same shape, and beside the others."""
+    offers = {_shape(offer): offer for offer in (*knowledge.offers, *knowledge.spot_offers)}
+    offers.update({_shape(offer): offer for offer in newer})
+    return sorted(offers.values(), key=offer_order)
+
+
+def keep(offers: Iterable[Offer], file: Path) -> None:
+    """Write the offers to ``file``. Raises InputError where that cannot be done."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for offer in sorted(offers, key=offer_order):
+        row = offer.model_dump() | ({"usd_per_hour": None} if offer.spot_only else {})
+        writer.writerow(["" if row[column] is None else row[column] for column in COLUMNS])
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        output.save_private(file, text.getvalue())
+    except OSError as error:
+        raise InputError(Problem("unwritable", f"cannot write {file}: {error.strerror or error}")) from error
+
+
+def _shape(offer: Offer) -> tuple[object, ...]:
+    return (offer.provider, offer.instance, offer.gpu, offer.count, offer.region, offer.spot_only)

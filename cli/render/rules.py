@@ -1,0 +1,162 @@
+"""Rules, findings of lint, results of the rules' tests, and coverage as blocks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from cli.render.blocks import Block
+from cli.render.blocks import Bullets
+from cli.render.blocks import Heading
+from cli.render.blocks import Item
+from cli.render.blocks import Pairs
+from cli.render.blocks import Paragraph
+from cli.render.blocks import Table
+from cli.render.blocks import Tone
+from cli.render.blocks import Verbatim
+from cli.render.effects import effect_text
+from cli.render.figures import count_of
+from cli.render.names import Names
+from engine.problems import Place
+from engine.rulebook import Rule
+from engine.verify import Finding
+from engine.verify import TestResult
+
+
+_TONES: dict[str, Tone] = {"error": "bad", "warning": "strong", "info": "plain"}
+_SHOWN_GAPS = 20
+
+
+def rule_list(rules: Sequence[Rule]) -> list[Block]:
+    """Rules by topic."""
+    blocks: list[Block] = [Heading(count_of(len(rules), "rule"), 1)]
+    for topic, group in groupby(sorted(rules, key=lambda rule: (rule.topic, rule.id)), key=lambda rule: rule.topic):
+        rows = tuple((rule.id, rule.stage, rule.each, rule.title) for rule in group)
+        blocks += [Heading(topic or "no topic"), Table(("Rule", "Stage", "Each", "Title"), rows)]
+    return blocks
+
+
+def rule_page(rule: Rule, names: Names) -> list[Block]:
+    """One rule in full."""
+    rows = [("stage", f"{rule.stage}, once for each {rule.each}"), ("status", rule.status)]
+    if rule.table:
+        rows.append(("row of", f"{rule.table} (hit policy {rule.hit})"))
+    if rule.valid_until:
+        rows.append(("valid until", rule.valid_until))
+    if rule.overrides:
+        rows.append(("overrides", ", ".join(rule.overrides)))
+    if rule.text:
+        rows.append(("says", rule.text))
+    rows += [("because", rule.because), ("sources", "; ".join(names.source(source) for source in rule.sources))]
+    if rule.encodes:
+        rows.append(("encodes", ", ".join(rule.encodes)))
+    if rule.place:
+        rows.append(("place", str(rule.place)))
+    when = tuple(Item(condition.text) for condition in rule.when) or (Item("always"),)
+    effects = tuple(Item(effect_text(effect)) for effect in rule.effects)
+    blocks: list[Block] = [Heading(rule.id, 1), Paragraph(rule.title, "strong"), Pairs(tuple(rows))]
+    blocks += [Heading("When", 3), Bullets(when), Heading("Then", 3), Bullets(effects)]
+    return [*blocks, Heading("Tests", 3), Paragraph(_tests(rule))]
+
+
+def _tests(rule: Rule) -> str:
+    misses = sum(test.near_miss is not None for test in rule.tests)
+    return f"{count_of(len(rule.tests), 'test')}, {count_of(misses, 'near miss', 'near misses')} among them."
+
+
+def finding_blocks(findings: Sequence[Finding], rules: int) -> list[Block]:
+    """Each finding with its place, source line and caret."""
+    blocks: list[Block] = []
+    for finding in findings:
+        head = f"{finding.severity} [{finding.check}] {_where(finding)}{finding.message}"
+        blocks.append(Paragraph(head, _TONES[finding.severity]))
+        if finding.place and finding.place.text:
+            blocks.append(Verbatim(_caret(finding.place)))
+        if finding.nearest:
+            blocks.append(Paragraph(f"  did you mean {' or '.join(finding.nearest)}?"))
+        if finding.fix:
+            blocks.append(Paragraph(f"  fix: {finding.fix}"))
+    by_severity = Counter(finding.severity for finding in findings)
+    counts = ", ".join(count_of(by_severity[kind], kind) for kind in ("error", "warning") if by_severity[kind])
+    return [*blocks, Paragraph(f"{count_of(rules, 'rule')} checked: {counts or 'nothing wrong'}.", "strong")]
+
+
+def _where(finding: Finding) -> str:
+    return f"{finding.place}: " if finding.place else f"{finding.rule}: " if finding.rule else ""
+
+
+def _caret(place: Place) -> str:
+    return f"    {place.text}\n    {' ' * (place.column - 1)}{'^' * max(1, place.length)}"
+
+
+def result_blocks(results: Sequence[TestResult]) -> list[Block]:
+    """The tests that failed, and how many passed."""
+    failed = [result for result in results if not result.passed]
+    items = tuple(Item(_result(result), (result.why,), "bad") for result in failed)
+    blocks: list[Block] = [Bullets(items)] if items else []
+    passed = len(results) - len(failed)
+    tested = len({result.rule for result in results})
+    summary = f"{passed} of {count_of(len(results), 'test')} of {count_of(tested, 'rule')} passed."
+    return [*blocks, Paragraph(summary, "bad" if failed else "good")]
+
+
+def _result(result: TestResult) -> str:
+    place = f"{result.place}: " if result.place else ""
+    kind = "near miss" if result.near_miss else "test"
+    expected = "fire" if result.expected else "not fire"
+    outcome = result.outcome.replace("_", " ")
+    return f"{place}{result.rule}, {kind} {result.number}: should {expected}, and was {outcome}"
+
+
+def github_findings(findings: Sequence[Finding]) -> str:
+    """Findings as workflow commands that annotate a change."""
+    kinds = {"error": "error", "warning": "warning", "info": "notice"}
+    return "".join(_annotation(kinds[f.severity], f.place, f.check, f.message) for f in findings)
+
+
+def github_results(results: Sequence[TestResult]) -> str:
+    """Failed tests as workflow commands that annotate a change."""
+    failed = (result for result in results if not result.passed)
+    return "".join(_annotation("error", r.place, "rule-test", f"{_result(r)}. {r.why}") for r in failed)
+
+
+def _annotation(kind: str, place: Place | None, title: str, message: str) -> str:
+    where = [f"file={_property(place.path)}", f"line={place.line}", f"col={place.column}"] if place else []
+    properties = ",".join([*where, f"title={_property(title)}"])
+    return f"::{kind} {properties}::{_data(message)}\n"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def cover_blocks(report: dict[str, Any]) -> list[Block]:
+    """Coverage in words."""
+    heuristics, rules, workloads = report["heuristics"], report["rules"], report["workloads"]
+    blocks: list[Block] = [
+        Heading("Coverage", 1),
+        Paragraph(
+            f"{heuristics['encoded']} of {count_of(heuristics['total'], 'heuristic')} are encoded by a rule, "
+            f"{rules['tested']} of {count_of(rules['total'], 'rule')} have a test, and rules speak of "
+            f"{workloads['covered']} of {count_of(workloads['total'], 'typical workload')}."
+        ),
+    ]
+    blocks += _gaps("Heuristics without a rule", heuristics["missing"])
+    blocks += _gaps("Rules without a test", rules["untested"])
+    blocks += _gaps("Workloads without an answer", workloads["unanswered"])
+    return blocks + _gaps("Workloads whose answer rests on cost alone", workloads["silent"])
+
+
+def _gaps(title: str, gaps: Sequence[str]) -> list[Block]:
+    if not gaps:
+        return []
+    items = [Item(gap) for gap in gaps[:_SHOWN_GAPS]]
+    if len(gaps) > _SHOWN_GAPS:
+        items.append(Item(f"and {len(gaps) - _SHOWN_GAPS} more; --format json lists them"))
+    return [Heading(title), Bullets(tuple(items))]

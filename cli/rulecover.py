@@ -1,0 +1,61 @@
+"""What the rulebook leaves uncovered: heuristics, tests, and typical workloads that no rule speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import product
+from typing import Any
+
+from engine import Expertise
+from engine.problems import WhichgpuError
+
+
+#: Sizes in billions of parameters that stand for a small, a middle and a large model of each family.
+_SIZES = {"llm": (1, 8, 34, 70, 180), "diffusion_image": (1, 12), "diffusion_video": (2, 14), "multimodal": (8, 70)}
+_OTHER_SIZES = (0.1, 1)
+
+
+def cover_of(expertise: Expertise, moment: datetime) -> dict[str, Any]:
+    """Heuristics, tests and workloads, with what is missing of each."""
+    rules = expertise.rulebook.rules
+    encoded = {name for rule in rules for name in rule.encodes}
+    heuristics = expertise.known.heuristics
+    missing = sorted(heuristics - encoded)
+    untested = [rule.id for rule in rules if not rule.tests]
+    return {
+        "heuristics": {"total": len(heuristics), "encoded": len(heuristics) - len(missing), "missing": missing},
+        "rules": {"total": len(rules), "tested": len(rules) - len(untested), "untested": untested},
+        "workloads": _workloads(expertise, moment),
+    }
+
+
+def _workloads(expertise: Expertise, moment: datetime) -> dict[str, Any]:
+    silent, unanswered, total = [], [], 0
+    for workload in typical_workloads(expertise):
+        total += 1
+        name = ", ".join(f"{fact} {value}" for fact, value in workload.items())
+        plan = _recommendation(expertise, workload, moment)
+        if plan is None:
+            unanswered.append(name)
+        elif not any(entry["rule"] for entry in plan["points"]):
+            silent.append(name)
+    covered = total - len(silent) - len(unanswered)
+    return {"total": total, "covered": covered, "unanswered": unanswered, "silent": silent}
+
+
+def _recommendation(expertise: Expertise, workload: dict[str, Any], moment: datetime) -> dict[str, Any] | None:
+    try:
+        decision = expertise.decide(workload, decided_at=moment)
+    except WhichgpuError:
+        return None
+    plan: dict[str, Any] | None = decision.to_dict(full=False)["recommendation"]
+    return plan
+
+
+def typical_workloads(expertise: Expertise) -> Iterator[dict[str, Any]]:
+    """Every task with every family of models, at sizes that are usual for it."""
+    facts = expertise.vocabulary.facts
+    for task, family in product(facts["task"].choices, facts["model_family"].choices):
+        for size in _SIZES.get(family, _OTHER_SIZES):
+            yield {"task": task, "model_family": family, "param_count_b": size}
