@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence as AbstractSequence
 from collections.abc import Set as AbstractSet
 
-from engine.language.checking import Each
 from engine.language.grammar import RawLeaf
 from engine.language.literals import literal
 from engine.language.literals import literal_error
 from engine.language.literals import near_literals
+from engine.language.naming import Each
 from engine.language.parsing import Where
 from engine.language.parsing import locate
 from engine.language.parsing import parse_condition

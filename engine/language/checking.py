@@ -5,10 +5,6 @@ Problems are collected, so that one expression reports all of them; a part that 
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import Literal
-
 from engine.language.grammar import Raw
 from engine.language.grammar import RawArith
 from engine.language.grammar import RawCompare
@@ -20,10 +16,10 @@ from engine.language.grammar import RawLeaf
 from engine.language.grammar import RawNot
 from engine.language.lexer import BadExpression
 from engine.language.literals import literal
-from engine.language.literals import literal_error
-from engine.language.literals import near_literals
+from engine.language.naming import kind_of
+from engine.language.quantities import Quantities
+from engine.language.quantities import Quantity
 from engine.language.tree import And
-from engine.language.tree import Arith
 from engine.language.tree import Compare
 from engine.language.tree import Const
 from engine.language.tree import Expr
@@ -34,35 +30,12 @@ from engine.language.tree import Member
 from engine.language.tree import Not
 from engine.language.tree import Or
 from engine.values import Scalar
-from engine.vocabulary import READABLE
 from engine.vocabulary import FactDef
-from engine.vocabulary import Vocabulary
 from engine.vocabulary import yes_or_no
-from engine.vocabulary.numbers import NumberProblem
-from engine.vocabulary.numbers import read_literal
-from engine.vocabulary.units import Unit
 
 
-Each = Literal["workload", "plan", "chosen", "candidate"]
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A checked arithmetic operand. ``unit`` is None for plain numbers and where units are not followed."""
-
-    expr: Expr
-    unit: Unit | None = None
-    shown_unit: str | None = None
-
-
-class Checker:
+class Checker(Quantities):
     """Checks one expression. ``findings`` holds what is wrong after a run."""
-
-    def __init__(self, vocabulary: Vocabulary, each: Each, known_gpus: AbstractSet[str]) -> None:
-        self.vocabulary = vocabulary
-        self.each = each
-        self.known_gpus = known_gpus
-        self.findings: list[BadExpression] = []
 
     def condition(self, raw: Raw) -> Expr | None:  # noqa: PLR0911  # One case per kind of node.
         """A part that must be true, false or unknown."""
@@ -157,7 +130,7 @@ class Checker:
         if fitting and left.type == right.type == "enum":
             fitting = bool(set(left.choices) & set(right.choices))
         if not fitting:
-            message = f"{left.name} ({_kind(left)}) cannot be compared with {right.name} ({_kind(right)})"
+            message = f"{left.name} ({kind_of(left)}) cannot be compared with {right.name} ({kind_of(right)})"
             self._find("type-mismatch", raw, message)
             return None
         if raw.op not in {"==", "!="}:
@@ -196,13 +169,13 @@ class Checker:
         elif isinstance(other, RawLeaf):
             self._bad_literal(fact, other)
         elif isinstance(other, RawArith):
-            self._find("type-mismatch", other, f"{fact.name} ({_kind(fact)}) cannot be compared with a number")
+            self._find("type-mismatch", other, f"{fact.name} ({kind_of(fact)}) cannot be compared with a number")
         else:
             self._find("type-mismatch", other, f"{fact.name} cannot be compared with a condition", fix="use and")
 
     def _order(self, raw: RawCompare, fact: FactDef) -> None:
         fix = f"write {fact.name} == VALUE or {fact.name} in [VALUES]"
-        message = f"{raw.op} needs numbers, and {fact.name} is {_kind(fact)}"
+        message = f"{raw.op} needs numbers, and {fact.name} is {kind_of(fact)}"
         self.findings.append(BadExpression("no-order", message, raw.at, raw.to, fix=fix, fact=fact.name))
 
     def _member(self, raw: RawIn) -> Expr | None:
@@ -230,7 +203,7 @@ class Checker:
             return None
         if fact.type != "list" or fact.items == "gpu_count":
             fix = None if fact.type == "list" else f"write {fact.name} == VALUE or {fact.name} in [VALUES]"
-            self._find("has-without-list", raw.left, f"has needs a list, and {fact.name} is {_kind(fact)}", fix=fix)
+            self._find("has-without-list", raw.left, f"has needs a list, and {fact.name} is {kind_of(fact)}", fix=fix)
             return None
         const = literal(fact, raw.item, self.known_gpus)
         if const is None:
@@ -250,125 +223,10 @@ class Checker:
             return None
         if fact.type != "bool":
             example = f"{fact.name} > 0" if fact.numeric else f"{fact.name} == VALUE"
-            message = f"{fact.name} is {_kind(fact)} and no condition by itself"
+            message = f"{fact.name} is {kind_of(fact)} and no condition by itself"
             self._find("not-a-condition", raw, message, fix=f"compare it ({example}), or write {fact.name} is known")
             return None
         return FactRef(fact.name)
-
-    # ------------------------------------------------------------------ numbers
-
-    def _quantity(self, raw: Raw, beside: FactDef | None, hint: tuple[Unit, str] | None = None) -> Quantity | None:
-        """A numeric part. ``beside`` types a literal that stands alone; ``hint`` gives other literals their unit."""
-        if isinstance(raw, RawArith):
-            return self._arithmetic(raw, hint)
-        if isinstance(raw, RawLeaf) and raw.kind == "number":
-            fact = beside if beside is not None and beside.numeric else None
-            unit = fact.parsed_unit if fact else hint[0] if hint else None
-            try:
-                return Quantity(Const(read_literal(raw.text, fact, unit)))
-            except NumberProblem as problem:
-                self._find(problem.code, raw, str(problem), fix=problem.fix)
-                return None
-        fact = self._fact(raw)
-        if fact is None:
-            return None
-        if not fact.numeric:
-            self._find("type-mismatch", raw, f"a number is needed here, and {fact.name} is {_kind(fact)}")
-            return None
-        return Quantity(FactRef(fact.name), fact.parsed_unit, fact.unit)
-
-    def _arithmetic(self, raw: RawArith, hint: tuple[Unit, str] | None) -> Quantity | None:
-        scaling = raw.op in {"*", "/"}
-        inner = None if scaling else self._unit_of(raw) or hint
-        left = self._quantity(raw.left, None, inner if not scaling else None)
-        right = self._quantity(raw.right, None, inner if not scaling else None)
-        if left is None or right is None:
-            return None
-        if raw.op == "/" and right.expr == Const(0):
-            self._find("division-by-zero", raw.right, "division by zero")
-            return None
-        expr = Arith(raw.op, left.expr, right.expr)
-        if not scaling:
-            self._match_units(left, right, raw)
-            return Quantity(expr, left.unit or right.unit, left.shown_unit or right.shown_unit)
-        if right.unit is None:
-            return Quantity(expr, left.unit, left.shown_unit)
-        if left.unit is None and raw.op == "*":
-            return Quantity(expr, right.unit, right.shown_unit)
-        return Quantity(expr)  # A product or quotient of two units is not followed further.
-
-    def _match_units(self, left: Quantity, right: Quantity, raw: Raw) -> None:
-        if left.unit is None or right.unit is None or left.unit.comparable(right.unit):
-            return
-        message = f"the units differ: {left.shown_unit} and {right.shown_unit}"
-        self._find("unit-mismatch", raw, message, fix="multiply one side, so that both are in one unit")
-
-    def _unit_of(self, raw: Raw) -> tuple[Unit, str] | None:
-        """The unit of the first fact that gives this arithmetic its unit, so that literals beside it can be read."""
-        if isinstance(raw, RawArith):
-            left, right = self._unit_of(raw.left), self._unit_of(raw.right)
-            if raw.op in {"*", "/"} and left is not None and right is not None:
-                return None
-            return left or (None if raw.op == "/" else right)
-        if isinstance(raw, RawLeaf) and raw.kind == "word":
-            fact = self.vocabulary.fact(raw.text)
-            if fact is not None and fact.numeric and fact.parsed_unit is not None and fact.unit:
-                return fact.parsed_unit, fact.unit
-        return None
-
-    def _is_arithmetic(self, raw: Raw, named: FactDef | None) -> bool:
-        if isinstance(raw, RawLeaf):
-            return raw.kind == "number" or (named is not None and named.numeric)
-        return isinstance(raw, RawArith)
-
-    # ------------------------------------------------------------------ names and words
-
-    def _named(self, raw: Raw) -> FactDef | None:
-        """The fact that a bare word names, without complaint."""
-        return self.vocabulary.fact(raw.text) if isinstance(raw, RawLeaf) and raw.kind == "word" else None
-
-    def _literal(self, fact: FactDef, raw: RawLeaf, named: FactDef | None) -> Const | None:
-        """The word as a value of ``fact``. Where any word would do, a word that names a fact is that fact."""
-        if fact.type == "list":
-            return None
-        if named is not None and (fact.type == "text" or (fact.type == "gpu" and not self.known_gpus)):
-            return None
-        return literal(fact, raw, self.known_gpus)
-
-    def _fact(self, raw: Raw) -> FactDef | None:
-        """The fact that must stand here; reports what is wrong with it."""
-        if not isinstance(raw, RawLeaf) or raw.kind != "word":
-            self._find("no-fact", raw, "the name of a fact is needed here")
-            return None
-        fact = self.vocabulary.fact(raw.text)
-        if fact is None:
-            self._unknown_fact(raw)
-        elif not self._readable(fact, raw):
-            return None
-        return fact
-
-    def _readable(self, fact: FactDef, raw: Raw) -> bool:
-        if fact.scope in READABLE[self.each]:
-            return True
-        wanted = "plan" if fact.scope in {"plan", "gpu"} else fact.scope
-        message = f"{fact.name} is not known to a rule of each: {self.each}"
-        self._find("out-of-scope", raw, message, fix=f"write each: {wanted}", fact=fact.name)
-        return False
-
-    def _unknown_fact(self, raw: RawLeaf) -> None:
-        near = self.vocabulary.nearest(raw.text)
-        parts = raw.text.split("-")
-        is_minus = len(parts) > 1 and self.vocabulary.fact(parts[0]) is not None
-        fix = f"write {' - '.join(parts)}: a minus needs spaces around it" if is_minus else None
-        message = f"no fact is called {raw.text!r}"
-        self._find("unknown-fact", raw, message, near=near, fix=fix, fact=raw.text)
-
-    def _bad_literal(self, fact: FactDef, raw: RawLeaf) -> None:
-        code, message, fix = literal_error(fact, raw, self.known_gpus)
-        near = near_literals(fact, raw, self.known_gpus)
-        if not near and raw.kind == "word":
-            near = self.vocabulary.nearest(raw.text, limit=1)
-        self._find(code, raw, message, near=near, fix=fix, fact=fact.name)
 
     def _word_value(self, raw: RawLeaf, target: FactDef) -> Expr | None:
         named = self._named(raw)
@@ -383,27 +241,10 @@ class Checker:
         words = {"enum", "text", "gpu"}
         if named.type == target.type or (named.type in words and target.type in words):
             return FactRef(named.name)
-        message = f"{target.name} ({_kind(target)}) cannot take the value of {named.name} ({_kind(named)})"
+        message = f"{target.name} ({kind_of(target)}) cannot take the value of {named.name} ({kind_of(named)})"
         self._find("type-mismatch", raw, message)
         return None
-
-    def _find(
-        self,
-        code: str,
-        raw: Raw,
-        message: str,
-        *,
-        near: tuple[str, ...] = (),
-        fix: str | None = None,
-        fact: str | None = None,
-    ) -> None:
-        self.findings.append(BadExpression(code, message, raw.start, raw.end, near=near, fix=fix, fact=fact))
 
 
 def _is_constant(leaf: RawLeaf) -> bool:
     return leaf.kind == "quoted" or yes_or_no(leaf.text) is not None
-
-
-def _kind(fact: FactDef) -> str:
-    kinds = {"bool": "yes or no", "int": "a number", "number": "a number", "enum": "a choice"}
-    return kinds.get(fact.type, {"gpu": "a GPU", "list": "a list"}.get(fact.type, "a text"))

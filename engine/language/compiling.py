@@ -34,7 +34,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def compile_expr(expr: Expr) -> Compiled:  # noqa: C901, PLR0911  # One case per kind of node.
+def compile_expr(expr: Expr) -> Compiled:  # noqa: PLR0911  # One case per kind of node.
     """A function of facts that gives what ``evaluate(expr, facts)`` gives."""
     match expr:
         case Const(value):

@@ -21,7 +21,7 @@ from engine.values import Facts
 from engine.values import Value
 
 
-def evaluate(expr: Expr, facts: Facts) -> Value | None:  # noqa: C901, PLR0911  # One case per kind of node.
+def evaluate(expr: Expr, facts: Facts) -> Value | None:  # noqa: PLR0911  # One case per kind of node.
     """The value of an expression; None for unknown. Never raises on checked trees."""
     match expr:
         case Const(value):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from engine.language.checking import Checker
-from engine.language.checking import Each
 from engine.language.grammar import parse_raw
 from engine.language.lexer import BadExpression
+from engine.language.naming import Each
 from engine.language.tree import Const
 from engine.language.tree import Expr
 from engine.problems import Place

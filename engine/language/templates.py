@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from engine.language.checking import Each
 from engine.language.figures import format_value
+from engine.language.naming import Each
 from engine.language.parsing import Where
 from engine.language.parsing import locate
 from engine.problems import Problem

@@ -10,6 +10,7 @@ from engine.source.node import place_of
 from engine.source.node import place_within
 from engine.source.plain import plain
 from engine.source.plain import typed
+from engine.source.plain import untyped
 from engine.source.reading import Document
 from engine.source.reading import read_document
 from engine.source.reading import read_yaml
@@ -33,4 +34,5 @@ __all__ = [
     "read_yaml",
     "read_yaml_text",
     "typed",
+    "untyped",
 ]

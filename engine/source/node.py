@@ -9,6 +9,7 @@ from engine.problems import Place
 
 
 _BREAKS = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+_LONGEST_SHOWN = 300  # Characters; a longer line says less than its number.
 
 
 class Source:
@@ -41,7 +42,10 @@ class Source:
 
     def place(self, line: int, column: int, length: int = 1) -> Place:
         """The place at a line and column, both from 1."""
-        return Place(self.name, line, column, max(1, length), self.line(line))
+        shown = self.line(line)
+        if len(shown) > _LONGEST_SHOWN or not shown.isprintable():
+            shown = "" if len(shown) > _LONGEST_SHOWN else "".join(c if c.isprintable() else " " for c in shown)
+        return Place(self.name, line, column, max(1, length), shown)
 
     def __repr__(self) -> str:
         return f"Source({self.name!r})"

@@ -60,3 +60,12 @@ def plain(node: Node) -> Any:
     if isinstance(node, Mapping):
         return {key.text: plain(value) for key, value in node.entries}
     return [plain(item) for item in node.items]
+
+
+def untyped(node: Node) -> Any:
+    """A node as dicts, lists and texts: for values that their facts will type. Quoted or not makes no difference."""
+    if isinstance(node, Scalar):
+        return node.text
+    if isinstance(node, Mapping):
+        return {key.text: untyped(value) for key, value in node.entries}
+    return [untyped(item) for item in node.items]

@@ -22,6 +22,7 @@ from engine.source import plain
 from engine.source import problems_from_pydantic
 from engine.source import read_yaml_text
 from engine.source import typed
+from engine.source import untyped
 from engine.source.packed import pack
 from engine.source.packed import unpack
 
@@ -77,6 +78,14 @@ def test_nan_is_read():
 
 def test_quoted_scalars_and_keys_stay_text():
     assert plain(read("yes: '1'\n2: \"true\"\n3: |\n  5\n")) == {"yes": "1", "2": "true", "3": "5\n"}
+
+
+def test_untyped_leaves_the_words_as_written():
+    assert untyped(read("a: yes\nb: ['1', 70b]\nc: {d: 1e30}\n")) == {
+        "a": "yes",
+        "b": ["1", "70b"],
+        "c": {"d": "1e30"},
+    }
 
 
 def test_place_of_spans_the_text():
