@@ -106,6 +106,7 @@ class Framework(Entry):
     recipe: str | None = None
     gradient_bytes: float | None = None
     adapter_bytes: float | None = None
+    fragmentation: float = 0.0  # of activations and logits, held beyond them because batches vary in length
     source: str
 
 
@@ -139,6 +140,46 @@ class Typical(Entry):
     source: str
 
 
+class Diffusion(Entry):
+    """Image and video generators."""
+
+    text_encoder_small_b: Constant
+    text_encoder_medium_b: Constant
+    text_encoder_large_b: Constant
+    vae_b: Constant
+    denoiser_small_b: Constant
+    denoiser_medium_b: Constant
+    text_encoder_floor_bytes: Constant
+    vae_bytes_per_pixel: Constant
+    held_bytes: Constant
+    infer_elements_per_hidden: Constant
+    train_bytes_per_hidden: Constant
+    patch_px_small: Constant
+    patch_px: Constant
+    text_tokens: Constant
+    frames_per_latent: Constant
+
+
+class Vision(Entry):
+    """Convolutional and vision networks."""
+
+    activations_per_gmac: Constant
+    activations_exponent: Constant
+    kept_per_activation: Constant
+    live_share: Constant
+    gmacs_per_param_b: Constant
+    native_px: Constant
+    detection_px: Constant
+
+
+class Other(Entry):
+    """Networks known by their size only."""
+
+    activations_share: Constant
+    speech_weight_bytes: Constant
+    speech_cache_gb_per_b: Constant
+
+
 class SizingConstants(Entry):
     """Everything in ``knowledge/sizing.yaml``."""
 
@@ -151,6 +192,9 @@ class SizingConstants(Entry):
     collectives_gib: Constant
     training: Training
     typical: Typical
+    diffusion: Diffusion
+    vision: Vision
+    other: Other
     defaults: dict[str, Default]
 
 

@@ -21,7 +21,7 @@ from engine.values import Value
 
 Plain = TypeVar("Plain", int, float, str, bool)
 
-_TRANSFORMERS: frozenset[str] = frozenset({"llm", "encoder", "speech"})
+_TRANSFORMERS: frozenset[str] = frozenset({"llm", "encoder"})
 _FAMILY_OF_KIND: dict[str, Family] = {
     "llm": "llm",
     "multimodal": "llm",
@@ -111,7 +111,7 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
     framework = reader.text("training_framework")
     habits = sizing_constants().training.frameworks.get(framework or "")
     serving = _serving(reader, kind, family)
-    learning = _learning(reader, kind, family, habits)
+    learning = _learning(reader, kind, family, params_b, habits)
     stated, stated_high = (None, None) if params_b is not None else _stated_memory(reader)
     return Job(
         kind=kind,
@@ -140,7 +140,8 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         flash_attention=reader.flag("flash_attention") is not False,
         chunked_loss=reader.flag("chunked_loss") or bool(habits and habits.chunked_loss),
         lora_rank=_lora_rank(reader, kind),
-        lora_targets=_lora_targets(reader, kind, habits),
+        lora_rank_stated=reader.known("lora_rank"),
+        lora_targets=_lora_targets(reader, kind, family, habits),
         framework=framework,
         cpu_offload=bool(reader.flag("cpu_offload")),
         image_px=_image_px(reader, family, model),
@@ -283,7 +284,9 @@ def _engine(reader: _Reader, kind: Kind, family: Family) -> str:
     return reader.assume("serving_engine", "vllm", "the most used open serving engine")
 
 
-def _learning(reader: _Reader, kind: Kind, family: Family, habits: Framework | None) -> tuple[int, int, str]:
+def _learning(
+    reader: _Reader, kind: Kind, family: Family, params_b: float | None, habits: Framework | None
+) -> tuple[int, int, str]:
     """Sequence length, micro-batch, checkpointing."""
     if kind == "inference":
         return 1, 1, "none"
@@ -300,7 +303,7 @@ def _learning(reader: _Reader, kind: Kind, family: Family, habits: Framework | N
     if habits and habits.checkpointing and not reader.known("gradient_checkpointing") and kind in {"lora", "qlora"}:
         stated = reader.assume("gradient_checkpointing", habits.checkpointing, habits.source)
     if stated not in {"none", "selective", "full"}:
-        large = family in _TRANSFORMERS
+        large = family in _TRANSFORMERS or (family.startswith("diffusion") and (params_b or 0.0) > 3.0)
         stated = reader.assume("gradient_checkpointing", "full" if large else "none", "usual for models of this kind")
     return seq, batch, stated
 
@@ -334,11 +337,13 @@ def _lora_rank(reader: _Reader, kind: Kind) -> int:
     return reader.default("lora_rank") if kind in {"lora", "qlora"} else 0
 
 
-def _lora_targets(reader: _Reader, kind: Kind, habits: Framework | None) -> tuple[str, ...]:
+def _lora_targets(reader: _Reader, kind: Kind, family: Family, habits: Framework | None) -> tuple[str, ...]:
     if kind not in {"lora", "qlora"}:
         return ()
     if habits and habits.targets and not reader.known("lora_targets"):
         return _TARGETS[reader.assume("lora_targets", habits.targets, habits.source)]
+    if family.startswith("diffusion") and not reader.known("lora_targets"):
+        return _TARGETS[reader.assume("lora_targets", "attention", "usual for image and video generators")]
     stated: Value | None = reader.facts.get("lora_targets")
     if isinstance(stated, tuple):
         named = tuple(part for part in _ALL_LINEAR if part in stated)

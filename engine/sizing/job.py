@@ -61,6 +61,7 @@ class Job:
     flash_attention: bool
     chunked_loss: bool
     lora_rank: int
+    lora_rank_stated: bool
     lora_targets: tuple[str, ...]
     framework: str | None
     cpu_offload: bool

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from engine.knowledge.model import Gpu
 from engine.sizing.constants import sizing_constants
+from engine.sizing.generators import generator_memory
 from engine.sizing.job import Job
+from engine.sizing.layout import Layout
 from engine.sizing.model import MemoryEstimate
 from engine.sizing.model import TermKind
+from engine.sizing.networks import network_memory
 from engine.sizing.serving import GIB
 from engine.sizing.serving import serving_memory
 from engine.sizing.training import training_memory
 
 
-if TYPE_CHECKING:
-    from engine.plans.model import Layout
-
+ONE_GPU = Layout()
 _STATED = TermKind(
     "stated",
     "memory the workload states or a guide's table gives, over the GPUs",
@@ -49,13 +49,25 @@ def _estimate(job: Job, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
         if job.training:
             return training_memory(job, job.shape, layout, context_gb(gpu))
         return serving_memory(job, job.shape, layout)
-    return None
+    if job.family in {"diffusion_image", "diffusion_video"}:
+        return generator_memory(job, layout, context_gb(gpu))
+    return network_memory(job, layout, context_gb(gpu))
 
 
 def context_gb(gpu: Gpu) -> float:
     """The driver's context on a GPU, in GB."""
     context = sizing_constants().context
     return context.by_architecture.get(gpu.architecture or "", context.default_gib) * GIB
+
+
+def typical_memory(job: Job) -> float | None:
+    """What the job takes on one GPU of no particular make, in GB; None where it cannot be sized."""
+    if job.params_b is None or job.shape is None:
+        return None
+    context = sizing_constants().context.default_gib * GIB
+    if job.training:
+        return training_memory(job, job.shape, ONE_GPU, context).per_gpu_gb
+    return serving_memory(job, job.shape, ONE_GPU).per_gpu_gb
 
 
 def _stated(job: Job, layout: Layout) -> MemoryEstimate | None:

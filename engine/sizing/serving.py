@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.sizing.constants import EngineReserve
 from engine.sizing.constants import WeightFormat
 from engine.sizing.constants import sizing_constants
 from engine.sizing.job import Job
+from engine.sizing.layout import Layout
 from engine.sizing.model import MemoryEstimate
 from engine.sizing.model import Part
 from engine.sizing.model import TermKind
@@ -16,9 +15,6 @@ from engine.sizing.sharing import cached_bytes_per_sequence
 from engine.sizing.sharing import fullest_stage
 from engine.sizing.sharing import stage_params
 
-
-if TYPE_CHECKING:
-    from engine.plans.model import Layout
 
 GIB = 1.073741824  # decimal GB
 
@@ -95,7 +91,9 @@ def serving_memory(job: Job, shape: Shape, layout: Layout) -> MemoryEstimate:
     if graphs:
         parts.append((_GRAPHS, graphs, (job.engine,)))
     total = sum(value for _, value, _ in parts)
-    low, high, reason = _band(shape, reserve, weights=weights, cache=cache, activation=activation, outside=outside)
+    low, high, reason = _band(
+        shape, reserve, bytes_per=weight.body, weights=weights, cache=cache, activation=activation, outside=outside
+    )
     return MemoryEstimate(
         per_gpu_gb=total,
         low_gb=min(low, total),
@@ -117,17 +115,25 @@ def _weights_gb(job: Job, shape: Shape, weight: WeightFormat, tensor: int, pipel
 
 
 def _band(
-    shape: Shape, reserve: EngineReserve, *, weights: float, cache: float, activation: float, outside: float
+    shape: Shape,
+    reserve: EngineReserve,
+    *,
+    bytes_per: float,
+    weights: float,
+    cache: float,
+    activation: float,
+    outside: float,
 ) -> tuple[float, float, str]:
     split = max(0.0, outside - reserve.outside_gib * GIB)
     if reserve.activation_gib > 0:
         low_rest, high_rest = reserve.low_gib * GIB, reserve.high_gib * GIB + split
     else:
-        low_rest, high_rest = 0.4 * activation, activation + reserve.high_gib * GIB
+        low_rest, high_rest = 0.0, 1.05 * activation + reserve.high_gib * GIB
     if shape.known:
-        spread = 0.02 if shape.exact else 0.05
+        # Checkpoints quantised to one format differ in scales and in what stays in 16 bits.
+        spread = (0.02 if shape.exact else 0.05) + (0.0 if bytes_per >= 2.0 else 0.04)
         low = weights * (1.0 - spread) + cache + low_rest
-        high = weights * (1.0 + spread) + cache + high_rest
+        high = weights * (1.0 + spread) + cache * 1.02 + high_rest
         return low, high, "the engine's reserve varies by version, model family and settings"
     typical = sizing_constants().typical
     low = weights * typical.low_factor + 0.25 * cache + low_rest

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from engine.sizing.constants import sizing_constants
 from engine.sizing.job import Job
+from engine.sizing.layout import Layout
 from engine.sizing.learning import activations_gb
 from engine.sizing.learning import adapter_params
 from engine.sizing.learning import logits_gb
@@ -20,9 +20,6 @@ from engine.sizing.states import allocator_share
 from engine.sizing.states import shards
 from engine.sizing.states import state_bytes
 
-
-if TYPE_CHECKING:
-    from engine.plans.model import Layout
 
 _ZERO = "ZeRO paper; DeepSpeed runtime/zero estimators 0.19"
 _COUNT_INPUTS = ("parameters_b", "bytes_per_parameter", "shards")
@@ -135,7 +132,7 @@ def training_memory(job: Job, shape: Shape, layout: Layout, context_gb: float) -
         parts.append((RELEASED, excess, (shape.params / 1e9, per, shards(layout.sharding, layout.data)[1])))
     if workspace > freed:
         parts.append((STEP, workspace - freed, (workspace, freed)))
-    return finished(parts, layout, context_gb, known=shape.known, soft=freed)
+    return finished(job, parts, layout, context_gb, known=shape.known, soft=freed)
 
 
 def _frozen(job: Job, shape: Shape, layout: Layout, parts: list[Part]) -> None:
@@ -199,22 +196,30 @@ def trained_states(job: Job, block: Block, layout: Layout, parts: list[Part]) ->
     return workspace, gradients if releases else 0.0
 
 
-def finished(parts: list[Part], layout: Layout, context_gb: float, *, known: bool, soft: float) -> MemoryEstimate:
+def finished(
+    job: Job, parts: list[Part], layout: Layout, context_gb: float, *, known: bool, soft: float
+) -> MemoryEstimate:
     """Add what the runtime takes, and the band. ``soft`` is the part that depends on the framework's habits, in GB."""
     constants = sizing_constants()
     count = layout.tensor * layout.pipeline * layout.data
     tensors = sum(value for _, value, _ in parts)
     share = allocator_share(count, layout.sharding)
+    habits = constants.training.frameworks.get(job.framework or "")
+    if habits is not None and habits.fragmentation and tensors > 0.0:
+        share += habits.fragmentation * soft / tensors
     collectives = constants.collectives_gib.value * GIB if count > 1 else 0.0
     parts.append((ALLOCATOR, tensors * share, (share,)))
     parts.append((CONTEXT, context_gb + collectives, (count,)))
     total = sum(value for _, value, _ in parts)
-    spread = 0.12 if known else 0.25
-    low = tensors * (1.0 - spread * 0.75) - 0.3 * soft * (0.5 if known else 1.0)
-    high = total * (1.0 + spread)
+    low = tensors * (0.88 if known else 0.78) - soft * (0.15 if known else 0.3)
+    high = total * (1.07 if known else 1.25)
     reason = "frameworks keep different activations and workspaces"
+    if job.peft and not job.lora_rank_stated:
+        # Ranks of 16 to 64 are usual: the adapters may be four times as large.
+        high += 3.0 * sum(value for kind, value, _ in parts if kind is ADAPTERS)
+        reason += "; the adapter rank is not stated"
     if not known:
-        reason = "only the size is known: activations and logits are those of a typical model of that size"
+        reason = "only the size is known: activations are those of a typical model of that size"
     return MemoryEstimate(
         per_gpu_gb=total,
         low_gb=max(0.0, min(low, total)),

@@ -1,0 +1,316 @@
+"""Workload-scope figures of memory: the guides' arithmetic, before any GPU is chosen.
+
+These are the figures that the guides reason with (weights = bytes x parameters, sixteen bytes a parameter for full
+training, 1.5 to 2 times inference for adapters). What a plan really takes on a GPU is ``memory.estimate_memory``.
+Importing this module registers the calculators.
+"""
+
+from __future__ import annotations
+
+from engine.calculators import calculator
+from engine.sizing.constants import sizing_constants
+from engine.sizing.intake import job_from_facts
+from engine.sizing.job import Job
+from engine.sizing.learning import activations_gb as layer_activations_gb
+from engine.sizing.learning import adapter_params
+from engine.sizing.learning import logits_gb
+from engine.sizing.memory import typical_memory
+from engine.sizing.sharing import cached_bytes_per_sequence
+from engine.sizing.states import state_bytes
+from engine.values import Value
+
+
+_TRAINED = frozenset({"pretraining", "full_finetuning"})
+_NOMINAL = {"fp32": 4.0, "fp16": 2.0, "bf16": 2.0, "mixed": 2.0, "fp8": 1.0, "int8": 1.0, "gptq-int8": 1.0}
+#: Memory sizes that the guides name as classes of card: T4, RTX 4090, A100 40GB, A6000 and L40S, A100 80GB and H100.
+_CLASSES_GB = (8.0, 12.0, 16.0, 24.0, 40.0, 48.0, 80.0)
+
+
+def nominal_bytes(weight_precision: str | None) -> float:
+    """Bytes per parameter as the guides reckon: 4, 2, 1 or 0.5; GGUF types as their files really are."""
+    if weight_precision is None:
+        return 2.0
+    if weight_precision in _NOMINAL:
+        return _NOMINAL[weight_precision]
+    if weight_precision.startswith(("q", "iq")):
+        form = sizing_constants().weights.get(weight_precision)
+        return form.body if form else 0.5
+    return 0.5
+
+
+@calculator(
+    output="weights_gb",
+    unit="GB",
+    needs=("param_count_b",),
+    uses=("weight_precision",),
+    trends={"param_count_b": "rises"},
+    formula="parameters x bytes per parameter (32 bit 4, 16 bit 2, 8 bit 1, 4 bit 0.5)",
+    source="thunder/model-size-calculations",
+)
+def weights_gb(*, param_count_b: float, weight_precision: str | None) -> float:
+    """Memory of the weights alone, in GB."""
+    return param_count_b * nominal_bytes(weight_precision)
+
+
+@calculator(
+    output="inference_vram_gb",
+    unit="GB",
+    needs=("param_count_b",),
+    uses=("weight_precision", "task"),
+    trends={"param_count_b": "rises"},
+    formula="parameters x bytes per parameter; 2 bytes while the task is training",
+    source="thunder/model-size-calculations",
+)
+def inference_vram_gb(*, param_count_b: float, weight_precision: str | None, task: str | None) -> float:
+    """The guides' base figure for serving, in GB. Training is compared with serving in 16 bits."""
+    serving = task not in _TRAINED and task != "peft_finetuning"
+    return param_count_b * (nominal_bytes(weight_precision) if serving else 2.0)
+
+
+@calculator(
+    output="gradients_gb",
+    unit="GB",
+    needs=("task", "param_count_b"),
+    uses=("compute_precision", "optimizer", "training_framework", "peft_method", "lora_rank"),
+    trends={"param_count_b": "rises"},
+    formula="trained parameters x 2 bytes (4 in 32 bits and in Megatron); of adapters 4 bytes",
+    source="ZeRO paper (2 + 2 + 12 bytes)",
+)
+def gradients_gb(
+    *,
+    task: str,
+    param_count_b: float,
+    compute_precision: str | None,
+    optimizer: str | None,
+    training_framework: str | None,
+    peft_method: str | None,
+    lora_rank: int | None,
+) -> float | None:
+    """Memory of the gradients of everything that is trained, in GB."""
+    job = _job(task, param_count_b, compute_precision, optimizer, training_framework, peft_method, lora_rank)
+    if not job.training:
+        return None
+    if job.peft:
+        return _adapter_billions(job) * 4.0
+    return param_count_b * state_bytes(job).gradients
+
+
+@calculator(
+    output="optimizer_gb",
+    unit="GB",
+    needs=("task", "param_count_b"),
+    uses=("compute_precision", "optimizer", "training_framework", "peft_method", "lora_rank"),
+    trends={"param_count_b": "rises"},
+    formula="trained parameters x (4 bytes master copy + 8 bytes of Adam's moments); 8-bit Adam 4 + 2",
+    source="ZeRO paper (2 + 2 + 12 bytes)",
+)
+def optimizer_gb(
+    *,
+    task: str,
+    param_count_b: float,
+    compute_precision: str | None,
+    optimizer: str | None,
+    training_framework: str | None,
+    peft_method: str | None,
+    lora_rank: int | None,
+) -> float | None:
+    """Memory of the optimiser's state, 32-bit master copy included, in GB."""
+    job = _job(task, param_count_b, compute_precision, optimizer, training_framework, peft_method, lora_rank)
+    if not job.training:
+        return None
+    if job.peft:
+        return _adapter_billions(job) * 8.0
+    return param_count_b * state_bytes(job).optimizer
+
+
+@calculator(
+    output="adapters_gb",
+    unit="GB",
+    needs=("param_count_b", "peft_method", "lora_rank"),
+    uses=("lora_targets",),
+    trends={"param_count_b": "rises", "lora_rank": "rises"},
+    formula="rank x (inputs + outputs) of the adapted matrices of a typical decoder of that size x 16 bytes",
+    source="LoRA paper; PEFT keeps adapters in 32 bits",
+)
+def adapters_gb(*, param_count_b: float, peft_method: str, lora_rank: int, lora_targets: str | None) -> float | None:
+    """Memory of the adapters with gradients and optimiser state, in GB."""
+    if peft_method not in {"lora", "qlora"}:
+        return None
+    facts: dict[str, Value] = {"task": "peft_finetuning", "peft_method": peft_method, "param_count_b": param_count_b}
+    facts["lora_rank"] = lora_rank
+    if lora_targets is not None:
+        facts["lora_targets"] = lora_targets
+    return _adapter_billions(job_from_facts(facts, None)) * sizing_constants().training.adapter_bytes.value
+
+
+@calculator(
+    output="activations_gb",
+    unit="GB",
+    needs=("task", "param_count_b", "seq_len_tokens", "batch_size_per_gpu"),
+    uses=("gradient_checkpointing", "flash_attention", "peft_method", "model_family"),
+    trends={"param_count_b": "rises", "seq_len_tokens": "rises", "batch_size_per_gpu": "rises"},
+    formula="tokens x bytes kept per layer x layers + logits at 14 bytes, for a typical decoder of that size",
+    source="vramcalc 0.1.2; Korthikanti et al.",
+)
+def activations_gb(
+    *,
+    task: str,
+    param_count_b: float,
+    seq_len_tokens: int,
+    batch_size_per_gpu: int,
+    gradient_checkpointing: str | None,
+    flash_attention: bool | None,
+    peft_method: str | None,
+    model_family: str | None,
+) -> float | None:
+    """Intermediate results of one training step on one GPU, in GB. Language models only."""
+    facts: dict[str, Value] = {
+        "task": task,
+        "param_count_b": param_count_b,
+        "seq_len_tokens": seq_len_tokens,
+        "batch_size_per_gpu": batch_size_per_gpu,
+        "model_family": model_family or "llm",
+    }
+    for name, value in (
+        ("gradient_checkpointing", gradient_checkpointing),
+        ("flash_attention", flash_attention),
+        ("peft_method", peft_method),
+    ):
+        if value is not None:
+            facts[name] = value
+    job = job_from_facts(facts, None)
+    if not job.training or job.shape is None:
+        return None
+    return sum(layer_activations_gb(job, job.shape, 1, 1)) + logits_gb(job, job.shape, 1)
+
+
+@calculator(
+    output="kv_cache_gb",
+    unit="GB",
+    needs=("task", "param_count_b", "context_tokens", "concurrency"),
+    uses=("kv_cache_precision", "model_family"),
+    trends={"param_count_b": "rises", "context_tokens": "rises", "concurrency": "rises"},
+    formula="requests x context x 2 x layers x KV heads x head size x bytes, for a typical decoder of that size",
+    source="vLLM pool / tokens (llm-d-planner); no guide gives a figure (C42)",
+)
+def kv_cache_gb(
+    *,
+    task: str,
+    param_count_b: float,
+    context_tokens: int,
+    concurrency: int,
+    kv_cache_precision: str | None,
+    model_family: str | None,
+) -> float | None:
+    """Cache of past tokens over all requests, in GB. Language models only."""
+    job = job_from_facts({"task": task, "param_count_b": param_count_b, "model_family": model_family or "llm"}, None)
+    if job.training or job.shape is None or job.family != "llm":
+        return None
+    size = sizing_constants().kv_cache.get(kv_cache_precision or "fp16", 2.0)
+    return concurrency * cached_bytes_per_sequence(job.shape, context_tokens, size, 1, 16) / 1e9
+
+
+@calculator(
+    output="required_vram_gb",
+    unit="GB",
+    needs=("task", "param_count_b"),
+    uses=("weight_precision", "peft_method", "compute_precision", "optimizer", "training_framework", "model_family"),
+    trends={"param_count_b": "rises"},
+    formula=(
+        "inference: bytes x parameters; LoRA: 1.5 x 16-bit inference; QLoRA: 4-bit weights with adapters and one"
+        " sample's activations; full training: 16 bytes x parameters"
+    ),
+    source="thunder/model-size-calculations, gmi/vram-requirements; QLoRA reckoned: the guides differ (C02)",
+)
+def required_vram_gb(
+    *,
+    task: str,
+    param_count_b: float,
+    weight_precision: str | None,
+    peft_method: str | None,
+    compute_precision: str | None,
+    optimizer: str | None,
+    training_framework: str | None,
+    model_family: str | None,
+) -> float:
+    """The least that the job needs over all GPUs by the guides' arithmetic, in GB."""
+    if task in _TRAINED:
+        per = state_bytes(_job(task, param_count_b, compute_precision, optimizer, training_framework, None, None))
+        return param_count_b * (per.weights + per.gradients + per.optimizer)
+    if task == "peft_finetuning" and peft_method == "qlora":
+        family: Value = model_family or "llm"
+        facts: dict[str, Value] = {"task": task, "peft_method": "qlora", "param_count_b": param_count_b}
+        return typical_memory(job_from_facts({**facts, "model_family": family}, None)) or param_count_b
+    if task == "peft_finetuning":
+        return 1.5 * param_count_b * max(2.0, nominal_bytes(weight_precision))
+    return param_count_b * nominal_bytes(weight_precision)
+
+
+@calculator(
+    output="training_vram_gb",
+    unit="GB",
+    needs=("task", "required_vram_gb"),
+    trends={"required_vram_gb": "rises"},
+    formula="the memory required, while the task is training",
+    source="briefing/inference-workloads",
+)
+def training_vram_gb(*, task: str, required_vram_gb: float) -> float | None:
+    """Memory that training takes, in GB."""
+    return required_vram_gb if task in _TRAINED or task == "peft_finetuning" else None
+
+
+@calculator(
+    output="recommended_vram_gb",
+    unit="GB",
+    needs=("task", "required_vram_gb"),
+    uses=("inference_vram_gb", "peft_method"),
+    trends={"required_vram_gb": "rises", "inference_vram_gb": "rises"},
+    formula=(
+        "the next class of card (8, 12, 16, 24, 40, 48, 80 GB, then full 80s) above 1.2 x required; for adapters"
+        " above twice the need, with 5 % to spare"
+    ),
+    source="thunder/popular-model-vram-requirements (7B LoRA: 24 at least, 40 to choose); gpustack 1.2 x weights",
+)
+def recommended_vram_gb(
+    *, task: str, required_vram_gb: float, inference_vram_gb: float | None, peft_method: str | None
+) -> float:
+    """Memory with comfortable room, as a class of card or a number of 80 GB cards, in GB."""
+    if task != "peft_finetuning":
+        return _class_above(1.2 * required_vram_gb)
+    base = required_vram_gb if peft_method == "qlora" or inference_vram_gb is None else inference_vram_gb
+    return _class_above(max(2.0 * base * 1.05, required_vram_gb))
+
+
+def _class_above(need_gb: float) -> float:
+    for size in _CLASSES_GB:
+        if size >= need_gb:
+            return size
+    return 80.0 * -(-need_gb // 80.0)
+
+
+def _job(
+    task: str,
+    param_count_b: float,
+    compute_precision: str | None,
+    optimizer: str | None,
+    training_framework: str | None,
+    peft_method: str | None,
+    lora_rank: int | None,
+) -> Job:
+    facts: dict[str, Value] = {"task": task, "param_count_b": param_count_b}
+    for name, value in (
+        ("compute_precision", compute_precision),
+        ("optimizer", optimizer),
+        ("training_framework", training_framework),
+        ("peft_method", peft_method),
+        ("lora_rank", lora_rank),
+    ):
+        if value is not None:
+            facts[name] = value
+    return job_from_facts(facts, None)
+
+
+def _adapter_billions(job: Job) -> float:
+    if job.shape is None:
+        return 0.0
+    return adapter_params(job.shape, job.lora_rank, job.lora_targets) / 1e9

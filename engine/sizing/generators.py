@@ -1,0 +1,188 @@
+"""Memory of image and video generators: denoiser, text encoders, autoencoder, and the maps between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.sizing.constants import sizing_constants
+from engine.sizing.job import Job
+from engine.sizing.layout import Layout
+from engine.sizing.model import MemoryEstimate
+from engine.sizing.model import Part
+from engine.sizing.model import TermKind
+from engine.sizing.training import ADAPTERS
+from engine.sizing.training import ALLOCATOR
+from engine.sizing.training import CONTEXT
+from engine.sizing.training import STEP
+from engine.sizing.training import Block
+from engine.sizing.training import finished
+from engine.sizing.training import trained_states
+
+
+_COMPONENTS = TermKind(
+    "weights",
+    "denoiser, text encoders and autoencoder x their bytes; under offload the largest of them",
+    ("denoiser_b", "text_encoders_b", "vae_b", "weight_precision", "offload"),
+    "FLUX.1-dev in bf16 loads 31.45 GiB, as this gives",
+)
+_FROZEN_BESIDE = TermKind(
+    "frozen_components",
+    "text encoders and autoencoder in 16 bits, unless their outputs are cached beforehand",
+    ("text_encoders_b", "vae_b", "cached"),
+    "x-flux keeps all three loaded (44.9 GB); CogVideoX fine-tuning caches embeddings and latents",
+)
+_INFER = TermKind(
+    "activations",
+    "batch x (larger of tokens x 12 x width x 2 bytes in the denoiser, pixels x 1,600 bytes in the autoencoder)",
+    ("batch", "tokens", "width", "image_px", "frames"),
+    "three maps of the last decoder block; SD3 at 1024 px and HunyuanVideo 720p x 129 frames (60 GB) agree",
+)
+_TRAIN = TermKind(
+    "activations",
+    "batch x tokens x 34 bytes x width x layers; checkpoints (2 bytes) and one layer under full checkpointing",
+    ("batch", "tokens", "width", "layers", "gradient_checkpointing"),
+    "Korthikanti et al.; CogVideoX1.5-5B and Stable Diffusion 1.4 fine-tuning runs agree within their spread",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """Sizes in billions; the denoiser as a transformer of typical shape."""
+
+    denoiser_b: float
+    text_b: float
+    vae_b: float
+    width: float
+    layers: float
+    patch_px: float
+
+
+def generator_of(job: Job) -> Generator:
+    """The components of the job's model; those that the catalogue does not list are taken by the denoiser's size."""
+    constants = sizing_constants()
+    known = constants.diffusion
+    text = vae = denoiser = 0.0
+    for name, size in sorted((job.model.components_b if job.model else {}).items()):
+        if "vae" in name or "autoencoder" in name:
+            vae += size
+        elif any(word in name for word in ("text", "clip", "t5", "encoder")):
+            text += size
+        else:
+            denoiser += size
+    if not denoiser:
+        denoiser = max((job.params_b or 0.0) - text - vae, 1e-3)
+    small = denoiser <= known.denoiser_small_b.value
+    if not text:
+        medium = denoiser <= known.denoiser_medium_b.value and job.family == "diffusion_image"
+        sizes = known.text_encoder_small_b, known.text_encoder_medium_b, known.text_encoder_large_b
+        text = (sizes[0] if small else sizes[1] if medium else sizes[2]).value
+    # h = 128 L and 12 h^2 parameters a layer, as in published transformers.
+    ratio = constants.typical.hidden_per_layer
+    width = (denoiser * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
+    patch = known.patch_px_small.value if small else known.patch_px.value
+    return Generator(denoiser, text, vae or known.vae_b.value, width, width / ratio, patch)
+
+
+def tokens_of(job: Job, generator: Generator) -> float:
+    """Tokens that the denoiser sees for one sample: patches of the latent frames, and the prompt."""
+    constants = sizing_constants().diffusion
+    frames = 1.0
+    if job.family == "diffusion_video":
+        frames = 1.0 + (job.frames - 1) / constants.frames_per_latent.value
+    return frames * (job.image_px / generator.patch_px) ** 2 * _shape_factor(job) + constants.text_tokens.value
+
+
+def _shape_factor(job: Job) -> float:
+    """Image size is the long edge; video is about 16:9, images are square."""
+    return 9.0 / 16.0 if job.family == "diffusion_video" else 1.0
+
+
+def generator_memory(job: Job, layout: Layout, context_gb: float) -> MemoryEstimate:
+    """Memory per GPU of generating with, adapting or training an image or video generator."""
+    generator = generator_of(job)
+    if job.training:
+        return _training(job, generator, layout, context_gb)
+    return _inference(job, generator, layout, context_gb)
+
+
+def _inference(job: Job, generator: Generator, layout: Layout, context_gb: float) -> MemoryEstimate:
+    constants = sizing_constants()
+    known = constants.diffusion
+    weight = constants.weights[job.weight_precision].body
+    text_bytes = weight if weight >= 2.0 else max(weight, known.text_encoder_floor_bytes.value)
+    denoiser = generator.denoiser_b * weight / (layout.tensor * layout.pipeline)
+    text, vae = generator.text_b * text_bytes, generator.vae_b * 2.0
+    weights = max(denoiser, text, vae) if job.cpu_offload else denoiser + text + vae
+    weights *= -(-job.models_served // layout.data)
+    batch = -(-job.concurrency // layout.data)
+    tokens = tokens_of(job, generator)
+    pixels = job.image_px**2 * _shape_factor(job)
+    decoded = pixels * (known.frames_per_latent.value / 2.0 if job.family == "diffusion_video" else 1.0)
+    in_denoiser = tokens * known.infer_elements_per_hidden.value * generator.width * 2.0
+    # Requests that wait for the GPU share its weights; their maps are alive together.
+    activations = batch * max(in_denoiser, decoded * known.vae_bytes_per_pixel.value) / 1e9
+    # What the allocator keeps was measured on image generators; of a video, one frame's worth is taken.
+    kept_tokens = min(tokens, (job.image_px / generator.patch_px) ** 2 + known.text_tokens.value)
+    held = batch * kept_tokens * generator.width * known.held_bytes.value / 1e9
+    parts: tuple[Part, ...] = (
+        (
+            _COMPONENTS,
+            weights,
+            (generator.denoiser_b, generator.text_b, generator.vae_b, job.weight_precision, job.cpu_offload),
+        ),
+        (_INFER, activations, (batch, tokens, generator.width, job.image_px, job.frames)),
+        (ALLOCATOR, held, (held / (weights + activations),)),
+        (CONTEXT, context_gb, (layout.count,)),
+    )
+    total = sum(value for _, value, _ in parts)
+    return MemoryEstimate(
+        per_gpu_gb=total,
+        low_gb=weights * 0.96 + 0.4 * activations,
+        high_gb=weights * 1.06 + 1.3 * activations + 1.2 * held + context_gb * 1.5,
+        allocated_gb=weights + activations,
+        parts=parts,
+        band_reason="slicing, tiling and the order of the steps change what is alive together",
+        method="architecture" if job.model is not None else "rule of thumb",
+    )
+
+
+def _training(job: Job, generator: Generator, layout: Layout, context_gb: float) -> MemoryEstimate:
+    constants = sizing_constants()
+    known = constants.diffusion
+    params = generator.denoiser_b * 1e9
+    parts: list[Part] = []
+    workspace = 0.0
+    if job.peft:
+        weight = constants.weights[job.weight_precision].body
+        frozen = generator.denoiser_b * weight
+        if job.cpu_offload:
+            frozen = min(frozen, 2.0 * frozen / generator.layers)
+        elif layout.sharding in {"zero3", "fsdp"}:
+            frozen /= layout.data
+        inputs = (generator.denoiser_b, generator.text_b, generator.vae_b, job.weight_precision, job.cpu_offload)
+        parts.append((_COMPONENTS, frozen, inputs))
+        # Inputs and outputs of four attention matrices are 8 widths, of two feed-forward ones 10.
+        sides = 8.0 + (10.0 if "up" in job.lora_targets else 0.0)
+        trained = job.lora_rank * generator.layers * generator.width * sides
+        per = constants.training.adapter_bytes.value
+        parts.append((ADAPTERS, trained * per / 1e9, (trained / 1e6, job.lora_rank, per)))
+    else:
+        block = Block(params / layout.tensor / layout.pipeline, 0.0, params / generator.layers / layout.tensor)
+        workspace, _ = trained_states(job, block, layout, parts)
+    cached = job.family == "diffusion_video" or job.cpu_offload
+    beside = 0.0 if cached else (generator.text_b + generator.vae_b) * 2.0
+    parts.append((_FROZEN_BESIDE, beside, (generator.text_b, generator.vae_b, cached)))
+    tokens = tokens_of(job, generator) * job.micro_batch
+    element = 2.0 if job.recipe == "fp32" else 1.0
+    one_layer = tokens * known.train_bytes_per_hidden.value * generator.width * element / 1e9
+    if job.checkpointing == "full":
+        activations = tokens * 2.0 * generator.width * generator.layers * element / 1e9 + one_layer
+    else:
+        activations = one_layer * generator.layers * (0.6 if job.checkpointing == "selective" else 1.0)
+    encoded = 0.0 if cached else job.micro_batch * job.image_px**2 * known.vae_bytes_per_pixel.value * element / 1e9
+    activations = max(activations, encoded)
+    settings = (job.micro_batch, tokens, generator.width, generator.layers, job.checkpointing)
+    parts.append((_TRAIN, activations, settings))
+    if workspace > activations:
+        parts.append((STEP, workspace - activations, (workspace, activations)))
+    return finished(job, parts, layout, context_gb, known=job.model is not None, soft=activations)

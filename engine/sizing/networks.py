@@ -1,0 +1,136 @@
+"""Memory of vision networks, speech recognisers, and networks known only by their size."""
+
+from __future__ import annotations
+
+from engine.sizing.constants import sizing_constants
+from engine.sizing.job import Job
+from engine.sizing.layout import Layout
+from engine.sizing.model import MemoryEstimate
+from engine.sizing.model import Part
+from engine.sizing.model import TermKind
+from engine.sizing.training import ADAPTERS
+from engine.sizing.training import ALLOCATOR
+from engine.sizing.training import CONTEXT
+from engine.sizing.training import FROZEN
+from engine.sizing.training import STEP
+from engine.sizing.training import Block
+from engine.sizing.training import finished
+from engine.sizing.training import trained_states
+
+
+_WEIGHTS = TermKind(
+    "weights",
+    "parameters x bytes",
+    ("parameters_b", "bytes_per_parameter", "models"),
+    "thunder, gmi: bytes x parameters",
+)
+_MAPS = TermKind(
+    "activations",
+    "images x feature-map elements (5.5 M x GMAC^0.6 at the native size, growing with the pixels) x copies x bytes",
+    ("images", "gmacs_per_image", "image_px", "native_px", "copies"),
+    "Designing Network Design Spaces; checked on detectron2, mmdetection and mmsegmentation runs",
+)
+_SHARE = TermKind("activations", "a tenth of the rest for each sample", ("samples", "share"), "alloc 0.0.16")
+_SPEECH = TermKind(
+    "activations", "cache of five beams and activations, by size", ("parameters_b", "requests"), "openai/whisper README"
+)
+
+
+def network_memory(job: Job, layout: Layout, context_gb: float) -> MemoryEstimate:
+    """Memory per GPU of a vision, speech or other network."""
+    params_b = job.params_b or 0.0
+    if job.training:
+        return _training(job, params_b, layout, context_gb)
+    return _inference(job, params_b, layout, context_gb)
+
+
+def feature_elements(job: Job) -> tuple[float, float, float]:
+    """Feature-map elements of one image, its GMAC at the native size, and that size in pixels."""
+    vision = sizing_constants().vision
+    model = job.model
+    native = vision.native_px.value
+    if model is not None and (model.resolution_px or model.kind == "detection"):
+        native = float(model.resolution_px or vision.detection_px.value)
+    gmacs = model.gmacs_per_image if model is not None else None
+    if gmacs is None:
+        gmacs = vision.gmacs_per_param_b.value * (job.params_b or 0.0)
+    elements = vision.activations_per_gmac.value * gmacs**vision.activations_exponent.value
+    return elements * (job.image_px / native) ** 2, gmacs, native
+
+
+def _inference(job: Job, params_b: float, layout: Layout, context_gb: float) -> MemoryEstimate:
+    constants = sizing_constants()
+    per = constants.weights[job.weight_precision].body
+    if job.family == "speech" and per == 2.0:
+        per = constants.other.speech_weight_bytes.value
+    models = -(-job.models_served // layout.data)
+    weights = params_b * per * models / (layout.tensor * layout.pipeline)
+    requests = -(-job.concurrency // layout.data)
+    activation = _inference_activation(job, params_b, weights, requests)
+    parts: tuple[Part, ...] = (
+        (_WEIGHTS, weights, (params_b, per, models)),
+        activation,
+        (ALLOCATOR, constants.allocator.one_gpu * (weights + activation[1]), (constants.allocator.one_gpu,)),
+        (CONTEXT, context_gb, (layout.count,)),
+    )
+    total = sum(value for _, value, _ in parts)
+    tensors = weights + activation[1]
+    return MemoryEstimate(
+        per_gpu_gb=total,
+        low_gb=0.85 * weights + 0.3 * activation[1],
+        high_gb=1.2 * weights + 2.0 * activation[1] + 2.0 * context_gb,
+        allocated_gb=tensors,
+        parts=parts,
+        band_reason="feature maps and workspaces differ between networks of one size",
+        method="architecture" if job.model is not None else "rule of thumb",
+    )
+
+
+def _inference_activation(job: Job, params_b: float, weights: float, requests: int) -> Part:
+    constants = sizing_constants()
+    if job.family == "vision":
+        elements, gmacs, native = feature_elements(job)
+        streams = max(requests, 1)
+        share = constants.vision.live_share.value
+        size = 4.0 if job.weight_precision == "fp32" else 2.0
+        return _MAPS, streams * elements * share * size / 1e9, (streams, gmacs, job.image_px, native, share)
+    if job.family == "speech":
+        cache = constants.other.speech_cache_gb_per_b.value * params_b * requests
+        return _SPEECH, cache, (params_b, requests)
+    share = constants.other.activations_share.value
+    return _SHARE, weights * share * requests, (requests, share)
+
+
+def _training(job: Job, params_b: float, layout: Layout, context_gb: float) -> MemoryEstimate:
+    constants = sizing_constants()
+    parts: list[Part] = []
+    workspace = 0.0
+    params = params_b * 1e9 / layout.tensor / layout.pipeline
+    if job.peft:
+        per = constants.weights[job.weight_precision].body
+        over = layout.data if layout.sharding in {"zero3", "fsdp"} else 1
+        parts.append((FROZEN, params * per / over / 1e9, (params_b, job.weight_precision, over)))
+        trained = 0.01 * params * job.lora_rank / 16.0
+        states = constants.training.adapter_bytes.value
+        parts.append((ADAPTERS, trained * states / 1e9, (trained / 1e6, job.lora_rank, states)))
+    else:
+        workspace, _ = trained_states(job, Block(params, 0.0, params / 24.0), layout, parts)
+    activation = _training_activation(job, params_b)
+    parts.append(activation)
+    if workspace > activation[1]:
+        parts.append((STEP, workspace - activation[1], (workspace, activation[1])))
+    return finished(job, parts, layout, context_gb, known=job.model is not None, soft=activation[1])
+
+
+def _training_activation(job: Job, params_b: float) -> Part:
+    constants = sizing_constants()
+    if job.family == "vision":
+        elements, gmacs, native = feature_elements(job)
+        copies = constants.vision.kept_per_activation.value
+        if job.checkpointing != "none":
+            copies *= 0.4
+        size = 4.0 if job.recipe == "fp32" else 2.0
+        value = job.micro_batch * elements * copies * size / 1e9
+        return _MAPS, value, (job.micro_batch, gmacs, job.image_px, native, copies)
+    share = constants.other.activations_share.value
+    return _SHARE, params_b * 16.0 * share * job.micro_batch, (job.micro_batch, share)
