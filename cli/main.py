@@ -80,9 +80,12 @@ class LazyGroup(click.Group):
 
 def _version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
     if asked and not ctx.resilient_parsing:
-        from importlib.metadata import version  # noqa: PLC0415 - 20 ms that only this option needs.
+        from importlib import metadata  # noqa: PLC0415 - 20 ms that only this option needs.
 
-        click.echo(f"whichgpu {version('whichgpu')}")
+        try:
+            click.echo(f"whichgpu {metadata.version('whichgpu')}")
+        except metadata.PackageNotFoundError:
+            click.echo("whichgpu 0+unknown")
         ctx.exit()
 
 

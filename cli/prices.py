@@ -52,9 +52,10 @@ def with_own_prices(knowledge: Knowledge) -> Knowledge:
 
 def merged(knowledge: Knowledge, newer: Iterable[Offer]) -> list[Offer]:
     """The snapshot's offers, with those of ``newer`` in place of the ones for the same shape, and beside the others."""
-    offers = {_shape(offer): offer for offer in (*knowledge.offers, *knowledge.spot_offers)}
-    offers.update({_shape(offer): offer for offer in newer})
-    return sorted(offers.values(), key=offer_order)
+    newer = tuple(newer)
+    replaced = {_shape(offer) for offer in newer}
+    kept = (offer for offer in (*knowledge.offers, *knowledge.spot_offers) if _shape(offer) not in replaced)
+    return sorted((*kept, *newer), key=offer_order)
 
 
 def keep(offers: Iterable[Offer], file: Path) -> None:

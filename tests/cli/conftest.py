@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from cli.main import run
 
 
 _SAMPLES = Path(__file__).parent / "samples"
@@ -31,3 +36,33 @@ def answered(_answered: dict[str, Any]) -> dict[str, Any]:
 def unanswered() -> dict[str, Any]:
     """A decision that lacks a recommendation because the task is unknown."""
     return _sample("unanswered")
+
+
+class Ran:
+    """What one command line gave."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+
+
+@pytest.fixture
+def whichgpu(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """Runs a command line in this process, by the same door as the console script."""
+
+    def call(*arguments: str, stdin: str | bytes = "") -> Ran:
+        raw = stdin.encode() if isinstance(stdin, str) else stdin
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8"))
+        code = run(list(arguments))
+        captured = capfd.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture(autouse=True)
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test reads or writes the prices of the person who runs it."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return tmp_path / "data"
