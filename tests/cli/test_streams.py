@@ -1,0 +1,101 @@
+"""The command as a process of its own: pipes that close, terminals, narrow encodings, Ctrl-C."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli import output
+
+
+COMMAND = [sys.executable, "-c", "from cli.main import main; main()"]
+ROOT = Path(__file__).parents[2]
+
+
+def spawn(*arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, **options.pop("env", {})}  # type: ignore[dict-item]
+    return subprocess.run(  # noqa: S603 - our own command
+        [*COMMAND, *arguments], cwd=ROOT, capture_output=True, check=False, env=environment, timeout=60, **options
+    )
+
+
+def in_terminal(*arguments: str, env: dict[str, str]) -> str:
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(  # noqa: S603 - our own command
+        [*COMMAND, *arguments], cwd=ROOT, stdin=follower, stdout=follower, stderr=follower, env={**os.environ, **env}
+    )
+    os.close(follower)
+    chunks = []
+    while select.select([leader], [], [], 60)[0]:
+        try:
+            chunk = os.read(leader, 65536)
+        except OSError as error:
+            if error.errno == errno.EIO:  # Linux says so when the other side has closed.
+                break
+            raise
+        if not chunk:
+            break
+        chunks.append(chunk)
+    assert process.wait(timeout=60) == 0
+    os.close(leader)
+    return b"".join(chunks).decode()
+
+
+def test_a_closed_pipe_ends_quietly() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(  # noqa: S603 - our own command
+        [*COMMAND, "facts"], cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, check=False, timeout=60
+    )
+    os.close(writer)
+    assert done.stderr == b""
+    assert done.returncode == 0
+
+
+def test_the_same_words_in_a_terminal_and_in_a_pipe() -> None:
+    plain = spawn("facts", "task").stdout.decode()
+    wide = {"COLUMNS": "100", "LINES": "40"}
+    coloured = in_terminal("facts", "task", env={**wide, "TERM": "xterm-256color", "NO_COLOR": ""})
+    assert "\x1b[1m" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured).replace("\r\n", "\n") == plain
+    for env in ({**wide, "TERM": "dumb"}, {**wide, "TERM": "xterm", "NO_COLOR": "1"}):
+        assert in_terminal("facts", "task", env=env).replace("\r\n", "\n") == plain
+
+
+def test_a_narrow_encoding_shows_what_it_can() -> None:
+    script = "from cli import output; output.emit('5 \N{EURO SIGN}, plain\\n')"
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(  # noqa: S603 - our own text
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=False, env=environment, timeout=60
+    )
+    assert (done.stdout, done.stderr) == (b"5 \\u20ac, plain\n", b"")
+
+
+def test_saving_is_private_and_whole(tmp_path: Path) -> None:
+    file = tmp_path / "record.json"
+    output.save_private(file, "first\n")
+    output.save_private(file, "second\n")
+    assert file.read_text() == "second\n"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_failed_save_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    file = tmp_path / "record.json"
+    file.write_text("before\n")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        output.save_private(file, "after\n")
+    assert file.read_text() == "before\n"
+    assert list(tmp_path.iterdir()) == [file]
