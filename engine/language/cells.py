@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence as AbstractSequence
 from collections.abc import Set as AbstractSet
 
+from engine.language.grammar import MAX_LENGTH
 from engine.language.grammar import RawLeaf
 from engine.language.literals import literal
 from engine.language.literals import literal_error
@@ -121,6 +122,9 @@ class _Cells:
 
     def _text(self, text: str, place: Where) -> Expr | None:
         stripped = text.strip()
+        if len(text) > MAX_LENGTH:
+            message = f"longer than {MAX_LENGTH} characters"
+            raise self.error(Problem("expression-too-long", message, locate(text, place, 0, 1), self.fact.name))
         if stripped == "-":
             return None
         if not stripped:

@@ -249,6 +249,7 @@ def test_cells_become_conditions(vocabulary: Vocabulary, column: str, cell: obje
         ("task", [["inference"]], "bad-cell"),
         ("candidate.is_current", "yes", "out-of-scope"),
         ("model_name", "x" * 400, "wrong-value"),
+        ("params_b", ". " * 5000, "expression-too-long"),
     ],
 )
 def test_bad_cells(vocabulary: Vocabulary, column: str, cell: object, code: str):
