@@ -9,38 +9,48 @@ from dataclasses import fields
 from dataclasses import is_dataclass
 from typing import Any
 
-from engine.problems import Place
 from engine.rulebook.model import Rule
 
 
-#: Where a rule stands and how it is filed decides nothing; the rest of these follows from other fields.
-_LEFT_OUT = frozenset({"place", "topic", "reads", "writes", "mentions"})
+#: Where a rule stands, how it is filed and tested decides nothing; the rest of these follows from other fields.
+_LEFT_OUT = frozenset({"place", "topic", "tests", "reads", "writes", "mentions"})
+
+#: The fields of each class that count; looked up once.
+_FIELDS: dict[type, tuple[str, ...]] = {}
 
 
 def digest_of(rules: Iterable[Rule]) -> str:
-    """SHA-256 over the canonical JSON of the rules, sorted by id."""
-    ordered = sorted(rules, key=lambda rule: rule.id)
-    text = json.dumps([canonical(rule) for rule in ordered], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    """SHA-256 over the canonical JSON of the rules, sorted by id. Tests are left out: they change no decision."""
+    return combined(rule_digest(rule) for rule in rules)
+
+
+def rule_digest(rule: Rule) -> str:
+    """SHA-256 over the canonical JSON of one rule."""
+    text = json.dumps(canonical(rule), ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def combined(digests: Iterable[str]) -> str:
+    """The digest of a set of rules from the digests of each."""
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+
+
 def canonical(value: Any) -> Any:
-    """A rule, or a part of one, as JSON values: trees are tagged with their class, places are left out."""
-    if is_dataclass(value) and not isinstance(value, type):
-        parts = {
-            part.name: canonical(getattr(value, part.name))
-            for part in fields(value)
-            if part.name not in _LEFT_OUT and not isinstance(getattr(value, part.name), Place)
-        }
-        if "expr" in parts:  # The tree says it; its spelling does not matter.
-            parts.pop("text", None)
-        return {"is": type(value).__name__, **parts}
-    if isinstance(value, dict):
-        return {str(key): canonical(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
+    """A rule, or a part of one, as JSON values: trees are lists headed by their class, places are left out."""
+    kind = type(value)
+    if kind is str or kind is bool or kind is int or value is None:
+        return value
+    if kind is tuple or kind is list:
         return [canonical(item) for item in value]
-    if isinstance(value, frozenset | set):
-        return sorted(canonical(item) for item in value)
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value
+    names = _FIELDS.get(kind)
+    if names is None and is_dataclass(kind):
+        names = _FIELDS[kind] = _counting(kind)
+    if names is not None:
+        return [kind.__name__, *[canonical(getattr(value, name)) for name in names]]
+    return int(value) if kind is float and value.is_integer() else value
+
+
+def _counting(kind: type) -> tuple[str, ...]:
+    """The fields that count. Where there is a tree, it says all that its text does."""
+    names = [field.name for field in fields(kind) if field.name not in _LEFT_OUT]
+    return tuple(name for name in names if name != "text" or "expr" not in names)

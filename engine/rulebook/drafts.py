@@ -45,6 +45,7 @@ class Context:
 
     vocabulary: Vocabulary
     known: Known
+    tests: bool = True  # whether the tests inside rules are read
     problems: Problems = field(default_factory=Problems)
     places: dict[str, list[Place]] = field(default_factory=dict)  # rule and table ids -> where they stand
     overrides: list[tuple[str, Scalar]] = field(default_factory=list)  # rule -> name it overrides, as written

@@ -233,7 +233,8 @@ def _finish(draft: Draft, context: Context) -> Rule:
     """The rule of a draft. Parts with problems are left out; the file is refused anyway."""
     effects, text, mentions = read_effects(draft, context)
     grounds = read_grounds(draft.id, draft.fields, context)
-    tests = read_tests(draft.fields["tests"][1], draft.each, context) if "tests" in draft.fields else ()
+    wanted = context.tests and "tests" in draft.fields
+    tests = read_tests(draft.fields["tests"][1], draft.each, context) if wanted else ()
     reads = {name for condition in draft.when for name in facts_read(condition.expr)}
     reads |= {name for effect in effects if isinstance(effect, SetFact) for name in facts_read(effect.expr)}
     return Rule(

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from engine.problems import Problem
 from engine.problems import RulebookError
-from engine.rulebook.digest import digest_of
+from engine.rulebook.digest import combined
+from engine.rulebook.digest import rule_digest
 from engine.rulebook.drafts import Context
 from engine.rulebook.entries import read_entry
 from engine.rulebook.model import Known
@@ -26,7 +27,12 @@ from engine.vocabulary import Vocabulary
 
 
 def load_rulebook(
-    folders: Iterable[Path | str], vocabulary: Vocabulary, known: Known | None = None, *, cached: bool = True
+    folders: Iterable[Path | str],
+    vocabulary: Vocabulary,
+    known: Known | None = None,
+    *,
+    cached: bool = True,
+    tests: bool = True,
 ) -> Rulebook:
     """Read all ``*.yaml`` of the folders. The order of folders, files, entries and keys never matters.
 
@@ -35,11 +41,12 @@ def load_rulebook(
         vocabulary: facts and codes that rules may name.
         known: names that live elsewhere; an empty set of them is not checked.
         cached: keep the parsed YAML in the user's cache folder.
+        tests: read the tests inside rules; a decision needs none, and a fifth of the work is theirs.
 
     Raises:
         RulebookError: with every problem of every file, each with its place, the nearest valid word and the fix.
     """
-    context = Context(vocabulary, known or Known())
+    context = Context(vocabulary, known or Known(), tests=tests)
     layers: list[tuple[str, list[tuple[str, Node]]]] = []
     for folder in sorted({Path(folder) for folder in folders}):
         layers.append((folder.name, _read_folder(folder, context, cached=cached)))
@@ -85,23 +92,25 @@ def _read_folder(folder: Path, context: Context, *, cached: bool) -> list[tuple[
 def _assemble(layers: list[tuple[str, list[tuple[str, Node]]]], context: Context) -> Rulebook:
     rules: list[Rule] = []
     tables: list[Table] = []
-    made: list[Layer] = []
+    layer_of: dict[str, str] = {}
     for name, nodes in layers:
-        here: list[Rule] = []
         for topic, node in nodes:
             found, found_tables = _read_file(node, topic, context)
-            here += found
+            layer_of |= dict.fromkeys((rule.id for rule in found), name)
+            rules += found
             tables += found_tables
-        rules += here
-        made.append(Layer(name, digest_of(here), len(here)))
-    rules = check_overrides(rules, tables, context)
-    rules.sort(key=lambda rule: rule.id)
-    tables.sort(key=lambda table: table.id)
+    rules = sorted(check_overrides(rules, tables, context), key=lambda rule: rule.id)
     if not len(context.problems):
         _check_order(rules, context)
     if len(context.problems):
         raise RulebookError(context.problems.sorted())
-    return Rulebook(tuple(rules), tuple(tables), digest_of(rules), tuple(sorted(made, key=lambda layer: layer.name)))
+    digests = {rule.id: rule_digest(rule) for rule in rules}
+    made = []
+    for name in sorted({name for name, _ in layers}):
+        here = [digest for rule_id, digest in digests.items() if layer_of[rule_id] == name]
+        made.append(Layer(name, combined(here), len(here)))
+    tables.sort(key=lambda table: table.id)
+    return Rulebook(tuple(rules), tuple(tables), combined(digests.values()), tuple(made))
 
 
 def _read_file(node: Node, topic: str, context: Context) -> tuple[list[Rule], list[Table]]:

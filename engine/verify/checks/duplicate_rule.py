@@ -42,8 +42,8 @@ def _run(desk: Desk) -> Iterator[Finding]:
 
 def _meaning(rule: Rule) -> str:
     """Equal for rules that fire on the same facts and do the same, as far as form shows it."""
-    conditions = sorted(json.dumps(canonical(condition.expr), sort_keys=True) for condition in rule.when)
-    effects = sorted(json.dumps(canonical(effect), sort_keys=True) for effect in rule.effects)
+    conditions = sorted(json.dumps(canonical(condition.expr)) for condition in rule.when)
+    effects = sorted(json.dumps(canonical(effect)) for effect in rule.effects)
     return json.dumps([rule.stage, rule.each, conditions, effects, rule.text])
 
 
