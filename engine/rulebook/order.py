@@ -93,33 +93,76 @@ def _circle_through(start: str, waiting: Mapping[str, set[str]]) -> list[str] | 
 
 
 def rule_nodes(rules: Iterable[Rule]) -> dict[str, Node]:
-    """What each rule reads and, for the ordering, writes.
+    """What each rule reads and writes, for the ordering.
 
-    A rule that can silence another (through ``overrides``, or as an earlier row of a ``first`` table) counts as a
-    producer of what the other sets, so that nobody reads such a fact before the conflict is settled.
+    Rules that contend (they set one fact, one overrides the other, or they are rows of one ``first`` table) have to be
+    resolved together, so they share what any of them reads and writes: they end up on one level, and nobody reads what
+    they set before the conflict is settled.
     """
-    rules = sorted(rules, key=lambda rule: rule.id)
-    by_id = {rule.id: rule for rule in rules}
-    table_writes: dict[str, frozenset[str]] = {}
-    for rule in rules:
-        if rule.table and rule.hit == "first":
-            table_writes[rule.table] = table_writes.get(rule.table, frozenset()) | rule.writes
     nodes: dict[str, Node] = {}
-    for rule in rules:
-        writes = rule.writes | table_writes.get(rule.table or "", frozenset())
-        for other in rule.overrides:
-            writes |= by_id[other].writes if other in by_id else frozenset()
-        nodes[rule.id] = (rule.reads, writes)
-    return nodes
+    for group in contending(rules):
+        reads = frozenset(fact for rule in group for fact in rule.reads)
+        writes = frozenset(fact for rule in group for fact in rule.writes)
+        nodes.update((rule.id, (reads, writes)) for rule in group)
+    return dict(sorted(nodes.items()))
+
+
+def contending(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], ...]:
+    """The rules in groups that have to be resolved together, each group sorted by id."""
+    by_id = {rule.id: rule for rule in sorted(rules, key=lambda rule: rule.id)}
+    leader = {name: name for name in by_id}
+
+    def lead(name: str) -> str:
+        while leader[name] != name:
+            name = leader[name]
+        return name
+
+    stakes: dict[tuple[str, str], str] = {}
+    for name, rule in by_id.items():
+        claims = [("fact", fact) for fact in rule.writes]
+        claims += [("rule", other) for other in (name, *rule.overrides) if other in by_id]
+        claims += [("table", rule.table)] if rule.table and rule.hit == "first" else []
+        for claim in sorted(claims):
+            leader[lead(name)] = lead(stakes.setdefault(claim, name))
+    groups: dict[str, list[Rule]] = {}
+    for name, rule in by_id.items():
+        groups.setdefault(lead(name), []).append(rule)
+    return tuple(tuple(group) for group in groups.values())
+
+
+def check_contenders(rules: Iterable[Rule]) -> tuple[Problem, ...]:
+    """Contending rules of which one needs what another sets: they can neither run together nor one after the other."""
+    problems: list[Problem] = []
+    for group in contending(rules):
+        for reader in group:
+            for writer in group:
+                both = reader.reads & writer.writes
+                if both and writer is not reader:
+                    fact = min(both)
+                    problems.append(
+                        Problem(
+                            "tangled-rules",
+                            f"{reader.id} reads `{fact}`, which {writer.id} sets, and the two contend with each other: "
+                            f"they set one fact, override each other, or share a `first` table",
+                            reader.place,
+                            fact,
+                            (),
+                            "split one of them, so that what is read and what is contended come from different rules",
+                        )
+                    )
+    return tuple(problems)
 
 
 def levels(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], ...]:
-    """Rules that set facts, by level, each level sorted by id.
+    """Rules that set facts, by level, each level sorted by id. Rules that contend are on one level.
 
     Raises:
         RulebookError: rules feed each other in a circle; the message shows the path.
     """
     rules = tuple(rules)
+    tangled = check_contenders(rules)
+    if tangled:
+        raise RulebookError(tangled)
     by_id = {rule.id: rule for rule in rules}
     places = {rule.id: rule.place for rule in rules}
     return tuple(tuple(by_id[name] for name in level) for level in topological_levels(rule_nodes(rules), places))

@@ -99,10 +99,27 @@ CONTESTED = """
 """
 
 
-def test_a_reader_waits_for_rules_that_may_silence_the_writer(load: Callable[[str], Rulebook]) -> None:
+def test_contending_rules_share_a_level_and_readers_wait_for_all_of_them(load: Callable[[str], Rulebook]) -> None:
     rules = load(CONTESTED).rules
-    assert [[rule.id for rule in level] for level in levels(rules)] == [["general", "models"], ["special"], ["reader"]]
-    assert rule_nodes(rules)["special"] == (frozenset({"num_models"}), frozenset({"run_hours", "size_class"}))
+    assert [[rule.id for rule in level] for level in levels(rules)] == [["models"], ["general", "special"], ["reader"]]
+    shared = (frozenset({"num_models", "training"}), frozenset({"run_hours", "size_class"}))
+    assert rule_nodes(rules)["special"] == rule_nodes(rules)["general"] == shared
+
+
+def test_rules_that_set_one_fact_share_a_level(load: Callable[[str], Rulebook]) -> None:
+    rules = load(
+        CONTESTED.replace("overrides: [general]", "status: stable").replace("run_hours: 3", "size_class: large")
+    ).rules
+    assert [[rule.id for rule in level] for level in levels(rules)] == [["models"], ["general", "special"], ["reader"]]
+
+
+def test_contenders_of_which_one_needs_the_other_are_refused(load: Callable[[str], Rulebook]) -> None:
+    with pytest.raises(RulebookError) as caught:
+        load(CONTESTED.replace("run_hours: 3}}", "run_hours: 3, cuda_required: no}}"))
+    (problem,) = caught.value.problems
+    assert problem.code == "tangled-rules"
+    assert problem.message.startswith("reader reads `size_class`, which general sets, and the two contend")
+    assert str(problem.place) == "rules.yaml:21:7"
 
 
 def test_a_reader_waits_for_all_rows_of_a_first_table(load: Callable[[str], Rulebook]) -> None:
@@ -118,4 +135,4 @@ def test_a_reader_waits_for_all_rows_of_a_first_table(load: Callable[[str], Rule
         - {id: high, if: [-], then: {set: {run_hours: 3}}}
     """)
     nodes = rule_nodes(book.rules)
-    assert nodes["sizes/low"][1] == nodes["sizes/high"][1] == {"size_class", "run_hours"}
+    assert nodes["sizes/low"] == nodes["sizes/high"] == ({"param_count_b"}, {"size_class", "run_hours"})
