@@ -141,7 +141,7 @@ class Reader:
         return (group,) if members[group] == match.ids else match.ids
 
     def _reserved(self, reserved: Mapping[str, Any], problems: list[Problem]) -> tuple[str | None, int | None]:
-        """The configuration that ``size`` is asked about. A family or series means its last member by id (SXM before PCIe)."""
+        """The configuration that ``size`` is asked about; a family or series means its last member by id (SXM)."""
         gpu: str | None = None
         if reserved.get("gpu") not in (None, ""):
             match = self.knowledge.find_gpu(str(reserved["gpu"]))
@@ -170,7 +170,7 @@ def _entries(raw: Node | Mapping[str, object]) -> tuple[list[_Item], list[Proble
     if isinstance(raw, Mapping):
         return [(str(name), value, None) for name, value in raw.items()], []
     message = "a workload is a mapping of facts to values, such as 'task: inference'"
-    place = place_of(raw) if not isinstance(raw, dict) else None
+    place = place_of(raw)
     return [], [Problem("not-a-workload", message, place, fix="write one 'fact: value' a line")]
 
 

@@ -14,7 +14,7 @@ from engine.decide.model import Rejection
 from engine.decide.ruleset import RuleSet
 from engine.knowledge import Knowledge
 from engine.knowledge.model import Gpu
-from engine.plans import PlanMaker
+from engine.plans.maker import PlanMaker
 from engine.plans.model import Plan
 from engine.values import Facts
 from engine.values import Value

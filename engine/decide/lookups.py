@@ -23,6 +23,10 @@ class Found:
     claims: dict[str, list[Claim]] = field(default_factory=dict)
 
 
+#: Facts that size a model which the catalogue does not know.
+_SIZE_WITHOUT_MODEL = ("param_count_b", "required_vram_gb", "training_vram_gb", "inference_vram_gb", "model_size_class")
+#: Families whose memory the guides give as a band, whatever the model.
+_BANDED = ("vision", "diffusion_image", "diffusion_video")
 _FAMILIES = {
     "llm": "llm",
     "encoder": "llm",
@@ -40,7 +44,7 @@ def look_up(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabu
     """Find the named model.
 
     Raises:
-        InputError: the name is unknown and nobody stated a parameter count to size it by.
+        InputError: the name is unknown and nothing else says how large the model is.
     """
     name = given.get("model_name")
     if name is None:
@@ -48,7 +52,7 @@ def look_up(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabu
     size = given.get("param_count_b")
     match = knowledge.find_model(str(name), float(size) if isinstance(size, int | float) else None)
     if match.spec is None:
-        if size is None and "required_vram_gb" not in given:
+        if not any(name in given for name in _SIZE_WITHOUT_MODEL) and given.get("model_family") not in _BANDED:
             raise InputError(
                 Problem(
                     "unknown-model",

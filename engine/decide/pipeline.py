@@ -24,14 +24,15 @@ from engine.decide.ruleset import RuleSet
 from engine.decide.stages import Stages
 from engine.intake import Workload
 from engine.knowledge import Knowledge
-from engine.plans import candidate_plans
+from engine.knowledge.model import ModelSpec
+from engine.plans.candidates import candidate_plans
+from engine.plans.maker import PlanMaker
 from engine.rulebook.model import Ask
 from engine.rulebook.model import ConsiderCounts
 from engine.rulebook.model import Rule
 from engine.settle.model import Claim
 from engine.settle.model import Settlement
-from engine.sizing import Job
-from engine.sizing import job_from_facts
+from engine.sizing.intake import job_from_facts
 from engine.values import Facts
 from engine.values import Value
 from engine.vocabulary import Vocabulary
@@ -49,26 +50,28 @@ class Bench:
     stages: Stages
     unstated: frozenset[str]
 
+    def plan_maker(self, model: ModelSpec | None, facts: Facts) -> PlanMaker:
+        """Makes the plans of one settled workload."""
+        return PlanMaker(job_from_facts(facts, model), facts, self.knowledge)
+
 
 def decide_workload(bench: Bench, workload: Workload, objective: Objective) -> Outcome:
     """Decide one workload. Unknown facts are no error: the outcome says what is missing."""
     given = {name: Claim("given", "input", value) for name, value in workload.given.items()}
     found = look_up(workload.given, bench.knowledge, bench.vocabulary)
     intake = bench.stages.intake.run(given, extra=found.claims)
-    job = job_from_facts(intake.facts, found.model)
+    maker = bench.plan_maker(found.model, intake.facts)
     no_answer = _contradiction(bench.stages.contradictions, intake) or _must_ask(bench.vocabulary, intake)
     plan_round = None
     if no_answer is None:
-        plan_round = _round(bench, job, intake, objective)
+        plan_round = _round(bench, maker, intake, objective)
         no_answer = _nothing_fits(plan_round)
     chosen = plan_round.judged[0] if plan_round and plan_round.judged else None
     phases = _phases(bench, workload, intake, objective, chosen) if no_answer is None else ()
-    procurement = reckon(intake.facts, chosen.ranked.plan if chosen else None, bench.knowledge)
+    procurement = reckon(intake.facts, chosen.ranked.plan if chosen else None)
     final, fired = _advise(bench.stages, plan_round.survey if plan_round else intake, chosen, procurement)
-    candidates: tuple[CandidateJudgement, ...] = ()
-    if "task" in intake.facts:
-        candidates = judge_candidates(bench, job, final.facts, plan_round)
-        fired = (*fired, *_advise_candidates(bench.stages.candidate, final.facts, candidates))
+    candidates = judge_candidates(maker, final.facts, bench.knowledge, bench.stages.reject, plan_round)
+    fired = (*fired, *_advise_candidates(bench.stages.candidate, final.facts, candidates))
     return Outcome(
         objective=objective,
         intake=intake,
@@ -81,7 +84,7 @@ def decide_workload(bench: Bench, workload: Workload, objective: Objective) -> O
         fired=fired,
         procurement=procurement,
         phases=phases,
-        assumed=tuple(job.assumed),
+        assumed=tuple(maker.job.assumed),
     )
 
 
@@ -106,8 +109,9 @@ def asked_facts(rules: Iterable[Rule]) -> dict[str, str]:
     return facts
 
 
-def _round(bench: Bench, job: Job, intake: Settlement, objective: Objective) -> PlanRound:
-    plans = candidate_plans(job, intake.facts, bench.knowledge, asked_counts(intake.fired))
+def _round(bench: Bench, maker: PlanMaker, intake: Settlement, objective: Objective) -> PlanRound:
+    asked = asked_counts(intake.fired)
+    plans = candidate_plans(maker.job, intake.facts, bench.knowledge, asked, maker=maker)
     return run_round(plans, intake, bench.stages, bench.knowledge, bench.unstated, objective)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from dataclasses import field
 
+from engine.economics.constants import load_economics
 from engine.economics.ledger import ledger_of
 from engine.economics.procurement import Flip
 from engine.economics.procurement import nearest_flip
@@ -13,7 +14,6 @@ from engine.economics.procurement import procurement_figures
 from engine.economics.thresholds import Threshold
 from engine.economics.thresholds import guide_thresholds
 from engine.economics.thresholds import thresholds_disagree
-from engine.knowledge import Knowledge
 from engine.plans.model import Plan
 from engine.settle.model import Claim
 from engine.sizing.model import Figure
@@ -30,9 +30,9 @@ class Procurement:
     claims: dict[str, list[Claim]] = field(default_factory=dict)
 
 
-def reckon(facts: Facts, plan: Plan | None, knowledge: Knowledge) -> Procurement:
+def reckon(facts: Facts, plan: Plan | None) -> Procurement:
     """Reckon renting against owning for a plan, or for what the facts alone say where there is none."""
-    constants = knowledge.economics
+    constants = load_economics()
     figures = procurement_figures(facts, plan, constants)
     thresholds = guide_thresholds(facts, ledger_of(facts, plan, constants), constants)
     values = procurement_facts(figures)

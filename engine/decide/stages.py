@@ -71,7 +71,7 @@ def prepare(
 
 
 def fact_moments(rules: Iterable[Rule], vocabulary: Vocabulary) -> dict[str, str]:
-    """The moment from which each fact is settled: as declared, or later where the rules that set it read later facts."""
+    """The moment from which each fact is settled: as declared, or later where its rules read later facts."""
     rules = tuple(rules)
     rank = {name: MOMENTS.index(fact.available) for name, fact in vocabulary.facts.items()}
     changed = True

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.decide.model import CandidateJudgement
-from engine.decide.model import Judged
 from engine.decide.model import NoAnswer
 from engine.decide.model import Outcome
 from engine.decide.pipeline import asked_facts
@@ -17,7 +16,6 @@ from engine.present.wording import rejection_text
 from engine.present.wording import say
 from engine.rulebook.model import Rule
 from engine.settle.model import Settlement
-from engine.values import Facts
 from engine.vocabulary import Vocabulary
 
 
@@ -142,7 +140,7 @@ def assumptions(outcome: Outcome, undecided: Mapping[str, frozenset[str]]) -> li
 def open_questions(
     outcome: Outcome, undecided: Mapping[str, frozenset[str]], vocabulary: Vocabulary
 ) -> list[dict[str, Any]]:
-    """Facts worth asking, those that block first: missing ones, those that rules ask for, then what undecided rules lack."""
+    """Facts worth asking: those that block, then those that rules ask for, then what undecided rules lack."""
     facts = outcome.final.facts
     blocking = [*(outcome.no_answer.facts if outcome.no_answer and outcome.no_answer.kind == "facts_missing" else ())]
     if outcome.chosen:
@@ -176,9 +174,7 @@ def _worth_asking(name: str, vocabulary: Vocabulary) -> bool:
     return fact is not None and fact.askable in ("always", "if_it_matters") and fact.question is not None
 
 
-def undecided_facts(
-    settlements: Iterable[Settlement], judged: Judged | None, outcome: Outcome
-) -> dict[str, frozenset[str]]:
+def undecided_facts(settlements: Iterable[Settlement]) -> dict[str, frozenset[str]]:
     """For each unknown fact that some rule waits for: what that rule would have a say in."""
     found: dict[str, set[str]] = {}
     for settlement in settlements:
@@ -196,7 +192,7 @@ def _say_in(rule: Rule) -> str:
     return _KIND_OF_STAGE.get(rule.stage, "advice")
 
 
-def contradiction_warnings(settlement: Settlement, facts: Facts, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+def contradiction_warnings(settlement: Settlement, vocabulary: Vocabulary) -> list[dict[str, Any]]:
     """Given values that differ from what was looked up or computed."""
     entries = []
     for fact, claim in settlement.contradictions():

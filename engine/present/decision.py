@@ -58,7 +58,7 @@ def decision_dict(
     shown = ([outcome.chosen] if outcome.chosen else []) + alternatives
     shared = outcome.final.facts
     trace = build_trace(outcome, shown if full else (), vocabulary, rules)
-    undecided = undecided_facts((outcome.intake, outcome.final), outcome.chosen, outcome)
+    undecided = undecided_facts((outcome.intake, outcome.final))
     fired = outcome.fired
 
     def in_words(judged: Judged | None) -> dict[str, Any] | None:
@@ -66,7 +66,7 @@ def decision_dict(
             return None
         return plan_dict(judged.ranked.plan, judged=judged, rules=dict(rules), shared=shared, vocabulary=vocabulary)
 
-    warnings = contradiction_warnings(outcome.intake, shared, vocabulary) + remarks(fired, "warn", vocabulary)
+    warnings = contradiction_warnings(outcome.intake, vocabulary) + remarks(fired, "warn", vocabulary)
     decision = {
         "format": DECISION_FORMAT,
         **head,
@@ -101,12 +101,13 @@ def decision_dict(
 
 
 def pick_alternatives(outcome: Outcome) -> list[Judged]:
-    """The best surviving plan of every family, then further counts; ranked, at most forty, without the recommendation."""
+    """The best surviving plan of every family, then further counts; ranked, at most forty, the recommendation left out."""
     if outcome.round is None:
         return []
     rest = [entry for entry in outcome.round.judged if entry is not outcome.chosen]
     seen = {outcome.chosen.ranked.plan.gpu.family} if outcome.chosen else set()
-    first, further = [], []
+    first: list[Judged] = []
+    further: list[Judged] = []
     for entry in rest:
         family = entry.ranked.plan.gpu.family
         (further if family in seen else first).append(entry)

@@ -116,7 +116,7 @@ def disagreements(fired: Iterable[Fired], knowledge: Knowledge) -> list[dict[str
 
 
 def _speaking_order(item: Fired) -> tuple[int, int, str, str]:
-    """The chosen plan speaks before the workload, and both before other GPUs; a text of its own before a general ground."""
+    """The chosen plan speaks first, then the workload, then other GPUs; an own text before a general ground."""
     scope = 2 if item.scope.startswith("candidate ") else 1 if item.scope == "workload" else 0
     return (scope, 0 if item.rule.text else 1, item.rule.id, item.scope)
 

@@ -76,7 +76,7 @@ class TraceBuilder:
             entry["because"] = f"{' and '.join(collision.rules)} set it to different values, so it stays unknown"
 
     def add_plan(self, plan: Plan, facts: Facts, shared: Facts) -> None:
-        """The numbers of a plan: each term of its memory, each figure of its speed, its cost, and what else rules read."""
+        """The numbers of a plan: the terms of its memory, its speed and cost, and what else rules read of it."""
         scope = plan.id
         if plan.memory is not None:
             for term in plan.memory.terms:

@@ -15,7 +15,7 @@ from engine.values import Facts
 
 
 def verdicts(outcome: Outcome, rules: Mapping[str, Rule]) -> list[dict[str, Any]]:
-    """One entry a rule, sorted by id. Rules on plans are judged on the chosen plan, those on candidates on the first one."""
+    """One entry a rule, sorted by id: plan rules on the chosen plan, candidate rules on the first candidate."""
     found: dict[str, dict[str, Any]] = {}
     stages = [outcome.intake, outcome.final] + ([outcome.round.survey] if outcome.round else [])
     for settlement in stages:

@@ -75,7 +75,11 @@ class Settlement:
 
 def differ(left: Value, right: Value, tolerance: float) -> bool:
     """Whether two values are not the same; numbers may differ by ``tolerance`` of the larger."""
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (left, right))
-    if numbers:
-        return abs(left - right) > tolerance * max(abs(left), abs(right))  # type: ignore[operator,arg-type]
-    return left != right
+    if _is_number(left) and _is_number(right):
+        one, other = float(left), float(right)  # type: ignore[arg-type]
+        return abs(one - other) > tolerance * max(abs(one), abs(other))
+    return bool(left != right)
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
