@@ -58,9 +58,10 @@ class ClassTiers(Entry):
 
 
 class ListPrices(Entry):
-    """Provider classes that publish a price per GPU rather than fixed shapes."""
+    """What is priced per GPU rather than in fixed shapes."""
 
     classes: frozenset[str]
+    instances: frozenset[str] = frozenset()  # of other classes, priced per chip all the same
     because: str
 
 

@@ -10,9 +10,14 @@ from dataclasses import field
 from datetime import date
 
 from engine.economics.constants import EconomicsConstants
+from engine.knowledge import Knowledge
 from engine.knowledge.model import Gpu
 from engine.knowledge.model import Offer
 from engine.values import Facts
+
+
+_INDEXES: dict[tuple[str, int], OfferIndex] = {}
+_KEPT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ class OfferIndex:
 
 def index_offers(offers: Iterable[Offer], constants: EconomicsConstants) -> OfferIndex:
     """Index offers once at load. Fractions of a GPU and offers without a price are left out."""
-    kept = tuple(offer for offer in offers if offer.count >= 1 and offer.usd_per_hour > 0)
+    kept = tuple(offer for offer in offers if offer.count >= 1 and offer.usd_per_hour > 0 and not offer.spot_only)
     cheapest: dict[tuple[str, str, int], Offer] = {}
     for offer in kept:
         key = (offer.gpu, offer.provider_class, offer.count)
@@ -81,6 +86,16 @@ def index_offers(offers: Iterable[Offer], constants: EconomicsConstants) -> Offe
     for key in sorted(cheapest):
         by_gpu.setdefault(key[0], []).append(cheapest[key])
     return OfferIndex(kept, {gpu: tuple(found) for gpu, found in by_gpu.items()}, constants)
+
+
+def offer_index(knowledge: Knowledge, constants: EconomicsConstants) -> OfferIndex:
+    """The index over all of the knowledge's firm offers, made once for each state of the prices."""
+    key = (knowledge.digest, id(constants))
+    if key not in _INDEXES:
+        if len(_INDEXES) >= _KEPT:
+            _INDEXES.clear()
+        _INDEXES[key] = index_offers(knowledge.offers, constants)
+    return _INDEXES[key]
 
 
 def narrowed(index: OfferIndex, wishes: Wishes) -> OfferIndex:
@@ -162,7 +177,9 @@ def _cheapest(index: OfferIndex, gpu: Gpu, count: int, together: int, interrupti
 def _taken(offer: Offer, gpu: Gpu, count: int, together: int, constants: EconomicsConstants) -> Rental | None:
     """The offer taken often enough to hold the plan, or None where its machine cannot hold ``together`` GPUs."""
     machine = offer.count
-    if offer.provider_class in constants.per_gpu_list_price.classes and machine < together <= gpu.node_gpus:
+    prices = constants.per_gpu_list_price
+    listed = offer.provider_class in prices.classes or offer.instance in prices.instances
+    if listed and machine < together <= gpu.node_gpus:
         # A price per GPU: the machine grows with the order, and so does the bill.
         machine = math.ceil(together / offer.count) * offer.count
     if machine < together:
@@ -170,7 +187,6 @@ def _taken(offer: Offer, gpu: Gpu, count: int, together: int, constants: Economi
     linked_nodes = together > 1 and count > machine
     if linked_nodes and offer.provider_class not in constants.multi_node_classes:
         return None
-    listed = offer.provider_class in constants.per_gpu_list_price.classes
     instances = math.ceil(count / machine)
     units = math.ceil(count / offer.count) if listed else instances
     return Rental(offer, instances, units * offer.usd_per_hour)

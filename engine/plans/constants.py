@@ -1,0 +1,71 @@
+"""The constants of planning, read once from ``knowledge/plans.yaml``."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import ValidationError
+
+from engine.locate import locate
+from engine.problems import KnowledgeError
+from engine.source import plain
+from engine.source import problems_from_pydantic
+from engine.source import read_yaml
+
+
+class Entry(BaseModel):
+    """Frozen, and closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Factor(Entry):
+    """A number and its ground."""
+
+    value: float
+    source: str
+
+
+class Bound(Entry):
+    """A whole number and its ground."""
+
+    value: int
+    source: str
+
+
+class Safety(Entry):
+    """By what factor an estimate is raised before it is compared with the card, by how it was made."""
+
+    training: Factor
+    serving: Factor
+    rule_of_thumb: Factor
+    stated: Factor
+
+
+class PlanConstants(Entry):
+    """Everything in ``knowledge/plans.yaml``."""
+
+    safety: Safety
+    most_gpus: dict[str, Bound]
+    most_in_a_desk: Bound
+    most_consumer: Bound
+    most_slow_link: Bound
+    tensor_on_pcie: Bound
+    tensor_most: Bound
+    tokens_per_micro_batch: Bound
+    images_per_micro_batch: Bound
+    patience_hours: Bound
+
+
+@cache
+def plan_constants(folder: Path | None = None) -> PlanConstants:
+    """The constants of a knowledge folder, or of the one that comes with the program. Raises KnowledgeError."""
+    path = (folder or locate("knowledge")) / "plans.yaml"
+    node = read_yaml(path, error=KnowledgeError, name="knowledge/plans.yaml", cached=folder is None)
+    try:
+        return PlanConstants.model_validate(plain(node))
+    except ValidationError as broken:
+        raise KnowledgeError(problems_from_pydantic(broken, node)) from broken

@@ -1,0 +1,122 @@
+"""The ``plan.*`` facts of a plan, as rules read them. What is not known is absent."""
+
+from __future__ import annotations
+
+from engine.knowledge.model import Gpu
+from engine.plans.model import Cost
+from engine.plans.topology import Fabric
+from engine.sizing.layout import Layout
+from engine.sizing.model import MemoryEstimate
+from engine.values import Value
+
+
+_SPEEDS = ("tokens_per_s", "samples_per_s", "ttft_ms", "tpot_ms", "latency_ms", "qps", "hours")
+_SPEED_FACTS = tuple((name, f"plan.{name}") for name in _SPEEDS)
+
+
+def plan_facts(
+    gpu: Gpu,
+    layout: Layout,
+    fabric: Fabric,
+    *,
+    training: bool,
+    precision: str | None,
+    memory: MemoryEstimate | None,
+    fits: bool | None,
+    smallest: int | None,
+    batch: int | None,
+    speeds: dict[str, float],
+    meets_target: bool | None,
+    cost: Cost,
+    power_w: float | None,
+) -> dict[str, Value]:
+    """All ``plan.*`` facts up to the survey; names and units as in the architecture page.
+
+    Args:
+        gpu: the accelerator.
+        layout: tensor x pipeline x data.
+        fabric: how copies of the GPU are joined.
+        training: whether weights change; replicas are copies that serve.
+        precision: of the weights, or of the arithmetic in training.
+        memory: per GPU, or None.
+        fits: judged on the cautious side, or None.
+        smallest: the smallest count of this GPU that fits, or None.
+        batch: largest micro-batch, or simultaneous requests per replica, that fits.
+        speeds: figures by name.
+        meets_target: or None where no target is stated.
+        cost: of the plan.
+        power_w: rated draw.
+    """
+    count = layout.count
+    nodes = fabric.nodes(count)
+    facts: dict[str, Value] = {
+        "plan.gpu": gpu.id,
+        "plan.family": gpu.family,
+        "plan.count": count,
+        "plan.nodes": nodes,
+        "plan.gpus_per_node": -(-count // nodes),
+        "plan.link": fabric.link_of(count),
+        "plan.node_link": fabric.node_link_of(count),
+        "plan.tensor_parallel": layout.tensor,
+        "plan.pipeline_parallel": layout.pipeline,
+        "plan.data_parallel": layout.data,
+        "plan.sharding": layout.sharding,
+        "plan.offered": cost.origin != "none",
+        "plan.owned": cost.origin == "owned",
+    }
+    if not training:
+        facts["plan.replicas"] = layout.data
+    if precision is not None:
+        facts["plan.precision"] = precision
+    _add_memory(facts, memory, gpu, count)
+    if fits is not None:
+        facts["plan.fits"] = fits
+        facts["plan.is_smallest_fit"] = fits and smallest == count
+    if batch is not None:
+        facts["plan.max_micro_batch"] = batch
+    for name, fact in _SPEED_FACTS:
+        if name in speeds:
+            facts[fact] = speeds[name]
+    if "max_concurrency" in speeds:
+        facts["plan.max_concurrency"] = int(speeds["max_concurrency"])
+    if meets_target is not None:
+        facts["plan.meets_target"] = meets_target
+    _add_cost(facts, cost)
+    if power_w is not None:
+        facts["plan.power_w"] = power_w
+    return facts
+
+
+def _add_memory(facts: dict[str, Value], memory: MemoryEstimate | None, gpu: Gpu, count: int) -> None:
+    usable = gpu.usable_gb
+    if gpu.vram_gb is not None:
+        facts["plan.vram_gb"] = gpu.vram_gb * count
+    if usable is not None:
+        facts["plan.available_gb"] = usable * count
+        facts["plan.available_per_gpu_gb"] = usable
+    if memory is None:
+        return
+    facts["plan.needed_gb"] = memory.per_gpu_gb * count
+    facts["plan.per_gpu_gb"] = memory.per_gpu_gb
+    facts["plan.allocated_gb"] = memory.allocated_gb * count
+    facts["plan.low_gb"] = memory.low_gb * count
+    facts["plan.high_gb"] = memory.high_gb * count
+    if usable:
+        facts["plan.headroom_pct"] = 100.0 * (1.0 - memory.per_gpu_gb / usable)
+
+
+def _add_cost(facts: dict[str, Value], cost: Cost) -> None:
+    if cost.usd_per_hour is not None:
+        facts["plan.usd_per_hour"] = cost.usd_per_hour
+    if cost.usd_per_month is not None:
+        facts["plan.usd_per_month"] = cost.usd_per_month
+    if cost.usd_per_run is not None:
+        facts["plan.usd_per_run"] = cost.usd_per_run
+    if cost.usd_per_1m_tokens is not None:
+        facts["plan.usd_per_1m_tokens"] = cost.usd_per_1m_tokens
+    offer = cost.offer
+    if offer is not None:
+        facts["plan.provider_class"] = offer.provider_class
+        facts["plan.provider"] = offer.provider
+        if offer.region:
+            facts["plan.region"] = offer.region

@@ -1,0 +1,216 @@
+"""Making plans: a GPU and a count become a layout with memory, speed, cost and power."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.economics.constants import load_economics
+from engine.economics.cost import cost_of
+from engine.economics.cost import count_owned
+from engine.economics.cost import owned_gpus
+from engine.economics.cost import quoted_rate
+from engine.economics.offers import narrowed
+from engine.economics.offers import offer_index
+from engine.economics.offers import wishes_from_facts
+from engine.economics.power import plan_power_w
+from engine.knowledge import Knowledge
+from engine.knowledge.model import Gpu
+from engine.plans.constants import plan_constants
+from engine.plans.facts import plan_facts
+from engine.plans.model import Plan
+from engine.plans.needs import Needs
+from engine.plans.needs import safety_of
+from engine.plans.targets import goals_of
+from engine.plans.targets import meets
+from engine.plans.topology import Fabric
+from engine.plans.topology import fabric_of
+from engine.plans.topology import ladder
+from engine.sizing.job import Job
+from engine.sizing.layout import Layout
+from engine.sizing.memory import estimate_memory
+from engine.sizing.model import MemoryEstimate
+from engine.sizing.model import SpeedEstimate
+from engine.sizing.speed import capacity_asked
+from engine.sizing.speed import estimate_speed
+from engine.values import Facts
+
+
+class PlanMaker:
+    """Makes the plans of one job. Holds what does not change from plan to plan; its answers depend on nothing else."""
+
+    def __init__(self, job: Job, facts: Facts, knowledge: Knowledge) -> None:
+        self.job = job
+        self.facts = facts
+        self.knowledge = knowledge
+        self.goals = goals_of(job, facts)
+        self._constants = plan_constants()
+        self._economics = load_economics()
+        self._owned = owned_gpus(facts)
+        self._offers = narrowed(offer_index(knowledge, self._economics), wishes_from_facts(facts))
+        self._capacity = capacity_asked(job, facts)
+        self._desk = facts.get("deployment_site") == "workstation"
+        self._needs = Needs(job, next(iter(knowledge.gpus.values()))) if job.sized else None
+        self._batch_free = job.training and any(item.fact == "batch_size_per_gpu" for item in job.assumed)
+        self._by_batch: dict[int, Job] = {job.micro_batch: job}
+        self._limits: dict[str, float | None] = {}
+        self._fabrics: dict[str, Fabric] = {}
+        self._smallest: dict[str, int | None] = {}
+
+    @property
+    def patience_hours(self) -> int:
+        """How long people wait for a run without a deadline."""
+        return self._constants.patience_hours.value
+
+    def fabric(self, gpu: Gpu) -> Fabric:
+        """How copies of a GPU are joined in this case."""
+        if gpu.id not in self._fabrics:
+            self._fabrics[gpu.id] = fabric_of(gpu, desk=self._desk)
+        return self._fabrics[gpu.id]
+
+    def most_gpus(self, gpu: Gpu) -> int:
+        """The largest count that is planned."""
+        return min(self._constants.most_gpus[self.job.kind].value, self.fabric(gpu).most)
+
+    def memory(self, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
+        """Memory of the job under a layout; None where neither model nor memory is known."""
+        return estimate_memory(self.job, gpu, layout) if self.job.sized else None
+
+    def fits(self, gpu: Gpu, memory: MemoryEstimate | None) -> bool | None:
+        """Memory per GPU, raised by the safety factor of its kind, is within what the GPU can give."""
+        if memory is None or gpu.usable_gb is None:
+            return None
+        return memory.per_gpu_gb * safety_of(self.job, memory.method) <= gpu.usable_gb
+
+    def smallest_count(self, gpu: Gpu) -> int | None:
+        """The smallest count of the ladder that fits; None where none does or memory is not known."""
+        if gpu.id not in self._smallest:
+            self._smallest[gpu.id] = self._find_smallest(gpu)
+        return self._smallest[gpu.id]
+
+    def layout(self, gpu: Gpu, count: int, *, least_tensor: int = 1) -> tuple[Layout, bool]:
+        """The layout for a count and whether it fits."""
+        limit = self._limit(gpu)
+        if self._needs is None or limit is None:
+            return Layout(data=count), False
+        return self._needs.first_fit(self.fabric(gpu), count, limit, least_tensor=least_tensor)
+
+    def speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
+        """Speed of a layout, and the largest batch that fits it."""
+        fabric, count = self.fabric(gpu), layout.count
+        batch = self._most_batch(gpu, layout)
+        return estimate_speed(
+            self._at_batch(batch),
+            gpu,
+            layout,
+            fabric.link_of(count),
+            fabric.node_link_of(count),
+            nodes=fabric.nodes(count),
+            room=None if self.job.training else batch,
+            targets=self.goals.times,
+            capacity=self._capacity,
+        ), batch
+
+    def offered(self, gpu: Gpu, count: int) -> bool:
+        """Whether so many can be rented as one plan, or are owned or quoted."""
+        if count_owned(gpu, self._owned) >= count or quoted_rate(gpu, self.facts) is not None:
+            return True
+        together = min(count, self.fabric(gpu).node_gpus) if self.job.training else 1
+        return self._offers.rental(gpu, count, together) is not None
+
+    def plan(self, gpu: Gpu, count: int, why: str, *, least_tensor: int = 1) -> Plan:
+        """The whole plan of ``count`` GPUs, whether it fits or not. ``why`` says where the count comes from."""
+        layout, _ = self.layout(gpu, count, least_tensor=least_tensor)
+        memory = self.memory(gpu, layout)
+        fits = self.fits(gpu, memory)
+        speed, batch = self.speed(gpu, layout) if self.job.sized else (None, None)
+        values = speed.values if speed is not None else {}
+        fabric = self.fabric(gpu)
+        cost = cost_of(
+            gpu,
+            count,
+            self.facts,
+            self._offers,
+            together=self._together(fabric, layout),
+            owned=self._owned,
+            tokens_per_s=values.get("tokens_per_s"),
+            hours=values.get("hours"),
+        )
+        power = plan_power_w(gpu, count, self._economics)
+        precision = self._precision(gpu)
+        facts = plan_facts(
+            gpu,
+            layout,
+            fabric,
+            training=self.job.training,
+            precision=precision,
+            memory=memory,
+            fits=fits,
+            smallest=self.smallest_count(gpu),
+            batch=batch,
+            speeds=values,
+            meets_target=meets(self.goals, values) if self.goals.stated else None,
+            cost=cost,
+            power_w=power,
+        )
+        return Plan(
+            id=f"{gpu.id}x{count}",
+            gpu=gpu,
+            count=count,
+            nodes=fabric.nodes(count),
+            link=fabric.link_of(count),
+            node_link=fabric.node_link_of(count),
+            layout=layout,
+            precision=precision,
+            memory=memory,
+            speed=speed,
+            cost=cost,
+            power_w=power,
+            why_count=why,
+            facts=facts,
+        )
+
+    def _find_smallest(self, gpu: Gpu) -> int | None:
+        limit = self._limit(gpu)
+        if self._needs is None or limit is None:
+            return None
+        fabric = self.fabric(gpu)
+        for count in ladder(fabric.node_gpus, self.most_gpus(gpu)):
+            if self._needs.first_fit(fabric, count, limit)[1]:
+                return count
+        return None
+
+    def _limit(self, gpu: Gpu) -> float | None:
+        if gpu.id not in self._limits:
+            self._limits[gpu.id] = self._needs.limit_gb(gpu) if self._needs else None
+        return self._limits[gpu.id]
+
+    def _together(self, fabric: Fabric, layout: Layout) -> int:
+        """GPUs that must share a server: all of them in training, those of one replica while serving."""
+        share = layout.count if self.job.training else layout.tensor * layout.pipeline
+        return min(share, fabric.node_gpus)
+
+    def _precision(self, gpu: Gpu) -> str:
+        if self.job.kind not in {"full", "pretraining"}:
+            return self.job.weight_precision
+        if self.job.compute_precision != "mixed":
+            return self.job.compute_precision
+        return "bf16" if "bf16" in gpu.tflops else "fp16" if "fp16" in gpu.tflops else "fp32"
+
+    def _most_batch(self, gpu: Gpu, layout: Layout) -> int | None:
+        limit = self._limit(gpu)
+        return None if self._needs is None or limit is None else self._needs.most_batch(layout, limit)
+
+    def _at_batch(self, most: int | None) -> Job:
+        """The job with the micro-batch that one would take where none is stated: as large as fits, up to a bound."""
+        job = self.job
+        if not self._batch_free or not most:
+            return job
+        tokens = self._constants.tokens_per_micro_batch.value // job.seq_len_tokens
+        bound = tokens if job.shape is not None else self._constants.images_per_micro_batch.value
+        batch = max(1, min(most, bound))
+        batch = 1 << (batch.bit_length() - 1)
+        if job.global_batch:
+            batch = min(batch, job.global_batch)
+        if batch not in self._by_batch:
+            self._by_batch[batch] = replace(job, micro_batch=batch, memo={})
+        return self._by_batch[batch]

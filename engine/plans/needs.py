@@ -1,0 +1,128 @@
+"""Memory of a job by layout, reckoned once for all GPUs: of a GPU only the size of the driver's context matters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+from engine.knowledge.model import Gpu
+from engine.plans.constants import plan_constants
+from engine.plans.layouts import layouts
+from engine.plans.topology import Fabric
+from engine.sizing.job import Job
+from engine.sizing.layout import Layout
+from engine.sizing.memory import context_gb
+from engine.sizing.memory import estimate_memory
+
+
+#: Batches at which memory is reckoned; between them, and beyond the last, a straight line is drawn. Memory is convex in
+#: the batch (the greater of two phases), so the line is on the cautious side between the points.
+_PROBES = (1, 2, 8, 32)
+
+
+class Choice(NamedTuple):
+    """A layout and what it needs of the reference GPU, raised by the safety factor, in GB."""
+
+    layout: Layout
+    raised_gb: float
+
+
+class Needs:
+    """Memory needs of one job. Everything is kept, since many GPUs ask the same."""
+
+    def __init__(self, job: Job, reference: Gpu) -> None:
+        self._job = job
+        self._reference = reference
+        self._context_counts = job.training or job.shape is None
+        self._base_context = context_gb(reference)
+        self._choices: dict[tuple[Fabric, int], tuple[Choice, ...]] = {}
+        self._raised: dict[Layout, float | None] = {}
+        self._lines: dict[Layout, tuple[tuple[int, float], ...]] = {}
+        self._probes: dict[int, Job] = {}
+
+    def limit_gb(self, gpu: Gpu) -> float | None:
+        """What the reference GPU would have to offer to be worth this one; None where its memory is not known."""
+        if gpu.usable_gb is None:
+            return None
+        if not self._context_counts:
+            return gpu.usable_gb
+        return gpu.usable_gb - (context_gb(gpu) - self._base_context) * self._safety_of_context()
+
+    def first_fit(self, fabric: Fabric, count: int, limit_gb: float, *, least_tensor: int = 1) -> tuple[Layout, bool]:
+        """The layout with the least exchange that fits, and whether any does; else the one that needs least memory."""
+        smallest: Choice | None = None
+        for choice in self.choices(fabric, count):
+            if choice.layout.tensor < least_tensor:
+                continue
+            if choice.raised_gb <= limit_gb:
+                return choice.layout, True
+            if smallest is None or choice.raised_gb < smallest.raised_gb:
+                smallest = choice
+        return (smallest.layout if smallest else Layout(data=count)), False
+
+    def choices(self, fabric: Fabric, count: int) -> tuple[Choice, ...]:
+        """All sensible layouts of a count with their needs, least exchange first."""
+        key = (fabric, count)
+        if key not in self._choices:
+            found = []
+            for layout in layouts(self._job, fabric, count):
+                raised = self.raised_gb(layout)
+                if raised is not None:
+                    found.append(Choice(layout, raised))
+            self._choices[key] = tuple(found)
+        return self._choices[key]
+
+    def raised_gb(self, layout: Layout) -> float | None:
+        """Memory per GPU of the reference, raised by the safety factor."""
+        if layout not in self._raised:
+            estimate = estimate_memory(self._job, self._reference, layout)
+            self._raised[layout] = (
+                None if estimate is None else estimate.per_gpu_gb * safety_of(self._job, estimate.method)
+            )
+        return self._raised[layout]
+
+    def most_batch(self, layout: Layout, limit_gb: float) -> int | None:
+        """The largest micro-batch in training, or number of requests per replica while serving, that fits the limit."""
+        line = self._line(layout if self._job.training else Layout(layout.tensor, layout.pipeline))
+        if not line:
+            return None
+        if line[0][1] > limit_gb:
+            return 0
+        for (batch, needed), (next_batch, next_needed) in pairwise(line):
+            if next_needed > limit_gb:
+                return batch + int((limit_gb - needed) / (next_needed - needed) * (next_batch - batch))
+        (batch, needed), (last_batch, last_needed) = line[-2:]
+        each = (last_needed - needed) / (last_batch - batch)
+        return min(65536, last_batch + int((limit_gb - last_needed) / each)) if each > 0 else 65536
+
+    def _line(self, layout: Layout) -> tuple[tuple[int, float], ...]:
+        if layout not in self._lines:
+            points = []
+            # While serving, memory is a straight line from the first request on.
+            for batch in _PROBES if self._job.training else _PROBES[:2]:
+                estimate = estimate_memory(self._probe(batch), self._reference, layout)
+                if estimate is not None:
+                    points.append((batch, estimate.per_gpu_gb * safety_of(self._job, estimate.method)))
+            self._lines[layout] = tuple(points)
+        return self._lines[layout]
+
+    def _probe(self, batch: int) -> Job:
+        if batch not in self._probes:
+            changed = {"micro_batch": batch} if self._job.training else {"concurrency": batch}
+            self._probes[batch] = replace(self._job, **changed, memo={})  # type: ignore[arg-type]
+        return self._probes[batch]
+
+    def _safety_of_context(self) -> float:
+        one = estimate_memory(self._job, self._reference, Layout())
+        return safety_of(self._job, one.method) if one is not None else 1.0
+
+
+def safety_of(job: Job, method: str) -> float:
+    """The factor by which an estimate is raised before it is compared with a GPU, by how it was made."""
+    safety = plan_constants().safety
+    if method == "stated":
+        return safety.stated.value
+    if job.training:
+        return safety.training.value
+    return (safety.serving if method == "architecture" else safety.rule_of_thumb).value
