@@ -10,7 +10,6 @@ from cli import exits
 from cli import output
 from cli.inputs import Line
 from cli.inputs import json_lines
-from engine.canonical import plain
 from engine.problems import Problem
 from engine.problems import WhichgpuError
 
@@ -37,7 +36,7 @@ def _reply(line: Line, answer: Callable[[JsonObject], JsonObject]) -> tuple[Json
     if line.workload is None:
         return _refusal(line, line.problem), exits.WRONG_INPUT
     try:
-        return plain({"id": line.id, **answer(line.workload)}), exits.ANSWERED
+        return {"id": line.id} | answer(line.workload) | {"id": line.id}, exits.ANSWERED
     except WhichgpuError as error:
         return _refusal(line, error.problems[0] if error.problems else None, error.problems[1:]), exits.WRONG_INPUT
     except Exception as error:  # noqa: BLE001 - one line that breaks the program must not cost the other answers.

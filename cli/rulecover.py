@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from engine import Expertise
+from engine.inspection import known_with_heuristics
 from engine.problems import WhichgpuError
 
 
@@ -20,7 +21,7 @@ def cover_of(expertise: Expertise, moment: datetime) -> dict[str, Any]:
     """Heuristics, tests and workloads, with what is missing of each."""
     rules = expertise.rulebook.rules
     encoded = {name for rule in rules for name in rule.encodes}
-    heuristics = expertise.known.heuristics
+    heuristics = known_with_heuristics(expertise).heuristics
     missing = sorted(heuristics - encoded)
     untested = [rule.id for rule in rules if not rule.tests]
     return {

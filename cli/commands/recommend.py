@@ -21,7 +21,6 @@ from cli.options import rules_options
 from cli.options import set_option
 from cli.render.decision import decision_blocks
 from engine import Expertise
-from engine.canonical import plain
 from engine.problems import InputError
 from engine.problems import Problem
 from engine.record import make_record
@@ -65,7 +64,7 @@ def recommend(
     if save:
         _save(answer, save)
     if form == "json":
-        output.emit_json(plain(answer))
+        output.emit_json(answer)
     else:
         output.emit_blocks(decision_blocks(answer, names_of(expertise), everything=everything), form)
     return decision.exit_code

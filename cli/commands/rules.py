@@ -22,12 +22,13 @@ from cli.render.rules import rule_list
 from cli.render.rules import rule_page
 from cli.rulecover import cover_of
 from engine import Expertise
+from engine.inspection import inspect
 from engine.problems import InputError
 from engine.problems import Problem
 from engine.problems import nearest_words
+from engine.rehearsal import Rehearsal
 from engine.rulebook import Rule
 from engine.rulebook.model import Rulebook
-from engine.verify import lint as run_lint
 from engine.verify import run_rule_tests
 
 
@@ -74,18 +75,12 @@ def show(*, name: str, form: str, rules: tuple[str, ...], builtin: bool) -> int:
 
 @rules.command()
 @output_format("text", "json", "github")
+@click.option("--all", "everything", is_flag=True, help="Also what is only worth knowing.")
 @rules_options
-def lint(*, form: str, rules: tuple[str, ...], builtin: bool) -> int:
+def lint(*, form: str, everything: bool, rules: tuple[str, ...], builtin: bool) -> int:
     """Check the rulebook: conflicts, rules that never fire, gaps in tables, missing sources and tests."""
     expertise = load(rules, builtin=builtin)
-    findings = run_lint(
-        expertise.rulebook,
-        expertise.vocabulary,
-        expertise.known,
-        now().date(),
-        produced=expertise.produced,
-        consumed=expertise.consumed,
-    )
+    findings = [entry for entry in inspect(expertise, now().date()) if everything or entry.severity != "info"]
     if form == "json":
         output.emit_json([finding.to_dict() for finding in findings])
     elif form == "github":
@@ -103,7 +98,9 @@ def test(*, names: tuple[str, ...], form: str, rules: tuple[str, ...], builtin: 
     """Run the tests inside the rules: all of them, or those of the rules and tables in NAMES."""
     expertise = load(rules, builtin=builtin)
     _check_names(expertise, names)
-    results = run_rule_tests(expertise.rulebook, expertise.facts_for, expertise.vocabulary, rules=names or None)
+    results = run_rule_tests(
+        expertise.rulebook, Rehearsal(expertise).facts_for, expertise.vocabulary, rules=names or None
+    )
     if form == "json":
         output.emit_json([result.to_dict() for result in results])
     elif form == "github":

@@ -15,9 +15,8 @@ from cli.options import jsonl_option
 from cli.options import output_format
 from cli.options import set_option
 from cli.render.size import size_blocks
-from engine import Expertise
 from engine import Workload
-from engine.canonical import plain
+from engine.size import size_workload
 
 
 @click.command()
@@ -38,20 +37,19 @@ def size(
 ) -> int:
     """Size the workload in FILE on N GPUs of one type: what it needs, what is there, how fast it runs.
 
-    GPU and count come from the options, else from the keys gpu and count of the file, else from what it says of
-    current_gpu and num_gpus. Where the count is not said, the smallest that fits is taken.
+    GPU and count come from the options, else from the keys gpu and count of the file, else from its current_gpu (or its
+    only candidate) and num_gpus; the count is 1 where nothing says it. Exits with 1 where the job does not fit.
     """
     expertise = load()
+
+    def answer(workload: Workload) -> dict[str, Any]:
+        return size_workload(expertise, workload, gpu=gpu, count=count)
+
     if jsonl:
-        return answer_lines(file, lambda line: _sized(expertise, expertise.read(line, sets), gpu, count))
-    workload = read(expertise, file, sets)
-    reply = {"id": workload.id, **_sized(expertise, workload, gpu, count)}
+        return answer_lines(file, lambda line: answer(expertise.read(line, sets)))
+    reply = answer(read(expertise, file, sets))
     if form == "json":
-        output.emit_json(plain(reply))
+        output.emit_json(reply)
     else:
         output.emit_blocks(size_blocks(reply, names_of(expertise)), form)
     return 0 if reply["fits"] else 1
-
-
-def _sized(expertise: Expertise, workload: Workload, gpu: str | None, count: int | None) -> dict[str, Any]:
-    return expertise.size(workload, gpu=gpu, count=count)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from cli.render.blocks import Block
@@ -53,7 +54,7 @@ def rule_page(rule: Rule, names: Names) -> list[Block]:
     if rule.encodes:
         rows.append(("encodes", ", ".join(rule.encodes)))
     if rule.place:
-        rows.append(("place", str(rule.place)))
+        rows.append(("place", shown_place(rule.place)))
     when = tuple(Item(condition.text) for condition in rule.when) or (Item("always"),)
     effects = tuple(Item(effect_text(effect)) for effect in rule.effects)
     blocks: list[Block] = [Heading(rule.id, 1), Paragraph(rule.title, "strong"), Pairs(tuple(rows))]
@@ -84,7 +85,19 @@ def finding_blocks(findings: Sequence[Finding], rules: int) -> list[Block]:
 
 
 def _where(finding: Finding) -> str:
-    return f"{finding.place}: " if finding.place else f"{finding.rule}: " if finding.rule else ""
+    if finding.place:
+        return f"{shown_place(finding.place)}: "
+    return f"{finding.rule}: " if finding.rule else ""
+
+
+def shown_place(place: Place) -> str:
+    """``file:line:column``, the file from the working folder where it lies below that."""
+    return f"{_near(place.path)}:{place.line}:{place.column}"
+
+
+def _near(path: str) -> str:
+    file, here = Path(path), Path.cwd()
+    return str(file.relative_to(here)) if file.is_absolute() and file.is_relative_to(here) else path
 
 
 def _caret(place: Place) -> str:
@@ -103,7 +116,7 @@ def result_blocks(results: Sequence[TestResult]) -> list[Block]:
 
 
 def _result(result: TestResult) -> str:
-    place = f"{result.place}: " if result.place else ""
+    place = f"{shown_place(result.place)}: " if result.place else ""
     kind = "near miss" if result.near_miss else "test"
     expected = "fire" if result.expected else "not fire"
     outcome = result.outcome.replace("_", " ")
@@ -123,7 +136,7 @@ def github_results(results: Sequence[TestResult]) -> str:
 
 
 def _annotation(kind: str, place: Place | None, title: str, message: str) -> str:
-    where = [f"file={_property(place.path)}", f"line={place.line}", f"col={place.column}"] if place else []
+    where = [f"file={_property(_near(place.path))}", f"line={place.line}", f"col={place.column}"] if place else []
     properties = ",".join([*where, f"title={_property(title)}"])
     return f"::{kind} {properties}::{_data(message)}\n"
 

@@ -1,0 +1,106 @@
+"""The facts that a rule would see on a made-up case: what the tests inside rules are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.decide.lookups import look_up
+from engine.decide.procurement import reckon
+from engine.expertise import Expertise
+from engine.knowledge.model import Gpu
+from engine.plans.model import Plan
+from engine.problems import InputError
+from engine.problems import Problem
+from engine.rulebook.model import Each
+from engine.settle.model import Claim
+from engine.settle.model import Settlement
+from engine.values import Facts
+from engine.values import Value
+from engine.vocabulary import coerce
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """Settles the facts of a rule's test as a decision would, and lays what the test states over them."""
+
+    expertise: Expertise
+
+    def facts_for(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
+        """All facts that a rule of this scope would read.
+
+        Args:
+            given: workload facts. Those that only a later moment settles may be stated too, and then stand.
+            plan: ``gpu`` and ``count``, and ``plan.*``, ``gpu.*`` or ``candidate.*`` facts that are to differ.
+            each: the rule's scope.
+
+        Raises:
+            InputError: a name or value is wrong.
+        """
+        values = {name: self._value(name, value) for name, value in given.items()}
+        stated = {name: value for name, value in values.items() if value is not None}
+        intake = self._intake(stated)
+        if each == "workload":
+            return {**self._outcome(intake, None), **stated}
+        chosen, facts = self._plan(intake, plan, each)
+        shared = self._outcome(intake, chosen) if each in ("chosen", "candidate") else intake.facts
+        return {**shared, **stated, **facts}
+
+    def _intake(self, stated: dict[str, Value]) -> Settlement:
+        given = {name: Claim("given", "input", value) for name, value in stated.items()}
+        found = look_up(stated, self.expertise.knowledge, self.expertise.vocabulary)
+        return self.expertise.stages.intake.run(given, extra=found.claims)
+
+    def _outcome(self, intake: Settlement, plan: Plan | None) -> Facts:
+        """The facts of the last moment: what renting and owning come to, and what advise rules set."""
+        procurement = reckon(intake.facts, plan)
+        return self.expertise.stages.outcome.run({}, extra=procurement.claims, before=intake).facts
+
+    def _plan(
+        self, intake: Settlement, stated: Mapping[str, object], each: Each
+    ) -> tuple[Plan | None, dict[str, Value]]:
+        overrides = {name: self._value(name, value) for name, value in stated.items() if "." in name}
+        gpu = self._gpu(stated.get("gpu"))
+        plan, facts = None, dict[str, Value]()
+        if gpu is not None:
+            found = look_up(intake.facts, self.expertise.knowledge, self.expertise.vocabulary)
+            maker = self.expertise.bench.plan_maker(found.model, intake.facts)
+            smallest = maker.smallest_count(gpu)
+            plan = maker.plan(gpu, self._count(stated.get("count"), smallest), "stated in a test")
+            facts |= {**self.expertise.knowledge.gpu_facts[gpu.id], **plan.facts}
+            if each == "candidate":
+                facts["candidate.is_current"] = intake.facts.get("current_gpu") in (gpu.id, gpu.family, gpu.series)
+                facts["candidate.fits_one"] = smallest == 1
+                facts |= {"candidate.min_count": smallest} if smallest is not None else {}
+        facts |= {name: value for name, value in overrides.items() if value is not None}
+        for name in (name for name, value in overrides.items() if value is None):
+            facts.pop(name, None)  # Stated as unknown.
+        return plan, self._derived(intake, facts)
+
+    def _derived(self, intake: Settlement, facts: dict[str, Value]) -> dict[str, Value]:
+        """The plan's facts with those that plan-scope derive rules add."""
+        for level in self.expertise.stages.plan_levels:
+            resolution = level.run(intake.facts, [facts], ["the plan of a test"]).resolutions[0]
+            facts = {**resolution.values, **facts}
+        return facts
+
+    def _gpu(self, name: object) -> Gpu | None:
+        """The GPU that a test names; of a family or series the one that sorts first and can be planned with."""
+        if name is None:
+            return None
+        match = self.expertise.knowledge.find_gpu(str(name))
+        if not match.found:
+            raise InputError(Problem("unknown-gpu", f"no GPU is called {name!r}", fact="gpu", nearest=match.nearest))
+        members = [self.expertise.knowledge.gpus[gpu_id] for gpu_id in match.ids]
+        return next((gpu for gpu in members if gpu.plannable), members[0])
+
+    def _count(self, raw: object, smallest: int | None) -> int:
+        value = self._value("plan.count", raw) if raw is not None else smallest
+        return int(value) if isinstance(value, int | float) else 1
+
+    def _value(self, name: str, raw: object) -> Value | None:
+        fact = self.expertise.vocabulary.fact(name)
+        if fact is None:
+            nearest = self.expertise.vocabulary.nearest(name)
+            raise InputError(Problem("unknown-fact", f"there is no fact {name!r}", fact=name, nearest=nearest))
+        return coerce(fact, raw, error=InputError)
