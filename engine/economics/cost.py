@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from engine.economics.constants import EconomicsConstants
 from engine.economics.offers import OfferIndex
@@ -43,29 +44,52 @@ def count_owned(gpu: Gpu, owned: dict[str, int]) -> int:
     return 0
 
 
-def quoted_rate(gpu: Gpu, facts: Facts) -> float | None:
-    """The user's own price per GPU-hour, where it is about this GPU: one that they named, or the only one they have.
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What the facts say about paying, read once for all plans."""
 
-    A quote says nothing about GPUs that nobody named, so it does not reprice the whole catalogue.
-    """
-    rate = number(facts, "rent_quote_usd_h")
-    if rate is None:
+    facts: Facts
+    owned: dict[str, int]
+    quote_usd_h: float | None
+    quoted: frozenset[str]  # ids, families or series that the quote is about
+    run_hours: float | None
+    interruptible: bool
+    always_paid: bool  # nothing says that the hardware stands idle some of the time
+
+
+def spending_of(facts: Facts, constants: EconomicsConstants) -> Spending:
+    """Read the facts about paying."""
+    return Spending(
+        facts=facts,
+        owned=owned_gpus(facts),
+        quote_usd_h=number(facts, "rent_quote_usd_h"),
+        quoted=_quoted(facts),
+        run_hours=number(facts, "run_hours"),
+        interruptible=facts.get("interruptible") is True,
+        always_paid=facts.get("always_on") is True or usage_of(facts, 1, constants) is None,
+    )
+
+
+def _quoted(facts: Facts) -> frozenset[str]:
+    """A quote is about the GPUs that the user named. It says nothing about others, so it does not reprice them."""
+    named = facts.get("gpu_candidates") or facts.get("current_gpu") or ()
+    return frozenset(str(name) for name in (named if isinstance(named, tuple) else (named,)))
+
+
+def quoted_rate(gpu: Gpu, spending: Spending) -> float | None:
+    """The user's own price per GPU-hour, where it is about this GPU."""
+    if spending.quote_usd_h is None or not spending.quoted & {gpu.id, gpu.family, gpu.series}:
         return None
-    named = facts.get("gpu_candidates", ())
-    names = {str(name) for name in (named if isinstance(named, tuple) else (named,))}
-    if not names and "current_gpu" in facts:
-        names = {str(facts["current_gpu"])}
-    return rate if names & {gpu.id, gpu.family, gpu.series} else None
+    return spending.quote_usd_h
 
 
 def cost_of(
     gpu: Gpu,
     count: int,
-    facts: Facts,
+    spending: Spending,
     index: OfferIndex,
     *,
     together: int,
-    owned: dict[str, int],
     tokens_per_s: float | None = None,
     hours: float | None = None,
 ) -> Cost:
@@ -74,31 +98,31 @@ def cost_of(
     Args:
         gpu: the accelerator.
         count: how many.
-        facts: the workload; duty and quotes are read from it.
+        spending: what the facts say about paying.
         index: the offers, narrowed to what the user allows.
         together: how many GPUs must share one machine.
-        owned: what the user has, from ``owned_gpus``.
         tokens_per_s: speed of the whole plan, for the cost per million tokens.
         hours: wall time of one run; ``run_hours`` where unknown.
     """
     constants = index.constants
     rental = None
-    if count_owned(gpu, owned) >= count:
-        origin, per_hour = "owned", _own_hour(gpu, count, facts, constants)
-    elif (rate := quoted_rate(gpu, facts)) is not None:
+    if spending.owned and count_owned(gpu, spending.owned) >= count:
+        origin, per_hour = "owned", _own_hour(gpu, count, spending.facts, constants)
+    elif (rate := quoted_rate(gpu, spending)) is not None:
         origin, per_hour = "quote", rate * count
     else:
-        rental = index.rental(gpu, count, together, interruptible=facts.get("interruptible") is True)
+        rental = index.rental(gpu, count, together, interruptible=spending.interruptible)
         if rental is None:
             return Cost()
         origin, per_hour = "offer", rental.usd_per_hour
     if per_hour is None:
         return Cost(origin=origin)
-    run = hours if hours is not None else number(facts, "run_hours")
+    run = hours if hours is not None else spending.run_hours
+    duty = 1.0 if spending.always_paid else rental_duty(spending.facts, count, constants)
     return Cost(
         offer=rental.offer if rental else None,
         usd_per_hour=per_hour,
-        usd_per_month=per_hour * constants["hours_per_month"].value * rental_duty(facts, count, constants),
+        usd_per_month=per_hour * constants["hours_per_month"].value * duty,
         usd_per_run=None if run is None else per_hour * run,
         usd_per_1m_tokens=per_hour / (tokens_per_s * 3600) * 1e6 if tokens_per_s else None,
         origin=origin,

@@ -7,8 +7,8 @@ from dataclasses import replace
 from engine.economics.constants import load_economics
 from engine.economics.cost import cost_of
 from engine.economics.cost import count_owned
-from engine.economics.cost import owned_gpus
 from engine.economics.cost import quoted_rate
+from engine.economics.cost import spending_of
 from engine.economics.offers import narrowed
 from engine.economics.offers import offer_index
 from engine.economics.offers import wishes_from_facts
@@ -45,8 +45,9 @@ class PlanMaker:
         self.goals = goals_of(job, facts)
         self._constants = plan_constants()
         self._economics = load_economics()
-        self._owned = owned_gpus(facts)
+        self._spending = spending_of(facts, self._economics)
         self._offers = narrowed(offer_index(knowledge, self._economics), wishes_from_facts(facts))
+        self._goals_stated = self.goals.stated
         self._capacity = capacity_asked(job, facts)
         self._desk = facts.get("deployment_site") == "workstation"
         self._needs = Needs(job, next(iter(knowledge.gpus.values()))) if job.sized else None
@@ -112,7 +113,7 @@ class PlanMaker:
 
     def offered(self, gpu: Gpu, count: int) -> bool:
         """Whether so many can be rented as one plan, or are owned or quoted."""
-        if count_owned(gpu, self._owned) >= count or quoted_rate(gpu, self.facts) is not None:
+        if count_owned(gpu, self._spending.owned) >= count or quoted_rate(gpu, self._spending) is not None:
             return True
         together = min(count, self.fabric(gpu).node_gpus) if self.job.training else 1
         return self._offers.rental(gpu, count, together) is not None
@@ -128,10 +129,9 @@ class PlanMaker:
         cost = cost_of(
             gpu,
             count,
-            self.facts,
+            self._spending,
             self._offers,
             together=self._together(fabric, layout),
-            owned=self._owned,
             tokens_per_s=values.get("tokens_per_s"),
             hours=values.get("hours"),
         )
@@ -148,7 +148,7 @@ class PlanMaker:
             smallest=self.smallest_count(gpu),
             batch=batch,
             speeds=values,
-            meets_target=meets(self.goals, values) if self.goals.stated else None,
+            meets_target=meets(self.goals, values) if self._goals_stated else None,
             cost=cost,
             power_w=power,
         )

@@ -176,6 +176,13 @@ def _end(constant: Banded, pick: Pick) -> float:
 
 def engine_steps(job: Job) -> EngineSteps:
     """The step times of the job's engine and version; between the old and the new ones where no version is stated."""
+    found: EngineSteps | None = job.memo.get("engine steps")
+    if found is None:
+        found = job.memo["engine steps"] = _engine_steps(job)
+    return found
+
+
+def _engine_steps(job: Job) -> EngineSteps:
     engines = speed_constants().engines
     numbers = version_numbers(job.engine_version)
     name = job.engine if job.engine in engines else "other"
