@@ -178,6 +178,7 @@ def _read_columns(fields: Fields, stage: Stage, each: Each, context: Context) ->
             complaint = reading_complaint(fact, stage, each) if fact else None
             if complaint:
                 context.problems.add("unreadable-fact", complaint[0], item, fix=complaint[1], fact=item.text)
+                fact = None
         else:
             context.problems.add("wrong-form", "a column is no fact", item, fix="name a fact of the vocabulary")
         columns.append(fact)

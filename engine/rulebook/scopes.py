@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.rulebook.forms import EACH_OF_STAGE
 from engine.rulebook.model import STAGE_RULE
 from engine.rulebook.model import Each
 from engine.rulebook.model import Stage
@@ -29,10 +30,10 @@ Complaint = tuple[str, str]
 def reading_complaint(fact: FactDef, stage: Stage, each: Each) -> Complaint | None:
     """Why such a rule cannot read ``fact``, or None."""
     if fact.scope not in READABLE[each]:
-        seers = [name for name in READABLE if fact.scope in READABLE[name]]
+        seers = [name for name in EACH_OF_STAGE[stage] if fact.scope in READABLE[name]]
         return (
             f"`{fact.name}` is about {_ABOUT[fact.scope]}, which a rule for each: {each} does not see",
-            f"write each: {' or '.join(seers)}, or read a fact about the workload",
+            f"write each: {' or '.join(seers)}" if seers else "read a fact about the workload or the plan",
         )
     if fact.available in _TOO_LATE[stage]:
         early = fact.available == "survey"
