@@ -125,8 +125,8 @@ def model_from_config(source: Path | str | Mapping[str, Any]) -> ModelSpec:
     count = parameter_count(spec)
     if count is None:
         return spec
-    active = round(count.active / 1e9, 6) if spec.moe else None
-    return spec.model_copy(update={"params_b": round(count.total / 1e9, 6), "active_params_b": active})
+    active = round(count.active / 1e9, 9) if spec.moe else None
+    return spec.model_copy(update={"params_b": round(count.total / 1e9, 9), "active_params_b": active})
 
 
 def _shared(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,6 +42,7 @@ class GpuNames:
         for name, kind, ids in self._named():
             self._exact.setdefault(exact_form(name), (kind, ids))
             self._words.setdefault(telling_words(name), (kind, ids))
+        self._words.pop(frozenset(), None)  # Names of which nothing telling is left are found as written, or not.
 
     def _named(self) -> list[tuple[str, MatchKind, tuple[str, ...]]]:
         rows: list[tuple[str, MatchKind, tuple[str, ...]]] = [(key, "id", (key,)) for key in self._gpus]

@@ -16,7 +16,6 @@ from engine.problems import nearest_words
 
 _DATE = re.compile(r"\d{4}|\d{6}|\d{8}")
 _SIZE_TOLERANCE = 0.12  # A stated size and a model's real one: "7B" stands for 6.5 to 7.9 among those known.
-_STEPS = ("as written", "without variant", "without date", "without version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class ModelNames:
                 spelt = spelling(name)
                 self._index.setdefault(spelt.words, model.id)
                 if spelt.sizes:  # Without a size, dropping "base" from "whisper base" would leave the family.
-                    self._index.setdefault(_forms(spelt)[1], model.id)
+                    self._index.setdefault(_bare(spelt), model.id)
 
     def find(self, name: str, param_count_b: float | None = None) -> ModelMatch:
         """What ``name`` means. A bare family name needs ``param_count_b``; alone it means nothing in particular."""
@@ -66,7 +65,7 @@ class ModelNames:
         return ModelMatch(name, self._models[key], spelt.weight_precision, how=how)
 
     def _look_up(self, spelt: Spelling) -> tuple[str | None, str]:
-        for step, words in zip(_STEPS, _forms(spelt), strict=True):
+        for step, words in _forms(spelt):
             key = self._index.get(words)
             if key is not None:
                 return key, step
@@ -78,7 +77,7 @@ class ModelNames:
 
     def _looser(self, spelt: Spelling) -> tuple[str | None, str]:
         """A size beside a name that has none, the only model of a name, or a known name inside a longer one."""
-        bare = _forms(spelt)[1]
+        bare = _bare(spelt)
         unsized = tuple(word for word in bare if word not in spelt.sizes)
         key = self._index.get(unsized) if len(spelt.sizes) == 1 else None
         if key and _billions(spelt.sizes[0]) and self._near(key, _billions(spelt.sizes[0])):
@@ -101,7 +100,7 @@ class ModelNames:
     def _by_size(self, spelt: Spelling, param_count_b: float) -> str | None:
         """The family's model of that size: same nominal size first, then shortest name, then newest version."""
         nominal = f"{param_count_b:g}b"
-        family = _forms(spelt)[2]
+        family = _undated(spelt)
         ranked = []
         for key, words in self._words.items():
             size = self._models[key].params_b
@@ -116,7 +115,7 @@ class ModelNames:
         return min(ranked)[-1] if ranked else None
 
     def _nearest(self, name: str, spelt: Spelling) -> tuple[str, ...]:
-        family = _forms(spelt)[3][:1]
+        family = _bare(spelt)[:1]
         sizes = set(spelt.sizes)
         kin = [key for key, words in self._words.items() if family and words[:1] == family]
         kin.sort(
@@ -127,13 +126,35 @@ class ModelNames:
         return tuple(dict.fromkeys([*kin[:2], *near, *kin[2:]]))[:3]
 
 
-def _forms(spelt: Spelling) -> list[tuple[str, ...]]:
-    """The words of a name, then with ever more of what marks only a variant left out."""
-    words = spelt.words
-    first = words[1:] if len(words) > 1 and words[0] in PUBLISHERS else words
-    bare = tuple(word for word in first if word not in VARIANT_WORDS) or first
-    undated = tuple(word for word in bare if not _DATE.fullmatch(word)) or bare
-    return [words, bare, undated, _without_version(undated)]
+def _forms(spelt: Spelling) -> list[tuple[str, tuple[str, ...]]]:
+    """The words of a name, then with ever more of what marks only a variant left out, each with what was left out."""
+    words = _unpublished(spelt.words)
+    forms = [("as written", spelt.words), ("as written", words)]
+    while len(words) > 1 and words[-1] in VARIANT_WORDS:  # "pro instruct": the last word may go alone.
+        words = words[:-1]
+        forms.append(("without variant", words))
+    undated = _undated(spelt)
+    forms += [
+        ("without variant", _bare(spelt)),
+        ("without date", undated),
+        ("without version", _without_version(undated)),
+    ]
+    return forms
+
+
+def _unpublished(words: tuple[str, ...]) -> tuple[str, ...]:
+    return words[1:] if len(words) > 1 and words[0] in PUBLISHERS else words
+
+
+def _bare(spelt: Spelling) -> tuple[str, ...]:
+    """The words that may tell networks apart."""
+    words = _unpublished(spelt.words)
+    return tuple(word for word in words if word not in VARIANT_WORDS) or words
+
+
+def _undated(spelt: Spelling) -> tuple[str, ...]:
+    bare = _bare(spelt)
+    return tuple(word for word in bare if not _DATE.fullmatch(word)) or bare
 
 
 def _without_version(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -54,7 +54,8 @@ class _Row:
         before = list(self.fields)[: list(self.fields).index(column)] if column in self.fields else []
         start = 0
         for earlier in before:
-            start = self.text.find(self.fields[earlier], start) + len(self.fields[earlier])
+            start = max(0, self.text.find(self.fields[earlier], start)) + len(self.fields[earlier])
+            start = self.text.find(",", start) + 1
         value = self.fields.get(column, "")
         found = self.text.find(value, start) if value else start
         place = Place(self.name, self.number, max(0, found) + 1, max(1, len(value)), self.text)
