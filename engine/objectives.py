@@ -28,6 +28,8 @@ class _File(BaseModel):
 
     objectives: dict[str, _Entry]
     default: str
+    around_usd_per_hour: float
+    around_sources: tuple[str, ...]
 
 
 def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
@@ -42,7 +44,14 @@ def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
     except ValidationError as error:
         raise KnowledgeError(problems_from_pydantic(error, document.node, ())) from error
     objectives = {
-        name: Objective(name, entry.cost_weight, entry.speed_weight, entry.meaning, entry.sources)
+        name: Objective(
+            name,
+            entry.cost_weight,
+            entry.speed_weight,
+            file.around_usd_per_hour,
+            entry.meaning,
+            entry.sources,
+        )
         for name, entry in sorted(file.objectives.items())
     }
     return objectives, file.default

@@ -19,6 +19,7 @@ class Objective:
     name: str
     cost_weight: float
     speed_weight: float
+    around_usd_per_hour: float
     meaning: str
     sources: tuple[str, ...]
 

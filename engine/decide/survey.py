@@ -47,18 +47,22 @@ def cost_is_per_work(workload: Facts) -> bool:
     )
 
 
-def measure(plan: Plan, *, per_work: bool) -> Measures:
-    """Cost and speed of a plan as ranking sees them: USD per hour, or per million tokens or samples."""
+def measure(plan: Plan, *, per_work: bool, around_usd_per_hour: float) -> Measures:
+    """Cost and speed of a plan as ranking sees them: USD per hour, or per million tokens or samples.
+
+    ``around_usd_per_hour`` is what surrounds rented GPUs and comes on top of every plan. Without it two prices of a few
+    cents would lie as far apart as two of a hundred dollars.
+    """
     facts = plan.facts
     speed = _number(facts.get("plan.tokens_per_s")) or _number(facts.get("plan.samples_per_s"))
-    per_hour = plan.cost.usd_per_hour
+    per_hour = None if plan.cost.usd_per_hour is None else plan.cost.usd_per_hour + around_usd_per_hour
     if per_hour is None or not per_work:
         return Measures(per_hour, speed)
     return Measures(per_hour / (speed * 3600) * 1e6 if speed else None, speed)
 
 
 def spread(measures: Sequence[Measures]) -> Spread:
-    """The ends of what the plans measure. Plans that cost nothing (owned ones) do not stretch the scale."""
+    """The ends of what the plans measure."""
     costs = [m.cost for m in measures if m.cost]
     speeds = [m.speed for m in measures if m.speed]
     return Spread(
