@@ -69,22 +69,10 @@ def _read_any(node: Mapping, stage: Stage, each: Each, context: Context) -> Cond
     return Condition(expr, " or ".join(texts), place_of(name))
 
 
-def read_condition(
-    node: Scalar, stage: Stage, each: Each, context: Context, *, subject: str | None = None
-) -> Expr | None:
-    """One condition as a tree, checked for what this stage and scope may read. None after a problem.
-
-    Args:
-        node: the condition.
-        stage: the rule's stage.
-        each: the rule's scope.
-        context: vocabulary and problems.
-        subject: the fact of the column, for a cell such as ``> 3``.
-    """
+def read_condition(node: Scalar, stage: Stage, each: Each, context: Context) -> Expr | None:
+    """One condition as a tree, checked for what this stage and scope may read. None after a problem."""
     try:
-        expr = parse_condition(
-            node.text, context.vocabulary, node, each, known_gpus=context.known.gpus, subject=subject
-        )
+        expr = parse_condition(node.text, context.vocabulary, node, each, known_gpus=context.known.gpus)
     except WhichgpuError as error:
         context.problems.extend(error.problems)
         return None

@@ -99,7 +99,7 @@ def resolve(matches: Iterable[str], rules: Iterable[Rule], facts: Facts) -> Reso
 
     Order: hit policy ``first`` keeps the earliest matching row of a table; then a rule is overridden if any rule that
     overrides it, directly or through others, matches too; what is left fires. Rules that set one fact to different
-    values leave it unknown.
+    values leave it unknown. A rule that is undecided overrides nothing and takes no row: only what is known decides.
     """
     return Resolver(rules).resolve(matches, facts)
 

@@ -152,8 +152,10 @@ def _read_count(node: Node, context: Context) -> object:
 
 def _read_value(fact: FactDef, node: Node, context: Context) -> object:
     """The value in the fact's unit; the word ``unknown`` for one that is to be removed."""
-    reading = read_value(fact, raw_value(node), place_of(node), known_gpus=context.known.gpus)
-    context.problems.extend(reading.problems)
+    raw = raw_value(node)
+    reading = read_value(fact, raw, known_gpus=context.known.gpus)
+    if reading.problems:  # Places are dear, and almost no value needs one.
+        context.problems.extend(read_value(fact, raw, place_of(node), known_gpus=context.known.gpus).problems)
     return UNKNOWN if reading.value is None else reading.value
 
 

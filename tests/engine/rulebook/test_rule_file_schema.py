@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 import yaml
 
+from engine.locate import locate
 from engine.problems import RulebookError
 from engine.rulebook import Known
 from engine.rulebook import load_rules_text
@@ -17,6 +18,8 @@ from engine.rulebook.forms import ROW_KEYS
 from engine.rulebook.forms import RULE_KEYS
 from engine.rulebook.forms import TABLE_KEYS
 from engine.rulebook.forms import TEST_KEYS
+from engine.source import plain
+from engine.source import read_yaml
 from engine.vocabulary import Vocabulary
 
 
@@ -114,3 +117,13 @@ def test_every_key_of_the_loader_is_described_in_the_schema() -> None:
         assert all(entry["description"] for entry in definitions[name]["properties"].values())
     tests = [set(form["properties"]) for form in definitions["test"]["anyOf"]]
     assert tests == [{key.name for key in TEST_KEYS}, {key.name for key in NEAR_MISS_KEYS}]
+
+
+@pytest.mark.parametrize("path", sorted(locate("rules").glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_shipped_rules_fit_the_schema(path: Path) -> None:
+    validator = jsonschema.Draft202012Validator(rule_file_schema())
+    found = [
+        f"{list(error.path)}: {error.message[:200]}"
+        for error in validator.iter_errors(plain(read_yaml(path, error=RulebookError)))
+    ]
+    assert found == []
