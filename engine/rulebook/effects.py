@@ -12,7 +12,6 @@ from engine.rulebook.drafts import Context
 from engine.rulebook.drafts import Draft
 from engine.rulebook.forms import COMPANIONS
 from engine.rulebook.forms import EFFECT_KEYS
-from engine.rulebook.forms import EffectKey
 from engine.rulebook.model import STAGE_RULE
 from engine.rulebook.model import Ask
 from engine.rulebook.model import ConsiderCounts
@@ -253,8 +252,3 @@ _READERS: dict[str, Callable[[Node, Draft, Context], list[Effect]]] = {
     "figure": _read_figures,
     "disagree": _read_disagreements,
 }
-
-
-def effect_key(name: str) -> EffectKey:
-    """The table entry of an effect."""
-    return _KEYS[name]
