@@ -1,7 +1,9 @@
-"""The catalogue: accelerators, models, prices, costs and the sources of all of them."""
+"""The catalogue: accelerators, models, prices, costs and the sources of all of them.
+
+``engine.knowledge.configs.model_from_config`` reads a model that is not in it.
+"""
 
 from engine.knowledge.bundle import Knowledge
-from engine.knowledge.configs import model_from_config
 from engine.knowledge.gpu_facts import gpu_facts
 from engine.knowledge.gpu_names import GpuMatch
 from engine.knowledge.gpu_names import GpuNames
@@ -23,7 +25,6 @@ __all__ = [
     "ParameterCount",
     "gpu_facts",
     "load_knowledge",
-    "model_from_config",
     "parameter_count",
     "parse_prices",
     "with_offers",

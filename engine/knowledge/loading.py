@@ -6,14 +6,13 @@ import hashlib
 from collections.abc import Iterable
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from engine.knowledge.bundle import Knowledge
 from engine.knowledge.digest import knowledge_digest
-from engine.knowledge.folder import Content
-from engine.knowledge.folder import read_folder
 from engine.knowledge.gpu_facts import gpu_facts
 from engine.knowledge.memory import usable_assumed
 from engine.knowledge.memory import usable_from_reading
@@ -27,6 +26,9 @@ from engine.knowledge.prices import offer_order
 from engine.locate import locate
 from engine.source import cache
 
+
+if TYPE_CHECKING:
+    from engine.knowledge.folder import Content
 
 _GPUS = TypeAdapter(list[Gpu])
 _MODELS = TypeAdapter(list[ModelSpec])
@@ -53,6 +55,8 @@ def load_knowledge(folder: Path | None = None) -> Knowledge:
     raw = _raw_digest(files)
     content = cache.recall(_cache_kind(), raw)
     if content is cache.MISSING or not _usable(content):
+        from engine.knowledge.folder import read_folder  # noqa: PLC0415  # Only a cold start reads files.
+
         content = _compiled(read_folder(folder, files))
         cache.remember(_cache_kind(), raw, content)
     return _built(content, str(folder))

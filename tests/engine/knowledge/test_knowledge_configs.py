@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.knowledge import load_knowledge
-from engine.knowledge import model_from_config
+from engine.knowledge.configs import model_from_config
 from engine.problems import InputError
 
 
