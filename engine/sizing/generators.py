@@ -79,7 +79,9 @@ def generator_of(job: Job) -> Generator:
     # h = 128 L and 12 h^2 parameters a layer, as in published transformers.
     ratio = constants.typical.hidden_per_layer
     width = (denoiser * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
-    patch = known.patch_px_small.value if small else known.patch_px.value
+    native = job.model.resolution_px if job.model else None
+    early = native is not None and native <= 768 and job.family == "diffusion_image"
+    patch = known.patch_px_small.value if early else known.patch_px.value
     return Generator(denoiser, text, vae or known.vae_b.value, width, width / ratio, patch)
 
 

@@ -67,7 +67,7 @@ def serving_memory(job: Job, shape: Shape, layout: Layout) -> MemoryEstimate:
     sequences = -(-job.concurrency // data)
     block = 1 if job.engine == "transformers" else 16
     cached = cached_bytes_per_sequence(shape, job.context_tokens, constants.kv_cache[job.kv_precision], tensor, block)
-    per_sequence = cached * fullest_stage(shape, pipeline)[0] / shape.layers / 1e9
+    per_sequence = cached * fullest_stage(shape, pipeline)[0] / 1e9
     cache = sequences * per_sequence
     reserve = reserve_of(job.engine, job.engine_version)
     ranks = tensor * pipeline
@@ -92,7 +92,14 @@ def serving_memory(job: Job, shape: Shape, layout: Layout) -> MemoryEstimate:
         parts.append((_GRAPHS, graphs, (job.engine,)))
     total = sum(value for _, value, _ in parts)
     low, high, reason = _band(
-        shape, reserve, bytes_per=weight.body, weights=weights, cache=cache, activation=activation, outside=outside
+        shape,
+        reserve,
+        highest=_highest_reserve(job, reserve),
+        bytes_per=weight.body,
+        weights=weights,
+        cache=cache,
+        activation=activation,
+        outside=outside,
     )
     return MemoryEstimate(
         per_gpu_gb=total,
@@ -118,6 +125,7 @@ def _band(
     shape: Shape,
     reserve: EngineReserve,
     *,
+    highest: float,
     bytes_per: float,
     weights: float,
     cache: float,
@@ -126,7 +134,7 @@ def _band(
 ) -> tuple[float, float, str]:
     split = max(0.0, outside - reserve.outside_gib * GIB)
     if reserve.activation_gib > 0:
-        low_rest, high_rest = reserve.low_gib * GIB, reserve.high_gib * GIB + split
+        low_rest, high_rest = reserve.low_gib * GIB, highest * GIB + split
     else:
         low_rest, high_rest = 0.0, 1.05 * activation + reserve.high_gib * GIB
     if shape.known:
@@ -136,9 +144,16 @@ def _band(
         high = weights * (1.0 + spread) + cache * 1.02 + high_rest
         return low, high, "the engine's reserve varies by version, model family and settings"
     typical = sizing_constants().typical
-    low = weights * typical.low_factor + 0.25 * cache + low_rest
-    high = weights * typical.high_factor + 4.0 * cache + high_rest
+    low = weights * typical.low_factor + 0.5 * cache + low_rest
+    high = weights * typical.high_factor + 2.0 * cache + high_rest
     return low, high, "only the size is known: cache and reserve are those of a typical model of that size"
+
+
+def _highest_reserve(job: Job, reserve: EngineReserve) -> float:
+    """The upper end of the engine's reserve, GiB; over all its versions while none is stated."""
+    if job.engine_version is not None:
+        return reserve.high_gib
+    return max(entry.high_gib for entry in sizing_constants().engines.get(job.engine, (reserve,)))
 
 
 def reserve_of(engine: str, version: str | None) -> EngineReserve:

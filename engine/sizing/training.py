@@ -142,12 +142,12 @@ def _frozen(job: Job, shape: Shape, layout: Layout, parts: list[Part]) -> None:
     layer_params, end_params = stage_params(shape, layout.pipeline)
     ends = 2.0 if weight.ends_16bit else weight.body
     frozen = (layer_params * weight.body + end_params * ends) / layout.tensor / 1e9
-    largest = shape.largest_layer / layout.tensor
+    gathered = max(shape.layer_params * weight.body, shape.embedding * ends) / layout.tensor / 1e9
     if job.cpu_offload:
-        frozen = min(frozen, 2.0 * largest * max(ends, weight.body) / 1e9)
+        frozen = min(frozen, 2.0 * gathered)
     elif over > 1:
         frozen /= over
-        parts.append((LIVE_LAYER, largest * ends / 1e9, (largest / 1e9, ends)))
+        parts.append((LIVE_LAYER, gathered, (shape.largest_layer / layout.tensor / 1e9, weight.body)))
     on_rank = (layer_params + end_params) / layout.tensor / 1e9
     parts.append((FROZEN, frozen, (on_rank, job.weight_precision, over)))
     if weight.body < 2.0:

@@ -1,0 +1,191 @@
+"""Memory of image and video generators, vision networks, speech recognisers and others."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.knowledge.model import Gpu
+from engine.knowledge.model import ModelSpec
+from engine.sizing import Layout
+from engine.sizing import MemoryEstimate
+from engine.sizing import estimate_memory
+from engine.sizing import job_from_facts
+
+
+GIB = 1.073741824
+CARD = Gpu(id="h", family="h", series="h", name="H100", vendor="nvidia", architecture="hopper", usable_gb=84.2)
+
+
+def generator(name: str, kind: str = "diffusion_image", px: int | None = 1024, **components) -> ModelSpec:
+    return ModelSpec(
+        id=name,
+        name=name,
+        kind=kind,
+        params_b=next(iter(components.values())),
+        resolution_px=px,
+        components_b=components,
+    )
+
+
+FLUX = generator("flux", transformer=11.901, text_encoder=4.8855)
+SD3 = generator("sd3", transformer=2.028, text_encoder=5.5803)
+SD14 = generator("sd14", px=512, unet=0.8595, text_encoder=0.1236)
+SDXL = generator("sdxl", unet=2.567, text_encoder=0.8183)
+HUNYUAN = generator("hunyuan", "diffusion_video", None, transformer=13.0, text_encoder=8.1)
+COG = ModelSpec(id="cog", name="cog", kind="diffusion_video", params_b=5.57)
+INFER = {"task": "inference"}
+LORA = {"task": "peft_finetuning", "peft_method": "lora"}
+FULL = {"task": "full_finetuning"}
+FP32 = {"compute_precision": "fp32", "weight_precision": "fp32"}
+
+
+def estimate(model: ModelSpec | None, layout: Layout | None = None, **facts) -> MemoryEstimate:
+    found = estimate_memory(job_from_facts(facts, model), CARD, layout or Layout())
+    assert found is not None
+    return found
+
+
+# FLUX.1-dev and SD3 medium at 1024 px on an H100 (Hugging Face blogs), SDXL and video by their makers; GB.
+@pytest.mark.parametrize(
+    ("model", "facts", "gb", "within"),
+    [
+        (FLUX, {**INFER, "weight_precision": "bf16"}, 36.166 * GIB, 0.03),
+        (FLUX, {**INFER, "weight_precision": "fp8"}, 20.898 * GIB, 0.05),
+        (FLUX, {**INFER, "weight_precision": "int8"}, 21.814 * GIB, 0.08),
+        (FLUX, {**INFER, "weight_precision": "nf4"}, 17.281 * GIB, 0.08),
+        (FLUX, {**INFER, "weight_precision": "int4"}, 14.654 * GIB, 0.12),
+        (SD3, {**INFER, "weight_precision": "fp16"}, 16.403 * GIB, 0.12),
+        (HUNYUAN, {**INFER, "image_px": 1280, "frames": 129}, 60.0, 0.10),
+        (HUNYUAN, {**INFER, "image_px": 960, "frames": 129}, 45.0, 0.25),
+        (FLUX, {**LORA, "lora_rank": 16}, 40.0, 0.05),
+        (FLUX, {**LORA, "sharding": "zero2"}, 44.9, 0.15),
+        (SD14, {**LORA, **FP32, "gradient_checkpointing": "none"}, 15.5, 0.10),
+        (SD14, {**FULL, **FP32, "gradient_checkpointing": "none"}, 27.5, 0.05),
+        (SDXL, {**FULL, "gradient_checkpointing": "full"}, 48.0, 0.20),
+    ],
+)
+def test_published_figures_of_generators(model, facts, gb, within):
+    assert estimate(model, **facts).per_gpu_gb == pytest.approx(gb, rel=within)
+
+
+def test_flux_loads_what_its_components_weigh():
+    assert estimate(FLUX, **INFER, weight_precision="bf16").breakdown["weights"] == pytest.approx(
+        31.447 * GIB, rel=0.01
+    )
+
+
+def test_offload_keeps_the_largest_component_only():
+    found = estimate(FLUX, **INFER, weight_precision="bf16", cpu_offload=True)
+    assert found.breakdown["weights"] == pytest.approx(11.901 * 2)
+
+
+@pytest.mark.parametrize(("denoiser", "text"), [(0.86, 0.123), (2.567, 0.818), (8.0, 4.885)])
+def test_unlisted_text_encoders_go_by_the_denoisers_size(denoiser, text):
+    found = estimate(None, **INFER, model_family="diffusion_image", param_count_b=denoiser, weight_precision="fp16")
+    assert found.breakdown["weights"] == pytest.approx((denoiser + text + 0.084) * 2)
+    assert found.method == "rule of thumb"
+
+
+def test_longer_and_larger_videos_take_more():
+    small = estimate(HUNYUAN, **INFER, image_px=960, frames=49).per_gpu_gb
+    assert estimate(HUNYUAN, **INFER, image_px=960, frames=129).per_gpu_gb > small
+    assert estimate(HUNYUAN, **INFER, image_px=1280, frames=49).per_gpu_gb > small
+
+
+def test_video_training_caches_what_encoders_give():
+    facts = {**FULL, "image_px": 1360, "frames": 81, "gradient_checkpointing": "full"}
+    assert estimate(COG, **facts).breakdown["frozen_components"] == 0.0
+    # 8 x A100, ZeRO-2: 55 GB per GPU as its authors state.
+    assert estimate(COG, Layout(data=8, sharding="zero2"), **facts).per_gpu_gb == pytest.approx(55.0, rel=0.10)
+
+
+def test_generator_adapters_shard_and_offload_the_frozen_denoiser():
+    whole = estimate(FLUX, **LORA).breakdown["weights"]
+    assert estimate(FLUX, Layout(data=4, sharding="fsdp"), **LORA).breakdown["weights"] == pytest.approx(whole / 4)
+    assert estimate(FLUX, **LORA, cpu_offload=True).breakdown["weights"] < whole / 10
+
+
+def test_selective_checkpointing_lies_between():
+    sizes = [
+        estimate(FLUX, **LORA, gradient_checkpointing=setting).breakdown["activations"]
+        for setting in ("none", "selective", "full")
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > sizes[1] > sizes[2]
+
+
+def vision(name: str, params_b: float, gmacs: float | None = None, px: int | None = None, kind="vision") -> ModelSpec:
+    return ModelSpec(id=name, name=name, kind=kind, params_b=params_b, gmacs_per_image=gmacs, resolution_px=px)
+
+
+MASK_RCNN = vision("maskrcnn_resnet50_fpn", 0.0444, 134.4, None, "detection")
+RESNET50 = vision("resnet50", 0.025557, 4.089, 224)
+
+
+def test_a_detector_trains_in_about_what_detectron_reports():
+    # Mask R-CNN R-101 FPN, two images a GPU, fp32, SGD: 4.6 GB; its multiply-accumulates by the larger backbone.
+    larger = vision("r101", 0.063, 210.0, 1033, "detection")
+    found = estimate(
+        larger, **FULL, **FP32, batch_size_per_gpu=2, image_px=1033, optimizer="sgd", gradient_checkpointing="none"
+    )
+    assert found.allocated_gb == pytest.approx(4.6, rel=0.1)
+
+
+def test_a_detector_without_a_size_is_counted_at_its_usual_one():
+    facts = {**INFER, "image_px": 1033}
+    assert (
+        estimate(MASK_RCNN, **facts).per_gpu_gb
+        == estimate(MASK_RCNN.model_copy(update={"resolution_px": 1033}), **facts).per_gpu_gb
+    )
+
+
+def test_feature_maps_grow_with_the_pixels():
+    facts = {**FULL, "batch_size_per_gpu": 8, "gradient_checkpointing": "none"}
+    one = estimate(RESNET50, **facts, image_px=224).breakdown["activations"]
+    four = estimate(RESNET50, **facts, image_px=448).breakdown["activations"]
+    assert four == pytest.approx(4 * one)
+    # ResNet-50 keeps about 11.1 M conv outputs an image at 224 px.
+    assert one == pytest.approx(8 * 11.1e6 * 3.3 * 2 / 1e9, rel=0.25)
+    assert (
+        estimate(RESNET50, **{**facts, "gradient_checkpointing": "full"}, image_px=224).breakdown["activations"] < one
+    )
+
+
+def test_a_vision_network_known_by_size_is_a_rule_of_thumb():
+    found = estimate(None, **INFER, model_family="vision", param_count_b=0.3, image_px=512)
+    assert found.method == "rule of thumb"
+    assert 0.6 < found.per_gpu_gb < 3.0
+
+
+def test_vision_adapters_freeze_the_network():
+    found = estimate(vision("vit_h_14", 0.633, 1016.7, 518), **LORA)
+    assert found.breakdown["weights"] == pytest.approx(0.633 * 2)
+    assert found.breakdown["adapters"] < 0.2
+
+
+@pytest.mark.parametrize(("params_b", "gb"), [(0.074, 1.0), (0.244, 2.0), (0.769, 5.0), (1.55, 10.0)])
+def test_whisper_takes_about_what_its_authors_state(params_b, gb):
+    found = estimate(ModelSpec(id="w", name="w", kind="speech", params_b=params_b), **INFER)
+    assert found.per_gpu_gb == pytest.approx(gb, rel=0.1)
+
+
+def test_speech_in_eight_bits_is_smaller():
+    model = ModelSpec(id="w", name="w", kind="speech", params_b=1.55)
+    assert estimate(model, **INFER, weight_precision="int8").per_gpu_gb < estimate(model, **INFER).per_gpu_gb / 1.5
+
+
+def test_other_networks_train_in_sixteen_bytes_a_parameter_and_some():
+    found = estimate(None, Layout(data=2), task="pretraining", model_family="other", param_count_b=1.0)
+    assert found.allocated_gb == pytest.approx(16 + 4 - 0.0, rel=0.15)
+    alone = estimate(None, task="pretraining", model_family="other", param_count_b=0.5)
+    assert alone.breakdown["optimizer_step"] > 0
+
+
+def test_an_encoder_keeps_no_logits():
+    bert = ModelSpec(
+        id="bert-large", name="b", kind="encoder", params_b=0.335, layers=24, hidden=1024, heads=16, intermediate=4096,
+        vocab=30522, gated_mlp=False, tied_embeddings=True,
+    )  # fmt: skip
+    found = estimate(bert, **FULL, seq_len_tokens=512, batch_size_per_gpu=8)
+    assert "logits" not in found.breakdown
+    assert found.method == "architecture"
