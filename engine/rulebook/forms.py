@@ -65,7 +65,7 @@ EACH: tuple[Each, ...] = get_args(Each)
 #: Which scopes each stage may have.
 EACH_OF_STAGE: dict[Stage, tuple[Each, ...]] = {
     "derive": ("workload", "plan"),
-    "reject": ("plan",),
+    "reject": ("plan", "workload"),  # on the workload: the job contradicts itself
     "prefer": ("plan",),
     "advise": ("workload", "chosen", "candidate"),
 }
