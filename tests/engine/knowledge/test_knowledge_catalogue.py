@@ -164,7 +164,7 @@ def test_facts_as_rules_read_them(key: str, fact: str, value: object) -> None:
 
 def test_what_is_not_known_is_absent() -> None:
     assert "gpu.vram_gb" not in FACTS["nvidia-b100"]
-    assert "gpu.ecc" not in FACTS["amd-mi300x"]
+    assert "gpu.ecc" not in FACTS["amd-mi355x"]
     assert "gpu.supports_fp8" not in FACTS["google-tpu-v4"]
     bare = gpu_facts(Gpu(id="x", family="x", series="x", name="X", vendor="maker"))
     assert {"gpu.supports_fp16_fast", "gpu.supports_bf16", "gpu.supports_int8_fast", "gpu.launch_year"}.isdisjoint(bare)
