@@ -110,7 +110,7 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         params_b = shape.params / 1e9
     framework = reader.text("training_framework")
     habits = sizing_constants().training.frameworks.get(framework or "")
-    serving = _serving(reader, kind, family)
+    serving = _serving(reader, kind, family, model)
     learning = _learning(reader, kind, family, params_b, habits)
     stated, stated_high = (None, None) if params_b is not None else _stated_memory(reader)
     return Job(
@@ -247,7 +247,7 @@ def _kv_precision(reader: _Reader) -> str:
     return stated if stated in sizing_constants().kv_cache else "fp16"
 
 
-def _serving(reader: _Reader, kind: Kind, family: Family) -> tuple[int, int, int, int, str]:
+def _serving(reader: _Reader, kind: Kind, family: Family, model: ModelSpec | None) -> tuple[int, int, int, int, str]:
     """Context, input, output, concurrency, engine."""
     given_in, given_out = reader.whole("input_tokens"), reader.whole("output_tokens")
     context = reader.whole("context_tokens")
@@ -267,10 +267,10 @@ def _serving(reader: _Reader, kind: Kind, family: Family) -> tuple[int, int, int
         concurrency = reader.whole("batch_size_per_gpu")
     if not concurrency:
         concurrency = reader.default("concurrency") if kind == "inference" else 1
-    return max(1, context), asked, output, max(1, concurrency), _engine(reader, kind, family)
+    return max(1, context), asked, output, max(1, concurrency), _engine(reader, kind, family, model)
 
 
-def _engine(reader: _Reader, kind: Kind, family: Family) -> str:
+def _engine(reader: _Reader, kind: Kind, family: Family, model: ModelSpec | None) -> str:
     stated = reader.text("serving_engine")
     if stated in sizing_constants().engines:
         return stated
@@ -278,6 +278,8 @@ def _engine(reader: _Reader, kind: Kind, family: Family) -> str:
         return "transformers"
     if family != "llm":
         return "diffusers" if family.startswith("diffusion") else "transformers"
+    if model is not None and model.kind == "encoder_decoder":
+        return reader.assume("serving_engine", "transformers", "encoder-decoder models are seldom served otherwise")
     weights = reader.text("weight_precision") or ""
     if weights.startswith(("q", "iq")):
         return reader.assume("serving_engine", "llama.cpp", "GGUF weights are served by llama.cpp")

@@ -68,7 +68,8 @@ def serving_memory(job: Job, shape: Shape, layout: Layout) -> MemoryEstimate:
     block = 1 if job.engine == "transformers" else 16
     cached = cached_bytes_per_sequence(shape, job.context_tokens, constants.kv_cache[job.kv_precision], tensor, block)
     per_sequence = cached * fullest_stage(shape, pipeline)[0] / 1e9
-    cache = sequences * per_sequence
+    # An encoder reads its input once and caches nothing.
+    cache = 0.0 if job.family == "encoder" else sequences * per_sequence
     reserve = reserve_of(job.engine, job.engine_version)
     ranks = tensor * pipeline
     outside = (reserve.outside_split_gib if ranks > 1 else reserve.outside_gib) * GIB
@@ -76,8 +77,9 @@ def serving_memory(job: Job, shape: Shape, layout: Layout) -> MemoryEstimate:
     kind = _WEIGHTS if shape.known else _WEIGHTS_RULE
     parts: list[Part] = [
         (kind, weights, (shape.params / 1e9, job.weight_precision, weight.body, tensor, pipeline, models)),
-        (_CACHE, cache, (sequences, job.context_tokens, job.kv_precision, per_sequence)),
     ]
+    if job.family != "encoder":
+        parts.append((_CACHE, cache, (sequences, job.context_tokens, job.kv_precision, per_sequence)))
     if reserve.activation_gib > 0:
         kept = reserve.activation_moe_gib if shape.moe and reserve.activation_moe_gib else reserve.activation_gib
         # 1.89 GiB on one stage falls to 1.10 and 1.05 on two and four (llm-d-planner, vLLM 0.19 report).

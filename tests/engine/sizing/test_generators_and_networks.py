@@ -189,3 +189,12 @@ def test_an_encoder_keeps_no_logits():
     found = estimate(bert, **FULL, seq_len_tokens=512, batch_size_per_gpu=8)
     assert "logits" not in found.breakdown
     assert found.method == "architecture"
+    assert "kv_cache" not in estimate(bert, **INFER, context_tokens=512, concurrency=32).breakdown
+
+
+def test_an_encoder_decoder_is_run_by_transformers():
+    t5 = ModelSpec(
+        id="t5", name="t5", kind="encoder_decoder", params_b=11.1, layers=24, hidden=4096, heads=64, intermediate=10240
+    )
+    assert job_from_facts(INFER, t5).engine == "transformers"
+    assert estimate(t5, **INFER).breakdown["weights"] == pytest.approx(22.2)
