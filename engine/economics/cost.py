@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from engine.economics.constants import EconomicsConstants
+from engine.economics.model import Cost
 from engine.economics.offers import OfferIndex
 from engine.economics.power import at_desk
 from engine.economics.power import energy_usd_per_hour
@@ -13,7 +14,6 @@ from engine.economics.power import plan_power_w
 from engine.economics.usage import number
 from engine.economics.usage import usage_of
 from engine.knowledge.model import Gpu
-from engine.plans.model import Cost
 from engine.values import Facts
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from typing import Literal
 
 from engine.economics.constants import Constant
@@ -18,9 +19,12 @@ from engine.economics.usage import Usage
 from engine.economics.usage import number
 from engine.economics.usage import usage_of
 from engine.knowledge.model import Gpu
-from engine.plans.model import Plan
 from engine.values import Facts
 from engine.values import Value
+
+
+if TYPE_CHECKING:
+    from engine.plans.model import Plan
 
 
 Pick = Literal["value", "low", "high"]

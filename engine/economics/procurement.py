@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from engine.economics.constants import EconomicsConstants
 from engine.economics.ledger import Entry
 from engine.economics.ledger import Ledger
 from engine.economics.ledger import ledger_of
-from engine.plans.model import Plan
 from engine.sizing.model import Figure
 from engine.values import Facts
 from engine.values import Value
+
+
+if TYPE_CHECKING:
+    from engine.plans.model import Plan
 
 
 #: Figures that say yes (1) or no (0).

@@ -56,6 +56,7 @@ class PlanMaker:
         self._limits: dict[str, float | None] = {}
         self._fabrics: dict[str, Fabric] = {}
         self._smallest: dict[str, int | None] = {}
+        self._speeds: dict[tuple[str, Layout], tuple[SpeedEstimate | None, int | None]] = {}
 
     @property
     def patience_hours(self) -> int:
@@ -97,6 +98,12 @@ class PlanMaker:
 
     def speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
         """Speed of a layout, and the largest batch that fits it."""
+        key = (gpu.id, layout)
+        if key not in self._speeds:
+            self._speeds[key] = self._reckon_speed(gpu, layout)
+        return self._speeds[key]
+
+    def _reckon_speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
         fabric, count = self.fabric(gpu), layout.count
         batch = self._most_batch(gpu, layout)
         return estimate_speed(

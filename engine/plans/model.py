@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from dataclasses import field
 
+from engine.economics.model import Cost
 from engine.knowledge.model import Gpu
-from engine.knowledge.model import Offer
 from engine.sizing.layout import Layout
 from engine.sizing.model import MemoryEstimate
 from engine.sizing.model import SpeedEstimate
@@ -14,18 +14,6 @@ from engine.values import Value
 
 
 __all__ = ["Cost", "Layout", "Plan"]
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What the plan costs to rent, or nothing where no offer covers it."""
-
-    offer: Offer | None = None
-    usd_per_hour: float | None = None
-    usd_per_month: float | None = None
-    usd_per_run: float | None = None
-    usd_per_1m_tokens: float | None = None
-    origin: str = "none"  # offer, quote, owned, none
 
 
 @dataclass(frozen=True, slots=True)

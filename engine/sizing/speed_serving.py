@@ -150,6 +150,14 @@ def _routed(shape: Shape) -> tuple[float, float]:
 
 def rates_of(job: Job, gpu: Gpu, pick: Pick = "value") -> Rates | None:
     """What the GPU delivers, at the slow, middle or fast end of the constants; None where its figures are unknown."""
+    key = ("rates", id(gpu), pick)
+    if key not in job.memo:
+        job.memo[key] = (gpu, _rates(job, gpu, pick))  # Holding the GPU keeps its identity from being reused.
+    found: Rates | None = job.memo[key][1]
+    return found
+
+
+def _rates(job: Job, gpu: Gpu, pick: Pick) -> Rates | None:
     peak = peak_of(gpu, serving_precisions(job.weight_precision))
     if peak is None or not gpu.mem_bw_tbs:
         return None
