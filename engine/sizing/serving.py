@@ -143,7 +143,7 @@ def _band(
         # Checkpoints quantised to one format differ in scales and in what stays in 16 bits.
         spread = (0.02 if shape.exact else 0.05) + (0.0 if bytes_per >= 2.0 else 0.04)
         low = weights * (1.0 - spread) + cache + low_rest
-        high = weights * (1.0 + spread) + cache * 1.02 + high_rest
+        high = weights * (1.01 + spread) + cache * 1.02 + high_rest
         return low, high, "the engine's reserve varies by version, model family and settings"
     typical = sizing_constants().typical
     low = weights * typical.low_factor + 0.5 * cache + low_rest

@@ -203,10 +203,9 @@ def finished(
     constants = sizing_constants()
     count = layout.tensor * layout.pipeline * layout.data
     tensors = sum(value for _, value, _ in parts)
-    share = allocator_share(count, layout.sharding)
     habits = constants.training.frameworks.get(job.framework or "")
-    if habits is not None and habits.fragmentation and tensors > 0.0:
-        share += habits.fragmentation * soft / tensors
+    fragmentation = habits.fragmentation * soft if habits is not None else 0.0
+    share = allocator_share(count, layout.sharding) + (fragmentation / tensors if fragmentation else 0.0)
     collectives = constants.collectives_gib.value * GIB if count > 1 else 0.0
     parts.append((ALLOCATOR, tensors * share, (share,)))
     parts.append((CONTEXT, context_gb + collectives, (count,)))
@@ -214,6 +213,9 @@ def finished(
     low = tensors * (0.88 if known else 0.78) - soft * (0.15 if known else 0.3)
     high = total * (1.07 if known else 1.25)
     reason = "frameworks keep different activations and workspaces"
+    if fragmentation:
+        high += 0.6 * fragmentation
+        reason += "; batches of varying length fragment memory"
     if job.peft and not job.lora_rank_stated:
         # Ranks of 16 to 64 are usual: the adapters may be four times as large.
         high += 3.0 * sum(value for kind, value, _ in parts if kind is ADAPTERS)
