@@ -14,6 +14,7 @@ from cli.render.names import Names
 from engine import Expertise
 from engine import Workload
 from engine import load_expertise
+from engine.knowledge.model import SourceRecord
 from engine.problems import InputError
 from engine.problems import Problem
 from engine.problems import RulebookError
@@ -57,9 +58,23 @@ def names_of(expertise: Expertise) -> Names:
     """Display names of GPUs and sources, and the priorities of warnings and advice."""
     knowledge = expertise.knowledge
     gpus = {gpu.id: gpu.name for gpu in knowledge.gpus.values()}
-    sources = {source.id: source.title for source in knowledge.sources.values()}
+    sources = {source.id: _short_title(source) for source in knowledge.sources.values()}
+    citations = {source.id: _citation(source) for source in knowledge.sources.values()}
     priorities = {code.code: code.priority for code in expertise.vocabulary.codes.values()}
-    return Names(gpus, sources, priorities)
+    return Names(gpus, sources, priorities, citations)
+
+
+def _short_title(source: SourceRecord) -> str:
+    """A guide goes by who publishes it, as its title is a sentence."""
+    if source.kind != "guide":
+        return source.title
+    return f"{source.publisher} guide" if source.seller else source.title.partition(" on ")[0]
+
+
+def _citation(source: SourceRecord) -> str:
+    parts = [source.title, source.publisher, source.date, source.url]
+    sells = "sells what it writes about" if source.seller else None
+    return ", ".join(part for part in (*parts, sells) if part)
 
 
 def now() -> datetime:

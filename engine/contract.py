@@ -257,7 +257,7 @@ def _candidate() -> Schema:
 
 def _trace_entry() -> Schema:
     matched = _object(
-        {"fact": _nullable(_TEXT), "value": {}, "seq": _nullable({"type": "integer"})}, {"condition": _TEXT}
+        {"fact": _nullable(_TEXT), "value": {}, "seq": _nullable({"type": "integer"})}, {"condition": _nullable(_TEXT)}
     )
     return _object(
         {

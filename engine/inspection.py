@@ -17,6 +17,10 @@ from engine.verify import lint
 from engine.vocabulary import Vocabulary
 
 
+#: Read by the pipeline itself: by the planning of phases, the reckoning of power, and the answer's sizing.
+READ_BY_THE_PIPELINE = frozenset({"training_task", "pue", "recommended_vram_gb"})
+
+
 def inspect(expertise: Expertise, today: date) -> list[Finding]:
     """What the checks find in the rulebook, sorted by place. ``today`` is the day by which a rule may be too old."""
     return lint(
@@ -46,10 +50,11 @@ def heuristic_ids(folder: Path) -> frozenset[str]:
 def produced_facts(vocabulary: Vocabulary) -> frozenset[str]:
     """Facts that something other than a rule settles: calculators, the survey over plans, the rent-or-own reckoning."""
     later = {name for name, fact in vocabulary.facts.items() if fact.available in ("survey", "outcome")}
-    return frozenset(registered()) | frozenset(name for name in later if vocabulary.facts[name].role == "derived")
+    return frozenset(registered()) | later - {"procurement"}  # That verdict only rules can give.
 
 
 def consumed_facts(vocabulary: Vocabulary) -> frozenset[str]:
     """Facts that something other than a rule reads: calculators' inputs, and what sizing, plans and prices are told."""
     read = {name for calculator in registered().values() for name in (*calculator.needs, *calculator.uses)}
-    return frozenset(read) | frozenset(name for name, fact in vocabulary.facts.items() if fact.role == "input")
+    stated = {name for name, fact in vocabulary.facts.items() if fact.role == "input"}
+    return READ_BY_THE_PIPELINE | read | stated

@@ -96,8 +96,9 @@ def candidate_blocks(decision: JsonObject, names: Names) -> list[Block]:
         return []
     items = []
     for entry in candidates:
-        reason = f": {entry['reason']}" if entry["reason"] else ""
+        told = entry["reason"] and entry["verdict"] != "recommended"
+        reason = f". {entry['reason'][:1].upper()}{entry['reason'][1:]}" if told else ""
         rule = (f"rule {entry['rule']}",) if entry["rule"] else ()
         tried = f" ({short_name(entry['plan'], names)})" if entry["plan"] else ""
-        items.append(Item(f"{names.gpu(entry['gpu'])}{tried} is {VERDICTS[entry['verdict']]}{reason}", rule))
+        items.append(Item(f"{names.gpu(entry['gpu'])}{tried}: {VERDICTS[entry['verdict']]}{reason}", rule))
     return [Heading("The GPUs you named"), Bullets(tuple(items))]

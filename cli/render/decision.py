@@ -20,6 +20,7 @@ from cli.render.notes import figure_blocks
 from cli.render.notes import monitoring_blocks
 from cli.render.notes import question_blocks
 from cli.render.notes import sizing_blocks
+from cli.render.notes import source_blocks
 from cli.render.notes import warning_blocks
 from cli.render.plan import cost_blocks
 from cli.render.plan import memory_blocks
@@ -54,12 +55,12 @@ def decision_blocks(decision: JsonObject, names: Names, *, everything: bool = Fa
     blocks += _phases(decision, names)
     blocks += advice_blocks(decision, names, everything=everything)
     blocks += monitoring_blocks(decision, names)
-    blocks += disagreement_blocks(decision, names)
+    blocks += disagreement_blocks(decision, names, everything=everything)
     blocks += assumption_blocks(decision, everything=everything)
     blocks += question_blocks(decision, everything=everything)
     if everything:
         blocks += figure_blocks(decision, names) + sizing_blocks(decision) + fact_blocks(decision)
-    return blocks + _colophon(decision)
+    return blocks + source_blocks(decision, names) + _colophon(decision)
 
 
 def _answer(decision: JsonObject, names: Names) -> list[Block]:

@@ -59,11 +59,15 @@ SHARDING = {
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Display names by id, and the priority of each code. Empty mappings are fine: ids then stand for themselves."""
+    """Display names of GPUs and sources by id, the priority of each code, and each source as a full citation.
+
+    Empty mappings are fine: ids then stand for themselves.
+    """
 
     gpus: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     priorities: Mapping[str, int] = field(default_factory=dict)
+    citations: Mapping[str, str] = field(default_factory=dict)
 
     def gpu(self, gpu_id: str) -> str:
         """``nvidia-a100-80gb-sxm`` as NVIDIA A100 80 GB SXM."""

@@ -25,6 +25,7 @@ JsonObject = dict[str, Any]
 SHOWN_WARNINGS = 10
 SHOWN_ADVICE = 6
 SHOWN_ASSUMPTIONS = 8
+SHOWN_DISAGREEMENTS = 4
 SHOWN_QUESTIONS = 6
 
 
@@ -42,20 +43,41 @@ def advice_blocks(decision: JsonObject, names: Names, *, everything: bool) -> li
 
 def monitoring_blocks(decision: JsonObject, names: Names) -> list[Block]:
     """Targets to watch once it runs."""
-    items = [Item(_remark(entry), _origin(entry, names)) for entry in decision["monitoring"]]
-    return [Heading("What to watch"), Bullets(tuple(items))] if items else []
+    targets = [{**entry, "code": _target(entry)} for entry in decision["monitoring"]]
+    return _remarks("What to watch", targets, len(targets), names, everything=True, tone="plain")
+
+
+def _target(entry: JsonObject) -> str:
+    low, high = entry.get("low"), entry.get("high")
+    if low is None:
+        return str(entry["code"])
+    band = number(low) if high is None or high == low else f"{number(low)} to {number(high)}"
+    return f"{entry['code']} {band} {entry.get('unit') or ''}".rstrip()
 
 
 def _remarks(
     title: str, remarks: list[JsonObject], shown: int, names: Names, *, everything: bool, tone: Tone
 ) -> list[Block]:
-    if not remarks:
+    said = _said_once(remarks)
+    if not said:
         return []
-    kept = remarks if everything else remarks[:shown]
+    kept = said if everything else said[:shown]
     items = [Item(_remark(entry), _origin(entry, names), tone) for entry in kept]
-    if len(kept) < len(remarks):
-        items.append(Item(f"and {len(remarks) - len(kept)} more; --all shows them"))
+    if len(kept) < len(said):
+        items.append(Item(f"and {len(said) - len(kept)} more; --all shows them"))
     return [Heading(title), Bullets(tuple(items))]
+
+
+def _said_once(remarks: list[JsonObject]) -> list[JsonObject]:
+    """Remarks that one rule makes in the same words under several codes, as one."""
+    merged: dict[tuple[str | None, str], JsonObject] = {}
+    for entry in remarks:
+        key = (entry["rule"], _remark(entry))
+        if key in merged:
+            merged[key] = {**merged[key], "code": f"{merged[key]['code']}, {entry['code']}"}
+        else:
+            merged[key] = entry
+    return list(merged.values())
 
 
 def _remark(entry: JsonObject) -> str:
@@ -68,14 +90,19 @@ def _origin(entry: JsonObject, names: Names) -> tuple[str, ...]:
     return tuple(part for part in (ground, where) if part)
 
 
-def disagreement_blocks(decision: JsonObject, names: Names) -> list[Block]:
+def disagreement_blocks(decision: JsonObject, names: Names, *, everything: bool) -> list[Block]:
     """Where the sources contradict each other, who says what, and whom the answer follows."""
+    found = decision["disagreements"]
+    kept = found if everything else found[:SHOWN_DISAGREEMENTS]
     items = []
-    for entry in decision["disagreements"]:
+    for entry in kept:
         positions = [f"{names.source(position['source'])} says: {position['says']}" for position in entry["positions"]]
         followed = [f"This answer follows: {_followed(entry)}"] if entry["followed"] else []
         title = entry.get("title") or "The sources differ here"
         items.append(Item(f"{title} ({entry['id']})", (*positions, *followed)))
+    if len(kept) < len(found):
+        titles = joined([entry.get("title") or entry["id"] for entry in found[len(kept) :]])
+        items.append(Item(f"and {len(found) - len(kept)} more, which --all shows: {titles}"))
     return [Heading("Where the sources disagree"), Bullets(tuple(items))] if items else []
 
 
@@ -87,10 +114,16 @@ def assumption_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
     """What was taken for granted because nobody said otherwise."""
     assumptions = sorted(decision["assumptions"], key=lambda entry: not entry["may_change"])
     kept = assumptions if everything else assumptions[:SHOWN_ASSUMPTIONS]
-    items = [Item(f"{entry['fact']} = {value_text(entry['value'])}{_may_change(entry)}") for entry in kept]
+    items = [
+        Item(f"{entry['fact']} = {value_text(entry['value'])}{_may_change(entry)}", _because(entry)) for entry in kept
+    ]
     if len(kept) < len(assumptions):
         items.append(Item(f"and {len(assumptions) - len(kept)} more; --all shows them"))
     return [Heading("Assumed, because nothing was said"), Bullets(tuple(items))] if items else []
+
+
+def _because(entry: JsonObject) -> tuple[str, ...]:
+    return (entry["because"],) if entry.get("because") else ()
 
 
 def question_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
@@ -168,3 +201,20 @@ def fact_blocks(decision: JsonObject) -> list[Block]:
         if rows
         else []
     )
+
+
+def source_blocks(decision: JsonObject, names: Names) -> list[Block]:
+    """The sources that the page cites, in full."""
+    cited = sorted(source for source in _cited(decision) if source in names.citations)
+    rows = tuple((names.source(source), names.citations[source]) for source in cited)
+    return [Heading("Sources"), Bullets(tuple(Item(f"{name}: {citation}") for name, citation in rows))] if rows else []
+
+
+def _cited(decision: JsonObject) -> set[str]:
+    plan = decision["recommendation"] or {"points": []}
+    remarks = [*plan["points"], *decision["advice"], *decision["warnings"], *decision["monitoring"]]
+    sources = [source for entry in remarks for source in entry.get("sources") or ()]
+    sources += [position["source"] for entry in decision["disagreements"] for position in entry["positions"]]
+    sources += [*(decision["procurement"].get("sources") or ())]
+    sources += [entry["source"] for entry in decision["procurement"]["thresholds"]]
+    return {source.partition("/")[0] for source in sources}

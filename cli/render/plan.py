@@ -35,9 +35,14 @@ PARTS = {
     "optimizer": "optimizer state",
     "logits": "output logits",
     "adapters": "adapters (LoRA)",
-    "reserve": "driver, context and fragmentation",
+    "optimizer_step": "working space of the optimizer's step",
+    "frozen_components": "parts of the model that are not trained",
+    "gathered_layer": "the layer that is gathered from the other GPUs",
+    "dequantised_layer": "the layer that is unpacked to compute with",
+    "graphs": "recorded GPU graphs",
+    "allocator": "fragmentation in the allocator",
     "context": "driver context",
-    "fragmentation": "fragmentation",
+    "reserve": "driver, context and fragmentation",
 }
 
 
@@ -88,9 +93,17 @@ def summary_sentence(plan: JsonObject) -> str:
     speed = headline_speed(plan["speed"])
     if speed != UNKNOWN:
         parts.append(f"about {speed}")
-    if plan.get("why_count"):
-        parts.append(f"why {plan['count']}: {plan['why_count']}")
+    if plan.get("why_count") and plan["count"] > 1:
+        parts.append(f"{plan['count']} GPUs: {_why_count(plan['why_count'])}")
     return f"In short: {'; '.join(parts)}." if parts else ""
+
+
+def _why_count(why: str) -> str:
+    if why.startswith("asked by "):
+        return f"a count that rule {why.removeprefix('asked by ')} puts forward"
+    return {"stated": "the count that was stated", "meets the target": "enough to meet the target"}.get(
+        why, f"the {why}"
+    )
 
 
 def memory_blocks(plan: JsonObject) -> list[Block]:

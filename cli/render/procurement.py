@@ -9,6 +9,7 @@ from cli.render.blocks import Bullets
 from cli.render.blocks import Heading
 from cli.render.blocks import Item
 from cli.render.blocks import Paragraph
+from cli.render.figures import joined
 from cli.render.figures import number
 from cli.render.names import Names
 from cli.render.reasons import origin
@@ -36,9 +37,13 @@ def procurement_blocks(decision: JsonObject, names: Names) -> list[Block]:
     """The verdict with its ground, the thresholds of the sources, and what would turn it."""
     procurement = decision["procurement"]
     blocks: list[Block] = [Heading("Rent or buy"), Paragraph(verdict_sentence(procurement))]
-    items = [Item(_threshold(entry, names)) for entry in procurement["thresholds"]]
-    if items:
-        blocks += [Paragraph("Rules of thumb of the sources, applied to this case:"), Bullets(tuple(items))]
+    known = [entry for entry in procurement["thresholds"] if entry["value"] is not None]
+    if known:
+        items = tuple(Item(_threshold(entry, names)) for entry in known)
+        blocks += [Paragraph("Rules of thumb of the sources, applied to this case:"), Bullets(items)]
+    lacking = sorted({entry["fact"] for entry in procurement["thresholds"] if entry["value"] is None})
+    if lacking:
+        blocks.append(Paragraph(f"Further rules of thumb would apply if this were known: {joined(lacking)}."))
     if procurement.get("flip"):
         blocks.append(Paragraph(_flip(procurement["flip"])))
     where = origin(", ".join(procurement.get("rules") or ()) or None, tuple(procurement.get("sources") or ()), names)
@@ -48,18 +53,13 @@ def procurement_blocks(decision: JsonObject, names: Names) -> list[Block]:
 def verdict_sentence(procurement: JsonObject) -> str:
     """``Rent. Because ...``."""
     ground = procurement["because"].strip().rstrip(".")
-    return (
-        f"{_VERDICTS[procurement['verdict']]} {ground[:1].upper()}{ground[1:]}."
-        if ground
-        else _VERDICTS[procurement["verdict"]]
-    )
+    verdict = _VERDICTS[procurement["verdict"]]
+    return f"{verdict} {ground[:1].upper()}{ground[1:]}." if ground else verdict
 
 
 def _threshold(entry: JsonObject, names: Names) -> str:
-    value = "is unknown" if entry["value"] is None else f"is {number(entry['value'])}"
-    return (
-        f"{names.source(entry['source'])}: {entry['limit']}. {entry['fact']} {value} here, so {_SAYS[entry['says']]}."
-    )
+    here = f"{entry['fact']} is {number(entry['value'])} here"
+    return f"{names.source(entry['source'])}: {entry['limit']}. {here}, so {_SAYS[entry['says']]}."
 
 
 def _flip(flip: JsonObject) -> str:

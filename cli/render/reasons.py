@@ -20,6 +20,11 @@ from cli.render.names import Names
 JsonObject = dict[str, Any]
 
 SHOWN_REASONS = 5
+#: The terms of cost and speed are zero for the best plan and negative for the others.
+_BEST = {
+    "cost": "For (cost): no plan that qualifies is cheaper",
+    "speed": "For (speed): no plan that qualifies is faster",
+}
 SHOWN_RULED_OUT = 4
 
 
@@ -58,6 +63,8 @@ def reason_blocks(decision: JsonObject, names: Names, *, everything: bool) -> li
 
 
 def _reason(entry: JsonObject) -> str:
+    if entry["rule"] is None and not entry["points"]:
+        return _BEST.get(entry["reason"], str(entry["because"]))
     side = "For" if entry["points"] > 0 else "Against" if entry["points"] < 0 else "Neutral"
     words = entry["because"] or entry["reason"]
     return f"{side} ({entry['reason']}, {signed(entry['points'])}): {words}"

@@ -5,12 +5,16 @@ import io
 import json
 import sys
 from collections.abc import Callable
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.main import run
+from engine import Expertise
+from engine import load_expertise
 
 
 _SAMPLES = Path(__file__).parent / "samples"
@@ -47,9 +51,23 @@ class Ran:
         self.err = err
 
 
+@pytest.fixture(scope="session")
+def loaded_once() -> Callable[..., Expertise]:
+    """``load_expertise``, loading the shipped rulebook once for all tests; it is immutable."""
+    shipped = cache(load_expertise)
+
+    def load(folders: Sequence[Path] = (), **options: Any) -> Expertise:
+        return load_expertise(folders, **options) if folders or options else shipped()
+
+    return load
+
+
 @pytest.fixture
-def whichgpu(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+def whichgpu(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, loaded_once: Callable[..., Expertise]
+) -> Callable[..., Ran]:
     """Runs a command line in this process, by the same door as the console script."""
+    monkeypatch.setattr("cli.expertise.load_expertise", loaded_once)
 
     def call(*arguments: str, stdin: str | bytes = "") -> Ran:
         raw = stdin.encode() if isinstance(stdin, str) else stdin

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+Whichgpu = Callable[..., Any]
+
+RULE = """\
+- id: house-rule
+  title: This house does not use small cards
+  stage: reject
+  each: plan
+  when:
+    - gpu.vram_gb < 40
+  then:
+    reject: "{gpu.name} is too small for this house"
+  because: The house decided so.
+  sources: [whichgpu-judgement]
+  status: stable
+  tests:
+    - given: {task: inference, param_count_b: 8}
+      plan: {gpu: nvidia-l4, count: 1}
+      fires: true
+    - near_miss: {gpu: nvidia-h100-80gb-sxm}
+"""
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Callable[[str], list[str]]:
+    """Options that use a folder with this rule file alone."""
+
+    def write(text: str) -> list[str]:
+        folder = tmp_path / "house"
+        folder.mkdir()
+        (folder / "house.yaml").write_text(text)
+        return ["--rules", str(folder), "--no-builtin-rules"]
+
+    return write
+
+
+def test_the_shipped_rules_are_listed_by_topic(whichgpu: Whichgpu) -> None:
+    listed = json.loads(whichgpu("rules", "list", "--format", "json").out)
+    assert len(listed) > 100
+    assert {"derive", "reject", "prefer", "advise"} == {rule["stage"] for rule in listed}
+    topic = json.loads(whichgpu("rules", "list", "--topic", listed[0]["topic"], "--format", "json").out)
+    assert {rule["topic"] for rule in topic} == {listed[0]["topic"]}
+    rejects = whichgpu("rules", "list", "--stage", "reject").out
+    assert "does-not-fit" in rejects
+
+
+def test_an_unknown_topic(whichgpu: Whichgpu) -> None:
+    ran = whichgpu("rules", "list", "--topic", "memmory")
+    assert ran.code == 2
+    assert "did you mean memory?" in ran.err
+
+
+def test_one_rule_in_full(whichgpu: Whichgpu, house: Callable[[str], list[str]]) -> None:
+    ran = whichgpu("rules", "show", "house-rule", *house(RULE))
+    assert ran.code == 0
+    for words in (
+        "gpu.vram_gb < 40",
+        "rule the plan out: {gpu.name} is too small for this house",
+        "The house decided so.",
+        "house.yaml:1:7",
+        "2 tests, 1 near miss among them.",
+    ):
+        assert words in ran.out
+
+
+def test_every_shipped_rule_can_be_shown(whichgpu: Whichgpu) -> None:
+    tables = [rule["id"] for rule in json.loads(whichgpu("rules", "list", "--format", "json").out)]
+    table = next(name.partition("/")[0] for name in tables if "/" in name)
+    shown = json.loads(whichgpu("rules", "show", table, "--format", "json").out)
+    assert {rule["table"] for rule in shown} == {table}
+    kinds = {
+        "set ",
+        "rule the plan out",
+        "points for",
+        "points against",
+        "warn: ",
+        "advise: ",
+        "ask for",
+        "watch ",
+        "name the",
+    }
+    pages = "".join(whichgpu("rules", "show", name, "--format", "markdown").out for name in tables)
+    assert [kind for kind in kinds if kind not in pages] == []
+
+
+def test_an_unknown_rule_gets_the_nearest(whichgpu: Whichgpu) -> None:
+    ran = whichgpu("rules", "show", "does-not-fitt")
+    assert ran.code == 2
+    assert "did you mean does-not-fit?" in ran.err
+    assert whichgpu("rules", "test", "does-not-fitt").code == 2
+
+
+def test_the_shipped_rules_pass_their_tests(whichgpu: Whichgpu) -> None:
+    ran = whichgpu("rules", "test")
+    assert ran.code == 0, ran.out
+    assert "passed." in ran.out
+
+
+def test_the_shipped_rules_have_no_error(whichgpu: Whichgpu) -> None:
+    ran = whichgpu("rules", "lint")
+    assert ran.code == 0, ran.out
+    assert "rules checked" in ran.out
+
+
+def test_one_rule_can_be_tested_alone(whichgpu: Whichgpu) -> None:
+    results = json.loads(whichgpu("rules", "test", "does-not-fit", "--format", "json").out)
+    assert {result["rule"] for result in results} == {"does-not-fit"}
+    assert all(result["passed"] for result in results)
+
+
+def test_a_failing_test_says_where_and_why(whichgpu: Whichgpu, house: Callable[[str], list[str]]) -> None:
+    options = house(RULE.replace("< 40", "< 4"))
+    ran = whichgpu("rules", "test", *options)
+    assert ran.code == 1
+    said = " ".join(ran.out.split())
+    assert "house-rule, test 1: should fire, and was not fired" in said
+    assert "`gpu.vram_gb < 4` fails: " in said
+    assert "1 of 2 tests of 1 rule passed." in ran.out
+    annotation = whichgpu("rules", "test", "--format", "github", *options).out
+    assert annotation.startswith("::error file=")
+    assert ",title=rule-test::" in annotation
+
+
+def test_a_finding_says_where_and_how_to_mend_it(whichgpu: Whichgpu, house: Callable[[str], list[str]]) -> None:
+    text = RULE.partition("  tests:")[0] + "  tests: []\n"
+    options = house(text)
+    ran = whichgpu("rules", "lint", "--all", *options)
+    findings = json.loads(whichgpu("rules", "lint", "--all", "--format", "json", *options).out)
+    assert "missing-tests" in {finding["check"] for finding in findings}
+    assert "[missing-tests]" in ran.out
+    assert "^^^" in ran.out
+    assert "fix:" in ran.out
+    github = whichgpu("rules", "lint", "--all", "--format", "github", *options).out
+    assert "title=missing-tests::" in github
+    assert ran.code == (1 if any(finding["severity"] == "error" for finding in findings) else 0)
+
+
+def test_a_broken_rule_file_is_wrong_input(whichgpu: Whichgpu, house: Callable[[str], list[str]]) -> None:
+    options = house(RULE.replace("gpu.vram_gb <", "gpu.vramm_gb <"))
+    for command in ("lint", "test", "list", "cover"):
+        ran = whichgpu("rules", command, *options)
+        assert ran.code == 2
+        assert "house.yaml:6:" in ran.err
+        assert "gpu.vram_gb" in ran.err
+
+
+def test_coverage_names_what_is_missing(whichgpu: Whichgpu, house: Callable[[str], list[str]]) -> None:
+    ran = whichgpu("rules", "cover", "--format", "json", *house(RULE))
+    report = json.loads(ran.out)
+    assert ran.code == 0
+    assert report["rules"] == {"total": 1, "tested": 1, "untested": []}
+    assert report["heuristics"]["encoded"] == 0
+    assert len(report["heuristics"]["missing"]) == report["heuristics"]["total"] > 100
+    workloads = report["workloads"]
+    assert workloads["total"] == workloads["covered"] + len(workloads["silent"]) + len(workloads["unanswered"])
+    assert workloads["covered"] == 0
+
+
+def test_coverage_in_words(whichgpu: Whichgpu) -> None:
+    ran = whichgpu("rules", "cover")
+    assert ran.code == 0
+    assert "typical workloads" in ran.out
+
+
+def test_doctor(whichgpu: Whichgpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = whichgpu("doctor")
+    assert ran.code == 0
+    assert "rules fired by:" in ran.out
+    report = json.loads(whichgpu("doctor", "--format", "json").out)
+    assert report["rulebook"]["rules"] == sum(layer["rules"] for layer in report["rulebook"]["layers"])
+    assert all(entry["oldest"] <= entry["newest"] for entry in report["prices"])
+    monkeypatch.setenv("WHICHGPU_ENGINE", "reference")
+    report = json.loads(whichgpu("doctor", "--format", "json").out)
+    assert report["fired_by"] == "reference"
+    assert report["because"] == "WHICHGPU_ENGINE=reference is set"
