@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +32,8 @@ from engine.present.decision import decision_dict
 from engine.problems import InputError
 from engine.problems import Problem
 from engine.problems import nearest_words
+from engine.rete.driver import durable_available
 from engine.rete.firing import Level
-from engine.rete.firing import engine_status
 from engine.rulebook import load_rulebook
 from engine.rulebook.model import Known
 from engine.rulebook.model import Rule
@@ -44,6 +42,7 @@ from engine.settle.graph import Default
 from engine.settle.run import MakeLevel
 from engine.source import Node
 from engine.values import Facts
+from engine.version import VERSION
 from engine.vocabulary import FactDef
 from engine.vocabulary import Vocabulary
 from engine.vocabulary import coerce
@@ -69,10 +68,10 @@ class Decision:
         expertise = self.expertise
         head = {
             "fired_by": expertise.fired_by,
-            "engine_version": engine_version(),
+            "engine_version": VERSION,
             "decided_at": self.decided_at.isoformat(),
             "rulebook": {
-                "version": engine_version(),
+                "version": VERSION,
                 "digest": expertise.rulebook.digest,
                 "layers": [
                     {"name": layer.name, "digest": layer.digest, "rules": layer.rules}
@@ -178,7 +177,7 @@ def load_expertise(
         stages=stages,
         bench=Bench(vocabulary, knowledge, stages, wishes(vocabulary)),
         reader=Reader(vocabulary, knowledge, _alias_test(vocabulary)),
-        fired_by="durable-rules" if engine_status().engine == "durable" else "reference",
+        fired_by="durable-rules" if durable_available() else "reference",
     )
 
 
@@ -210,14 +209,6 @@ def defaults_of(vocabulary: Vocabulary) -> list[Default]:
             if value is not None:
                 defaults.append(Default(name, value, assumption.because, when))
     return defaults
-
-
-def engine_version() -> str:
-    """The installed version of whichgpu."""
-    try:
-        return version("whichgpu")
-    except PackageNotFoundError:
-        return "0+unknown"
 
 
 def _alias_test(vocabulary: Vocabulary) -> Any:

@@ -52,12 +52,12 @@ def decision_dict(
         knowledge: for figures and disagreements.
         rules: all rules by id.
         vocabulary: for labels and questions.
-        full: with trace, rule verdicts and rejections.
+        full: with trace, rule verdicts and rejections; without a trace, facts have no ``seq`` in it.
     """
     alternatives = pick_alternatives(outcome)
     shown = ([outcome.chosen] if outcome.chosen else []) + alternatives
     shared = outcome.final.facts
-    trace = build_trace(outcome, shown if full else (), vocabulary, rules)
+    trace = build_trace(outcome, shown, vocabulary, rules) if full else None
     undecided = undecided_facts((outcome.intake, outcome.final))
     fired = outcome.fired
 
@@ -72,14 +72,14 @@ def decision_dict(
         **head,
         "objective": outcome.objective.name,
         "facts": {
-            name: {"value": fact.value, "origin": fact.claim.origin, "seq": trace.seq(name)}
+            name: {"value": fact.value, "origin": fact.claim.origin, "seq": trace.seq(name) if trace else None}
             for name, fact in sorted(outcome.final.settled.items())
         },
         "recommendation": in_words(outcome.chosen),
         "no_answer": no_answer_dict(outcome.no_answer, outcome, vocabulary),
         "alternatives": [in_words(entry) for entry in alternatives],
         "candidates": [candidate_dict(c, outcome, knowledge, rules, vocabulary) for c in outcome.candidates],
-        "rejected": rejected_list(outcome, vocabulary),
+        "rejected": rejected_list(outcome, vocabulary) if full else [],
         "phases": [{"phase": name, "recommendation": in_words(judged)} for name, judged in outcome.phases],
         "sizing": sizing_dict(outcome),
         "figures": {**procurement_figures_dict(outcome.procurement), **figures(fired, knowledge)},
@@ -90,8 +90,8 @@ def decision_dict(
         "disagreements": disagreements(fired, knowledge),
         "assumptions": assumptions(outcome, undecided),
         "open_questions": open_questions(outcome, undecided, vocabulary),
-        "trace": trace.entries,
-        "rules": verdicts(outcome, rules),
+        "trace": trace.entries if trace else [],
+        "rules": verdicts(outcome, rules) if full else [],
     }
     if not full:
         for key in BULKY_KEYS:
@@ -101,7 +101,7 @@ def decision_dict(
 
 
 def pick_alternatives(outcome: Outcome) -> list[Judged]:
-    """The best surviving plan of every family, then further counts; ranked, at most forty, the recommendation left out."""
+    """The best surviving plan of every family, then further counts; ranked, at most forty, without the first."""
     if outcome.round is None:
         return []
     rest = [entry for entry in outcome.round.judged if entry is not outcome.chosen]

@@ -29,6 +29,7 @@ from engine.rulebook.model import SetFact
 from engine.rulebook.model import ShowFigure
 from engine.settle.model import Settlement
 from engine.values import Facts
+from engine.values import Value
 from engine.vocabulary import Vocabulary
 
 
@@ -42,6 +43,8 @@ class TraceBuilder:
         self._vocabulary = vocabulary
         self._rules = rules
         self._seq_of: dict[tuple[str, str], int] = {}
+        self._reads: dict[str, tuple[tuple[str, ...], ...]] = {}
+        self._words: dict[tuple[object, ...], str] = {}
         self.entries: list[Entry] = []
 
     def seq(self, fact: str, scope: str = "workload") -> int | None:
@@ -180,14 +183,28 @@ class TraceBuilder:
         return entry
 
     def _matched(self, rule: Rule | None, facts: Facts, scope: str) -> list[Entry]:
+        if rule is None:
+            return []
+        reads = self._reads.get(rule.id)
+        if reads is None:
+            reads = tuple(tuple(sorted(facts_read(condition.expr))) for condition in rule.when)
+            self._reads[rule.id] = reads
         matched = []
-        for condition in rule.when if rule else ():
-            text = words(condition.expr, self._vocabulary, facts)
-            for name in sorted(facts_read(condition.expr)):
-                matched.append(
-                    {"condition": text, "fact": name, "value": facts.get(name), "seq": self.seq(name, scope)}
-                )
+        for number, names in enumerate(reads):
+            values = tuple(facts.get(name) for name in names)
+            text = self._say(rule, number, values, facts)
+            for name, value in zip(names, values, strict=True):
+                matched.append({"condition": text, "fact": name, "value": value, "seq": self.seq(name, scope)})
         return matched
+
+    def _say(self, rule: Rule, number: int, values: tuple[Value | None, ...], facts: Facts) -> str:
+        """A condition in words. The same rule meets the same values on many plans, so each wording is kept."""
+        # The types tell True from 1, which are equal as keys.
+        key = (rule.id, number, values, *map(type, values))
+        text = self._words.get(key)
+        if text is None:
+            text = self._words[key] = words(rule.when[number].expr, self._vocabulary, facts)
+        return text
 
     def _read(self, names: Iterable[str], facts: Facts, scope: str) -> list[Entry]:
         return [

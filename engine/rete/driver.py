@@ -8,7 +8,6 @@ a time. The extension is undocumented, so the distribution pins its version.
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import os
 import sys
 import threading
@@ -61,9 +60,11 @@ def engine_status() -> EngineStatus:
     module, why_not = _extension()
     if module is None:
         return EngineStatus("reference", None, why_not)
+    from importlib import metadata  # noqa: PLC0415  # 17 ms that only this report needs.
+
     try:
-        version = importlib.metadata.version("durable-rules")
-    except importlib.metadata.PackageNotFoundError:
+        version = metadata.version("durable-rules")
+    except metadata.PackageNotFoundError:
         version = None
     return EngineStatus("durable", version, None)
 
