@@ -46,6 +46,14 @@ PARTS = {
 }
 
 
+_SHORT_VERDICTS = {
+    "rent": "rent it",
+    "buy": "buy it",
+    "hybrid": "own the base load and rent the peaks",
+    "undecided": "rent or buy is open",
+}
+
+
 def short_name(plan: JsonObject, names: Names) -> str:
     """``4 x NVIDIA L4``."""
     return f"{plan['count']} x {names.gpu(plan['gpu'])}"
@@ -83,9 +91,9 @@ def _split(layout: JsonObject, count: int) -> str:
     return joined(says)
 
 
-def summary_sentence(plan: JsonObject) -> str:
-    """Cost, memory and speed in one line, and what decided the count."""
-    parts = []
+def summary_sentence(plan: JsonObject, verdict: str) -> str:
+    """Rent or buy, cost, memory and speed in one line, and what decided the count."""
+    parts = [_SHORT_VERDICTS[verdict]]
     if plan["cost"]["usd_per_hour"] is not None:
         parts.append(f"about {usd(plan['cost']['usd_per_hour'])} an hour")
     if plan["memory"] and plan["memory"]["headroom_pct"] is not None:
@@ -95,7 +103,7 @@ def summary_sentence(plan: JsonObject) -> str:
         parts.append(f"about {speed}")
     if plan.get("why_count") and plan["count"] > 1:
         parts.append(f"{plan['count']} GPUs: {_why_count(plan['why_count'])}")
-    return f"In short: {'; '.join(parts)}." if parts else ""
+    return f"In short: {'; '.join(parts)}."
 
 
 def _why_count(why: str) -> str:

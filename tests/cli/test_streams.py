@@ -7,8 +7,10 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -99,3 +101,21 @@ def test_a_failed_save_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest
         output.save_private(file, "after\n")
     assert file.read_text() == "before\n"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_ctrl_c_ends_quietly() -> None:
+    script = "import cli.commands.recommend; print('ready', flush=True); from cli.main import main; main()"
+    process = subprocess.Popen(  # noqa: S603 - our own text
+        [sys.executable, "-c", script, "recommend", "-"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    time.sleep(0.3)  # It loads the engine or waits for its input by now; both may be interrupted.
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert (out, err.strip()) == (b"", b"")
