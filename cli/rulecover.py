@@ -20,7 +20,7 @@ _OTHER_SIZES = (0.1, 1)
 def cover_of(expertise: Expertise, moment: datetime) -> dict[str, Any]:
     """Heuristics, tests and workloads, with what is missing of each."""
     rules = expertise.rulebook.rules
-    encoded = {name for rule in rules for name in rule.encodes}
+    encoded = {name for rule in rules for name in rule.encodes} | _encoded_in_knowledge(expertise)
     heuristics = known_with_heuristics(expertise).heuristics
     missing = sorted(heuristics - encoded)
     untested = [rule.id for rule in rules if not rule.tests]
@@ -29,6 +29,14 @@ def cover_of(expertise: Expertise, moment: datetime) -> dict[str, Any]:
         "rules": {"total": len(rules), "tested": len(rules) - len(untested), "untested": untested},
         "workloads": _workloads(expertise, moment),
     }
+
+
+def _encoded_in_knowledge(expertise: Expertise) -> set[str]:
+    """Heuristics that a fact, a figure or a named disagreement carries instead of a rule."""
+    facts = {name for fact in expertise.vocabulary.facts.values() for name in fact.encodes}
+    figures = {name for figure in expertise.knowledge.figures.values() for name in figure.get("encodes", ())}
+    disputes = {name for entry in expertise.knowledge.disagreements.values() for name in entry.get("heuristics", ())}
+    return facts | figures | disputes
 
 
 def _workloads(expertise: Expertise, moment: datetime) -> dict[str, Any]:

@@ -155,12 +155,13 @@ def cover_blocks(report: dict[str, Any]) -> list[Block]:
     blocks: list[Block] = [
         Heading("Coverage", 1),
         Paragraph(
-            f"{heuristics['encoded']} of {count_of(heuristics['total'], 'heuristic')} are encoded by a rule, "
+            f"{heuristics['encoded']} of {count_of(heuristics['total'], 'heuristic')} are encoded by a rule, a fact, a figure or a "
+            f"disagreement, "
             f"{rules['tested']} of {count_of(rules['total'], 'rule')} have a test, and rules speak of "
             f"{workloads['covered']} of {count_of(workloads['total'], 'typical workload')}."
         ),
     ]
-    blocks += _gaps("Heuristics without a rule", heuristics["missing"])
+    blocks += _gaps("Heuristics that nothing encodes", heuristics["missing"])
     blocks += _gaps("Rules without a test", rules["untested"])
     blocks += _gaps("Workloads without an answer", workloads["unanswered"])
     return blocks + _gaps("Workloads whose answer rests on cost alone", workloads["silent"])
