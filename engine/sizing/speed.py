@@ -17,6 +17,7 @@ from engine.sizing.speed_serving import Split
 from engine.sizing.speed_serving import Targets
 from engine.sizing.speed_serving import rates_of
 from engine.sizing.speed_serving import serving_values
+from engine.sizing.speed_speech import speech_values
 from engine.sizing.training_time import training_values
 from engine.values import Facts
 from engine.values import Value
@@ -54,9 +55,10 @@ _TRAINING_WORDS = {
     "hours": "stated tokens or steps / rate",
     "mfu": "model FLOPs (6 N, adapters 4 N, + attention) x tokens per second / (GPUs x dense peak)",
 }
-_IMAGE_WORDS = {
+_NETWORK_WORDS = {
     "images_per_s": "GPUs x peak x share used / FLOPs per image",
     "samples_per_s": "GPUs x peak x share used / FLOPs per sample",
+    "tokens_per_s": "samples per second x tokens of text in each",
     "steps_per_s": "GPUs x peak x share used / (FLOPs per denoising step x guidance passes)",
     "latency_ms": "FLOPs / (peak x share used)",
     "qps": "samples per second x share of capacity planned for",
@@ -99,7 +101,8 @@ def estimate_speed(
 
     def reckon(pick: Pick) -> dict[str, float]:
         if job.shape is None:
-            return image_values(job, gpu, layout.count, pick)
+            reckon_network = speech_values if job.family == "speech" else image_values
+            return reckon_network(job, gpu, layout.count, pick)
         if job.training:
             return training_values(job, gpu, layout, split, pick)
         rates = rates_of(job, gpu, pick)
@@ -113,7 +116,7 @@ def estimate_speed(
 
     def build() -> dict[str, Figure]:
         slow, fast = reckon("low"), reckon("high")
-        words = _IMAGE_WORDS if job.shape is None else _TRAINING_WORDS if job.training else _SERVING_WORDS
+        words = _NETWORK_WORDS if job.shape is None else _TRAINING_WORDS if job.training else _SERVING_WORDS
         inputs = _inputs(job, gpu, layout, link)
         figures: dict[str, Figure] = {}
         for name, value in values.items():

@@ -82,8 +82,6 @@ class ServingSpeed(Entry):
     gguf_use: Banded
     typical_input_tokens: Banded
     typical_output_tokens: Banded
-    speech_input_tokens: Banded
-    speech_output_tokens: Banded
     cache_copies: Banded
 
 
@@ -99,6 +97,15 @@ class TrainingSpeed(Entry):
     optimizer_bytes: Banded
     scale_loss_per_doubling: Banded
     scale_from_gpus: Banded
+
+
+class SpeechSpeed(Entry):
+    """Speech recognition."""
+
+    window_positions: Banded
+    window_tokens: Banded
+    share: Banded
+    training_share: Banded
 
 
 class VisionSpeed(Entry):
@@ -132,6 +139,7 @@ class SpeedConstants(Entry):
     training_use: dict[str, Banded]
     fp8_training_use: Banded
     training: TrainingSpeed
+    speech: SpeechSpeed
     vision: VisionSpeed
     diffusion: DiffusionSpeed
     links: dict[str, LinkUse]

@@ -127,9 +127,6 @@ def _load(job: Job, shape: Shape, tensor: int) -> Load:
 
 def request_tokens(job: Job) -> tuple[int, int]:
     """Prompt and answer of a usual request: as stated; a typical one where not even the context is."""
-    if job.family == "speech":
-        speech = speed_constants().serving
-        return int(speech.speech_input_tokens.value), int(speech.speech_output_tokens.value)
     if not any(item.fact == "context_tokens" for item in job.assumed):
         return job.input_tokens, job.output_tokens
     serving = speed_constants().serving
