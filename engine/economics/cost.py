@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from engine.economics.constants import EconomicsConstants
+from engine.economics.ledger import purchase_of
 from engine.economics.model import Cost
 from engine.economics.offers import OfferIndex
 from engine.economics.power import at_desk
@@ -17,6 +18,8 @@ from engine.knowledge.model import Gpu
 from engine.values import Facts
 
 
+#: Places where hardware stands that is one's own.
+_OWN_SITES = frozenset({"workstation", "edge", "datacenter"})
 _OWNED = re.compile(
     r"^\s*(?:(?P<before>\d+)\s*[x*]\s*)?(?P<gpu>.+?)(?:\s*(?:[:=*]|\s[xX]|(?<=[\s\d])[xX])\s*(?P<after>\d+))?\s*$"
 )
@@ -55,6 +58,7 @@ class Spending:
     run_hours: float | None
     interruptible: bool
     always_paid: bool  # nothing says that the hardware stands idle some of the time
+    buys: bool  # the hardware is to stand at the user's own place
 
 
 def spending_of(facts: Facts, constants: EconomicsConstants) -> Spending:
@@ -67,6 +71,7 @@ def spending_of(facts: Facts, constants: EconomicsConstants) -> Spending:
         run_hours=number(facts, "run_hours"),
         interruptible=facts.get("interruptible") is True,
         always_paid=facts.get("always_on") is True or usage_of(facts, 1, constants) is None,
+        buys=facts.get("deployment_site") in _OWN_SITES or facts.get("procurement_wish") == "buy",
     )
 
 
@@ -95,6 +100,9 @@ def cost_of(
 ) -> Cost:
     """The cost of a plan: the power of what the user owns, else their quote, else the cheapest offer.
 
+    Where the hardware is to stand at the user's own place, an hour costs its share of the purchase and the power, and
+    renting is what is left where no price to buy is known.
+
     Args:
         gpu: the accelerator.
         count: how many.
@@ -110,6 +118,8 @@ def cost_of(
         origin, per_hour = "owned", _own_hour(gpu, count, spending.facts, constants)
     elif (rate := quoted_rate(gpu, spending)) is not None:
         origin, per_hour = "quote", rate * count
+    elif spending.buys and (bought := _bought_hour(gpu, count, spending.facts, constants)) is not None:
+        origin, per_hour = "purchase", bought
     else:
         rental = index.rental(gpu, count, together, interruptible=spending.interruptible)
         if rental is None:
@@ -122,7 +132,7 @@ def cost_of(
     return Cost(
         offer=rental.offer if rental else None,
         usd_per_hour=per_hour,
-        usd_per_month=per_hour * constants["hours_per_month"].value * duty,
+        usd_per_month=per_hour * constants["hours_per_month"].value * (1.0 if origin == "purchase" else duty),
         usd_per_run=None if run is None else per_hour * run,
         usd_per_1m_tokens=per_hour / (tokens_per_s * 3600) * 1e6 if tokens_per_s else None,
         origin=origin,
@@ -135,6 +145,15 @@ def rental_duty(facts: Facts, count: int, constants: EconomicsConstants) -> floa
         return 1.0
     usage = usage_of(facts, count, constants)
     return 1.0 if usage is None else usage.hours_per_year / constants["hours_per_year"].value
+
+
+def _bought_hour(gpu: Gpu, count: int, facts: Facts, constants: EconomicsConstants) -> float | None:
+    """Depreciation spread over every hour of the hardware's life, and power; None without a price or a TDP."""
+    price, power = purchase_of(gpu, count, facts, constants), _own_hour(gpu, count, facts, constants)
+    if price is None or power is None:
+        return None
+    life = constants["depreciation_years"].value * constants["hours_per_year"].value
+    return price.value * (1 - constants["residual_share"].value) / life + power
 
 
 def _own_hour(gpu: Gpu, count: int, facts: Facts, constants: EconomicsConstants) -> float | None:

@@ -184,19 +184,28 @@ def _purchase(
     if quote:
         inputs: dict[str, Value] = {"buy_quote_usd": quote, "plan.count": count}
         return Entry(quote * count, "the user's own quote per GPU x GPUs", "stated: buy_quote_usd", inputs)
-    price = _street_price(plan.gpu, pick) if plan else None
-    if plan is None or price is None:
+    return _list_purchase(plan.gpu, count, facts, constants, desk=desk, pick=pick) if plan else None
+
+
+def purchase_of(gpu: Gpu, count: int, facts: Facts, constants: EconomicsConstants) -> Entry | None:
+    """What so many of a GPU cost to buy with the machine around them, at catalogue prices; None without one."""
+    return _list_purchase(gpu, count, facts, constants, desk=at_desk(gpu, count, facts), pick="value")
+
+
+def _list_purchase(
+    gpu: Gpu, count: int, facts: Facts, constants: EconomicsConstants, *, desk: bool, pick: Pick
+) -> Entry | None:
+    price = _street_price(gpu, pick)
+    if price is None:
         return None
-    seen = f"street price seen {plan.gpu.buy_as_of or 'undated'}"
-    inputs = {"gpu.buy_usd": price, "plan.count": count}
+    seen = f"price seen {gpu.buy_as_of or 'undated'}" + (f" ({gpu.buy_basis})" if gpu.buy_basis else "")
+    inputs: dict[str, Value] = {"gpu.buy_usd": price, "plan.count": count}
     if desk:
         host = 0.0 if "current_gpu" in facts else at_end(constants["workstation_host_usd"], pick)
         source = f"{seen}; host: {constants['workstation_host_usd'].source}"
         return Entry(price * count + host, "price per GPU x GPUs + host", source, inputs | {"host_usd": host})
     share = at_end(constants["gpu_share_of_system"], _turned(pick))
-    words = "price per GPU x GPUs / GPU share of a system's price" + (
-        "" if in_system(plan.gpu) else " (server of cards)"
-    )
+    words = "price per GPU x GPUs / GPU share of a system's price" + ("" if in_system(gpu) else " (server of cards)")
     source = f"{seen}; {constants['gpu_share_of_system'].source}"
     return Entry(price * count / share, words, source, inputs | {"gpu_share_of_system": share})
 

@@ -16,4 +16,4 @@ class Cost:
     usd_per_month: float | None = None
     usd_per_run: float | None = None
     usd_per_1m_tokens: float | None = None
-    origin: str = "none"  # offer, quote, owned, none
+    origin: str = "none"  # offer, quote, owned, purchase, none

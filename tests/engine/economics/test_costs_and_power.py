@@ -75,9 +75,23 @@ def test_owned_hardware_costs_its_power() -> None:
     assert owned.origin == "owned"
     watts = 2 * RTX4090.tdp_w + 450
     assert owned.usd_per_hour == pytest.approx(watts / 1000 * 0.2)
-    assert cost(RTX4090, 3, facts).origin == "none"
+    assert cost(RTX4090, 3, facts).origin == "purchase"
     no_power = RTX4090.model_copy(update={"tdp_w": None})
     assert cost(no_power, 1, facts) == Cost(origin="owned")
+
+
+def test_hardware_for_ones_own_place_costs_its_share_of_the_purchase() -> None:
+    facts: Facts = {"deployment_site": "workstation", "electricity_usd_kwh": 0.2, "current_gpu": "nvidia-l4"}
+    bought = cost(RTX4090, 1, facts)
+    assert bought.origin == "purchase"
+    depreciation = RTX4090.buy_usd * 0.8 / (4 * 8760)
+    assert bought.usd_per_hour == pytest.approx(depreciation + (RTX4090.tdp_w + 450) / 1000 * 0.2)
+    assert cost(RTX4090, 1, {"procurement_wish": "buy"}).origin == "purchase"
+    idle = cost(RTX4090, 1, {**facts, "utilization_pct": 10.0})
+    assert idle.usd_per_month == pytest.approx(bought.usd_per_month)
+    unpriced = H100.model_copy(update={"buy_usd": None})
+    assert cost(unpriced, 8, {"deployment_site": "datacenter"}).origin == "offer"
+    assert cost(H100, 8, {"deployment_site": "cloud"}).origin == "offer"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,343 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from engine.knowledge import load_knowledge
+from engine.plans import Plan
+from engine.plans import PlanMaker
+from engine.plans import candidate_plans
+from engine.plans import gpus_to_plan
+from engine.plans.constants import plan_constants
+from engine.plans.needs import safety_of
+from engine.plans.targets import goals_of
+from engine.plans.targets import meets
+from engine.plans.targets import shortfall
+from engine.plans.targets import times_kept
+from engine.problems import KnowledgeError
+from engine.sizing.intake import job_from_facts
+from engine.sizing.job import Job
+from engine.sizing.memory import estimate_memory
+from engine.values import Facts
+
+
+KNOWLEDGE = load_knowledge()
+GPUS = KNOWLEDGE.gpus
+
+
+def job(facts: Facts, model: str | None = None) -> Job:
+    return job_from_facts(facts, KNOWLEDGE.find_model(model).spec if model else None)
+
+
+def plans(facts: Facts, model: str | None = None, asked=()) -> list[Plan]:
+    return candidate_plans(job(facts, model), facts, KNOWLEDGE, asked)
+
+
+def by_gpu(found: list[Plan]) -> dict[str, dict[int, Plan]]:
+    sorted_out: dict[str, dict[int, Plan]] = {}
+    for plan in found:
+        sorted_out.setdefault(plan.gpu.id, {})[plan.count] = plan
+    return sorted_out
+
+
+def test_every_plannable_gpu_gets_a_plan_in_a_fixed_order() -> None:
+    found = plans({"task": "inference"}, "llama-3.1-70b")
+    assert {plan.gpu.id for plan in found} == {gpu.id for gpu in KNOWLEDGE.plannable}
+    keys = [(plan.gpu.id, plan.count) for plan in found]
+    assert keys == sorted(keys)
+    assert len(set(keys)) == len(keys)
+    assert len(found) < 150
+    assert [plan.id for plan in found] == [f"{gpu}x{count}" for gpu, count in keys]
+
+
+def test_an_eight_billion_model_takes_one_card_and_seventy_takes_several() -> None:
+    small = by_gpu(plans({"task": "inference"}, "llama-3.1-8b"))
+    assert set(small["nvidia-rtx-4090"]) == {1}
+    assert small["nvidia-rtx-4090"][1].why_count == "one card"
+    large = by_gpu(plans({"task": "inference", "weight_precision": "bf16"}, "llama-3.1-70b"))
+    assert set(large["nvidia-h100-80gb-sxm"]) == {2}
+    plan = large["nvidia-h100-80gb-sxm"][2]
+    assert plan.why_count == "smallest count that fits"
+    assert plan.facts["plan.is_smallest_fit"] is True
+    assert plan.layout.tensor == 2
+    assert plan.link == "nvlink"
+    assert set(large["amd-mi300x"]) == {1}
+
+
+def test_what_fits_nowhere_is_shown_with_the_most_that_one_can_have() -> None:
+    found = by_gpu(plans({"task": "inference"}, "deepseek-v3"))["nvidia-rtx-3060-12gb"]
+    assert set(found) == {8}
+    assert found[8].facts["plan.fits"] is False
+    assert found[8].facts["plan.is_smallest_fit"] is False
+    assert found[8].facts["plan.headroom_pct"] < 0
+    laptop = by_gpu(plans({"task": "inference"}, "deepseek-v3"))["nvidia-jetson-agx-orin-64gb"]
+    assert set(laptop) == {1}
+
+
+def test_candidates_restrict_and_are_shown_with_one_card_too() -> None:
+    facts: Facts = {
+        "task": "inference",
+        "gpu_candidates": ("nvidia-h100-80gb", "nvidia-l4"),
+        "weight_precision": "bf16",
+    }
+    found = by_gpu(plans(facts, "llama-3.1-70b"))
+    assert set(found) == {"nvidia-h100-80gb-pcie", "nvidia-h100-80gb-sxm", "nvidia-l4"}
+    assert set(found["nvidia-h100-80gb-sxm"]) == {1, 2}
+    assert found["nvidia-h100-80gb-sxm"][1].facts["plan.fits"] is False
+    beyond = {**facts, "gpu_candidates": ("nvidia-rtx-3060",)}
+    assert set(by_gpu(plans(beyond, "llama-3.1-70b"))["nvidia-rtx-3060-12gb"]) == {1, 8}
+
+
+def test_exclusions_remove_families_and_series() -> None:
+    left = {gpu.id for gpu in gpus_to_plan({"gpu_excluded": ("nvidia-h100", "nvidia-l4")}, KNOWLEDGE)}
+    assert left
+    assert not any(
+        gpu.startswith(("nvidia-h100", "nvidia-l40")) and gpu != "nvidia-l40" and gpu != "nvidia-l40s" for gpu in left
+    )
+    assert "nvidia-l4" not in left
+
+
+def test_a_stated_count_is_the_only_one() -> None:
+    found = plans({"task": "inference", "num_gpus": 3}, "llama-3.1-8b")
+    assert {plan.count for plan in found} == {3}
+    assert {plan.why_count for plan in found} == {"stated"}
+
+
+def test_counts_that_rules_ask_for_are_planned_where_they_fit_and_can_be_had() -> None:
+    found = by_gpu(plans({"task": "full_finetuning"}, "llama-3.1-8b", {4: "four-for-production", 8: "eight"}))
+    h100 = found["nvidia-h100-80gb-sxm"]
+    assert {4, 8} <= set(h100)
+    assert h100[8].why_count == "asked by eight"
+    assert set(found["nvidia-jetson-agx-orin-64gb"]) == {1}
+    bare = by_gpu(plans({"task": "full_finetuning"}, "llama-3.1-8b", [4]))
+    assert bare["nvidia-h100-80gb-sxm"][4].facts["plan.fits"] is True
+
+
+def test_without_a_size_every_gpu_is_planned_unproven() -> None:
+    found = plans({"task": "inference"}, None, {2: "a-rule"})
+    assert {plan.gpu.id for plan in found} == {gpu.id for gpu in KNOWLEDGE.plannable}
+    assert {plan.count for plan in found} == {1, 2}
+    for plan in found:
+        assert plan.memory is None
+        assert plan.speed is None
+        assert not {"plan.fits", "plan.needed_gb", "plan.tokens_per_s", "plan.is_smallest_fit"} & plan.facts.keys()
+
+
+def test_stated_memory_is_enough_to_plan() -> None:
+    facts: Facts = {"task": "inference", "model_family": "other", "required_vram_gb": 100.0}
+    found = by_gpu(plans(facts))
+    assert set(found["nvidia-h200-sxm"]) == {1}
+    assert found["nvidia-h200-sxm"][1].facts["plan.fits"] is True
+
+
+def test_the_facts_of_a_plan_agree_with_the_plan() -> None:
+    for plan in plans({"task": "inference", "peak_qps": 2.0}, "llama-3.1-70b"):
+        facts = plan.facts
+        assert facts["plan.gpu"] == plan.gpu.id
+        assert facts["plan.count"] == plan.count == plan.layout.count
+        assert facts["plan.nodes"] == plan.nodes
+        assert facts["plan.link"] == plan.link
+        assert facts["plan.node_link"] == plan.node_link
+        assert facts["plan.replicas"] == plan.layout.data
+        assert facts["plan.gpus_per_node"] * plan.nodes >= plan.count
+        assert facts["plan.available_gb"] == pytest.approx(plan.gpu.usable_gb * plan.count)
+        assert facts["plan.needed_gb"] == pytest.approx(facts["plan.per_gpu_gb"] * plan.count)
+        assert facts["plan.offered"] == (plan.cost.origin != "none")
+        assert facts.get("plan.usd_per_hour") == plan.cost.usd_per_hour
+        if plan.cost.offer:
+            assert facts["plan.provider"] == plan.cost.offer.provider
+        assert isinstance(facts.get("plan.max_concurrency", 0), int)
+        assert None not in facts.values()
+        figures = plan.speed.figures if plan.speed else {}
+        for name in ("tokens_per_s", "tpot_ms", "qps"):
+            if f"plan.{name}" in facts:
+                assert facts[f"plan.{name}"] == figures[name].value
+
+
+def test_targets_raise_the_count_until_they_are_met() -> None:
+    facts: Facts = {"task": "inference", "peak_qps": 20.0, "input_tokens": 1000, "output_tokens": 200}
+    found = by_gpu(plans(facts, "llama-3.1-70b"))["nvidia-h100-80gb-sxm"]
+    smallest, enough = found[min(found)], found[max(found)]
+    assert smallest.facts["plan.meets_target"] is False
+    assert enough.facts["plan.meets_target"] is True
+    assert enough.why_count == "meets the target"
+    assert enough.facts["plan.qps"] >= 20.0
+
+
+def test_a_latency_target_splits_layers_more_widely() -> None:
+    facts: Facts = {"task": "inference", "tpot_slo_ms": 15.0, "weight_precision": "bf16"}
+    found = by_gpu(plans(facts, "llama-3.1-70b"))["nvidia-h100-80gb-sxm"]
+    assert found[2].facts["plan.meets_target"] is False
+    enough = found[max(found)]
+    assert enough.layout.tensor > 2
+    assert enough.facts["plan.tpot_ms"] <= 15.0
+    impossible = by_gpu(plans({**facts, "tpot_slo_ms": 0.01}, "llama-3.1-70b"))["nvidia-h100-80gb-sxm"]
+    assert set(impossible) == {2}
+
+
+def test_a_deadline_raises_the_count_of_a_training_run() -> None:
+    facts: Facts = {"task": "pretraining", "train_tokens_b": 1000.0, "deadline_hours": 1000.0}
+    found = by_gpu(plans(facts, "llama-2-7b"))["nvidia-h100-80gb-sxm"]
+    assert found[max(found)].facts["plan.hours"] <= 1000.0
+    assert found[min(found)].facts["plan.hours"] > 1000.0
+    hopeless = by_gpu(plans({**facts, "deadline_hours": 0.1}, "llama-2-7b"))["nvidia-h100-80gb-sxm"]
+    assert len(hopeless) == 1
+
+
+def test_a_long_run_without_a_deadline_also_gets_a_count_that_ends_it() -> None:
+    found = by_gpu(plans({"task": "pretraining", "train_tokens_b": 2000.0}, "llama-2-7b"))["nvidia-h100-80gb-sxm"]
+    assert found[max(found)].why_count == "ends in bearable time"
+    assert found[max(found)].facts["plan.hours"] <= plan_constants().patience_hours.value
+    assert all("plan.meets_target" not in plan.facts for plan in found.values())
+
+
+def test_goals_and_their_verdicts() -> None:
+    serving = job({"task": "inference", "param_count_b": 7.0})
+    goals = goals_of(serving, {"peak_qps": 10.0, "tpot_slo_ms": 50.0, "min_tokens_per_s": 100.0, "deadline_hours": 5.0})
+    assert goals.hours is None
+    good = {"qps": 12.0, "tpot_ms": 40.0, "tokens_per_s": 500.0}
+    assert meets(goals, good) is True
+    assert meets(goals, {**good, "qps": 5.0}) is False
+    assert meets(goals, {"tpot_ms": 40.0, "tokens_per_s": 500.0}) is None
+    assert meets(goals, {"tpot_ms": 60.0}) is False
+    assert times_kept(goals, {"tpot_ms": 40.0})
+    assert not times_kept(goals, {"tpot_ms": 60.0})
+    assert shortfall(goals, {**good, "qps": 2.0}) == pytest.approx(5.0)
+    assert shortfall(goals, {"tpot_ms": 1.0}) is None
+    assert meets(goals_of(serving, {}), good) is None
+    training = job({"task": "pretraining", "param_count_b": 7.0, "train_steps": 10})
+    deadline = goals_of(training, {"deadline_hours": 10.0})
+    assert deadline.stated
+    assert shortfall(deadline, {"hours": 30.0}) == pytest.approx(3.0)
+    assert shortfall(deadline, {}) is None
+    assert not goals_of(job({"task": "pretraining", "param_count_b": 7.0}), {"deadline_hours": 10.0}).stated
+
+
+def test_the_micro_batch_grows_to_what_fits_unless_it_is_stated() -> None:
+    free = by_gpu(plans({"task": "full_finetuning", "num_gpus": 8}, "llama-3.1-8b"))["nvidia-h200-sxm"][8]
+    stated = by_gpu(plans({"task": "full_finetuning", "num_gpus": 8, "batch_size_per_gpu": 1}, "llama-3.1-8b"))
+    assert free.facts["plan.max_micro_batch"] > 1
+    assert free.facts["plan.tokens_per_s"] > stated["nvidia-h200-sxm"][8].facts["plan.tokens_per_s"]
+    bounded = by_gpu(plans({"task": "full_finetuning", "num_gpus": 8, "global_batch_size": 8}, "llama-3.1-8b"))
+    assert bounded["nvidia-h200-sxm"][8].facts["plan.tokens_per_s"] <= free.facts["plan.tokens_per_s"]
+
+
+def test_the_largest_batch_fits_and_one_more_does_not() -> None:
+    for gpu in ("nvidia-h100-80gb-sxm", "nvidia-a100-40gb-sxm", "nvidia-rtx-4090"):
+        facts: Facts = {"task": "peft_finetuning", "peft_method": "qlora", "seq_len_tokens": 1024}
+        plan = by_gpu(plans(facts, "llama-3.1-8b"))[gpu][1]
+        most = plan.facts["plan.max_micro_batch"]
+        assert most >= 1
+        at_most, beyond = (
+            estimate_memory(job({**facts, "batch_size_per_gpu": batch}, "llama-3.1-8b"), plan.gpu, plan.layout)
+            for batch in (most, 2 * most + 1)
+        )
+        assert at_most is not None
+        assert beyond is not None
+        assert at_most.per_gpu_gb * 1.089 <= plan.gpu.usable_gb * 1.001
+        assert beyond.per_gpu_gb * 1.089 > plan.gpu.usable_gb
+
+
+def test_owned_and_quoted_hardware_is_had() -> None:
+    facts: Facts = {"task": "inference", "gpus_owned": ("nvidia-jetson-agx-orin-64gb",)}
+    owned = by_gpu(plans(facts, "llama-3.1-8b"))["nvidia-jetson-agx-orin-64gb"][1]
+    assert owned.facts["plan.owned"] is True
+    assert owned.cost.origin == "owned"
+    quoted: Facts = {"task": "inference", "gpu_candidates": ("nvidia-a16",), "rent_quote_usd_h": 0.3}
+    (plan,) = by_gpu(plans({**quoted, "num_gpus": 2}, "qwen2.5-0.5b")).get("nvidia-a16", {0: None}).values()
+    if plan is not None:
+        assert plan.cost.usd_per_hour == pytest.approx(0.6)
+
+
+def test_a_maker_answers_for_one_gpu() -> None:
+    facts: Facts = {"task": "inference", "weight_precision": "bf16"}
+    maker = PlanMaker(job(facts, "llama-3.1-70b"), facts, KNOWLEDGE)
+    h100 = GPUS["nvidia-h100-80gb-sxm"]
+    assert maker.smallest_count(h100) == 2
+    assert maker.plan(h100, 1, "the card in use").facts["plan.fits"] is False
+    assert maker.plan(h100, 8, "stated").layout.data == 4
+    assert maker.smallest_count(GPUS["nvidia-rtx-3060-12gb"]) is None
+    assert maker.smallest_count(h100.model_copy(update={"id": "x", "usable_gb": None})) is None
+    assert maker.offered(h100, 8)
+    assert not maker.offered(GPUS["nvidia-jetson-agx-orin-64gb"], 1)
+
+
+def test_precision_of_a_plan() -> None:
+    assert {plan.precision for plan in plans({"task": "inference", "weight_precision": "fp8"}, "llama-3.1-8b")} == {
+        "fp8"
+    }
+    found = by_gpu(plans({"task": "full_finetuning"}, "qwen2.5-0.5b"))
+    assert found["nvidia-a100-80gb-sxm"][1].precision == "bf16"
+    assert found["nvidia-v100-32gb"][1].precision == "fp16"
+    fp8 = by_gpu(plans({"task": "full_finetuning", "compute_precision": "fp8"}, "qwen2.5-0.5b"))
+    assert fp8["nvidia-h100-80gb-sxm"][1].precision == "fp8"
+
+
+def test_a_workstation_holds_four_cards() -> None:
+    found = plans({"task": "inference", "deployment_site": "workstation", "weight_precision": "bf16"}, "llama-3.1-70b")
+    assert max(plan.count for plan in found if plan.gpu.segment == "consumer") <= 4
+
+
+TASKS = st.sampled_from(
+    [
+        {"task": "inference"},
+        {"task": "inference", "weight_precision": "awq-int4", "concurrency": 16},
+        {"task": "full_finetuning", "seq_len_tokens": 2048},
+        {"task": "peft_finetuning", "peft_method": "lora"},
+        {"task": "peft_finetuning", "peft_method": "qlora"},
+    ]
+)
+
+
+@settings(max_examples=25)
+@given(TASKS, st.floats(0.5, 500))
+def test_no_plan_is_marked_as_fitting_whose_memory_does_not_fit(task: Facts, size: float) -> None:
+    facts = {**task, "param_count_b": size}
+    what = job(facts)
+    for plan in candidate_plans(what, facts, KNOWLEDGE, {4: "a-rule"}):
+        memory = estimate_memory(what, plan.gpu, plan.layout)
+        assert memory is not None
+        assert plan.memory == memory
+        raised = memory.per_gpu_gb * safety_of(what, memory.method)
+        assert plan.facts["plan.fits"] is (raised <= plan.gpu.usable_gb)
+        if plan.why_count in {"one card", "smallest count that fits"} and plan.facts["plan.is_smallest_fit"]:
+            assert plan.facts["plan.fits"] is True
+        if plan.facts["plan.fits"] and not what.training:
+            assert plan.facts["plan.max_micro_batch"] >= 1
+
+
+@settings(max_examples=25)
+@given(TASKS, st.floats(0.5, 300), st.floats(1.01, 3))
+def test_more_memory_need_never_yields_a_smaller_plan(task: Facts, size: float, factor: float) -> None:
+    small, large = (
+        PlanMaker(job(facts), facts, KNOWLEDGE)
+        for facts in ({**task, "param_count_b": n} for n in (size, size * factor))
+    )
+    for gpu in KNOWLEDGE.plannable:
+        fewer, more = small.smallest_count(gpu), large.smallest_count(gpu)
+        if more is not None:
+            assert fewer is not None
+            assert fewer <= more
+
+
+def test_a_hundred_plans_take_a_few_milliseconds() -> None:
+    facts: Facts = {"task": "inference"}
+    spec = KNOWLEDGE.find_model("llama-3.1-8b").spec
+    best = 1.0
+    for _ in range(5):
+        what = job_from_facts(facts, spec)
+        start = time.perf_counter()
+        candidate_plans(what, facts, KNOWLEDGE)
+        best = min(best, time.perf_counter() - start)
+    assert best < 0.03  # 4 ms on a quiet machine
+
+
+def test_broken_constants_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "plans.yaml").write_text("most_gpus: {inference: {value: many, source: x}}\n")
+    with pytest.raises(KnowledgeError):
+        plan_constants(tmp_path)
