@@ -50,9 +50,11 @@ def make_record(decision: Mapping[str, Any]) -> Record:
 def read_record(text: str, name: str) -> Record:
     """The record in a file's text. Raises InputError where it is no record; a broken digest is not an error here."""
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=_refuse)
     except ValueError as error:
         raise InputError(Problem("not-json", f"{name} is not a decision record: {error}")) from error
+    except RecursionError as error:
+        raise InputError(Problem("not-json", f"{name} is not a decision record: it is nested too deeply")) from error
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         message = f"{name} is not a decision record: its format is not {FORMAT!r}"
         raise InputError(Problem("not-a-record", message, fix="save one with: whichgpu recommend FILE --save RECORD"))
@@ -60,3 +62,7 @@ def read_record(text: str, name: str) -> Record:
     if not isinstance(decision, dict) or not isinstance(sha256, str):
         raise InputError(Problem("not-a-record", f"{name} lacks its decision or its sha256"))
     return Record(sha256, decision)
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")

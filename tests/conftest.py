@@ -1,11 +1,27 @@
-"""Hypothesis profiles: ``HYPOTHESIS_PROFILE=quick`` for a second interpreter, ``ci`` (the default) for the full run."""
+"""Hypothesis profiles, and the loaded expert that all tests share.
+
+``HYPOTHESIS_PROFILE=quick`` for a second interpreter, ``ci`` (the default) for the full run.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from collections.abc import Mapping
+from datetime import UTC
+from datetime import datetime
+from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings
+
+from engine.expertise import Decision
+from engine.expertise import Expertise
+from engine.expertise import shipped_expertise
+from engine.problems import InputError
+from engine.source import read_yaml
 
 
 _CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "derandomize": True}
@@ -14,3 +30,44 @@ settings.register_profile("ci", max_examples=100, **_CALM)
 settings.register_profile("quick", max_examples=15, **_CALM)
 settings.register_profile("thorough", max_examples=1000, **{**_CALM, "derandomize": False})
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+#: The time on every decision of the tests. Prices are judged stale by it, so it stands still.
+MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture(scope="session")
+def expertise() -> Expertise:
+    """The shipped rulebook and knowledge, loaded once for the whole suite."""
+    return shipped_expertise()
+
+
+@pytest.fixture(scope="session")
+def decide(expertise: Expertise) -> Callable[..., Decision]:
+    """Decides facts given as a mapping, or as keywords."""
+
+    def call(facts: Mapping[str, object] | None = None, /, **more: object) -> Decision:
+        return expertise.decide({**(facts or {}), **more}, decided_at=MOMENT)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def examples() -> dict[str, Path]:
+    """The workload files of the README, by name."""
+    return {path.stem: path for path in sorted(EXAMPLES.glob("*.yaml"))}
+
+
+@pytest.fixture(scope="session")
+def example_decisions(expertise: Expertise, examples: dict[str, Path]) -> dict[str, Decision]:
+    """The decision on every example."""
+    return {
+        name: expertise.decide(read_yaml(path, error=InputError), decided_at=MOMENT) for name, path in examples.items()
+    }
+
+
+@pytest.fixture(scope="session")
+def example_answers(example_decisions: dict[str, Decision]) -> dict[str, dict[str, Any]]:
+    """The JSON value of the decision on every example. Not to be changed."""
+    return {name: decision.to_dict() for name, decision in example_decisions.items()}
