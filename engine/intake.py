@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from engine.canonical import rounded
 from engine.knowledge import Knowledge
 from engine.problems import InputError
 from engine.problems import Place
@@ -112,7 +113,9 @@ class Reader:
         problems.extend(reading.problems)
         remarks.extend(reading.warnings)
         if reading.value is not None:
-            given[fact.name] = self._canonical_gpus(fact, reading.value, place, problems)
+            # At the digits that a record keeps, so that what is decided again from it is decided from the same.
+            value = float(rounded(reading.value)) if isinstance(reading.value, float) else reading.value
+            given[fact.name] = self._canonical_gpus(fact, value, place, problems)
             places[fact.name] = written
 
     def _canonical_gpus(self, fact: FactDef, value: Value, place: Place | None, problems: list[Problem]) -> Value:

@@ -51,7 +51,12 @@ def reckon(facts: Facts, plan: Plan | None) -> Procurement:
     }
     claims["thresholds_disagree"] = [
         Claim(
-            "computed", "economics.thresholds", thresholds_disagree(thresholds), (), "the guides' thresholds compared"
+            "computed",
+            "economics.thresholds",
+            thresholds_disagree(thresholds),
+            (),
+            "the guides' thresholds compared",
+            tuple(dict.fromkeys(threshold.source for threshold in thresholds)),
         )
     ]
     return Procurement(figures, thresholds, nearest_flip(facts, plan, constants), claims)

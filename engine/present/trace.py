@@ -35,6 +35,26 @@ from engine.vocabulary import Vocabulary
 
 Entry = dict[str, Any]
 
+#: Facts of a plan that are choices of the planner; all else about it is worked out.
+_LAYOUT = frozenset(
+    {
+        "plan.count",
+        "plan.data_parallel",
+        "plan.family",
+        "plan.gpu",
+        "plan.gpus_per_node",
+        "plan.link",
+        "plan.node_link",
+        "plan.nodes",
+        "plan.pipeline_parallel",
+        "plan.precision",
+        "plan.replicas",
+        "plan.sharding",
+        "plan.tensor_parallel",
+    }
+)
+_PLANNER = ("whichgpu-judgement",)
+
 
 class TraceBuilder:
     """Writes entries and remembers which one settled which fact."""
@@ -51,8 +71,17 @@ class TraceBuilder:
         """The entry that settled a fact, in the scope or else in the workload's."""
         return self._seq_of.get((scope, fact), self._seq_of.get(("workload", fact)))
 
-    def add_settlement(self, settlement: Settlement) -> None:
-        """One entry a fact, in the order of settling. Facts that stand in the trace already are passed over."""
+    def add_settlement(
+        self, settlement: Settlement, stated: Mapping[str, Mapping[str, Any]] | None = None, plan_id: str = "workload"
+    ) -> None:
+        """One entry a fact, in the order of settling. Facts that stand in the trace already are passed over.
+
+        Args:
+            settlement: what was settled.
+            stated: for facts whose figure names the values it was made from, those values.
+            plan_id: the plan that such a figure is about.
+        """
+        stated = stated or {}
         for name, fact in settlement.settled.items():
             if ("workload", name) in self._seq_of:
                 continue
@@ -63,7 +92,7 @@ class TraceBuilder:
                 "workload",
                 matched=self._matched(rule, settlement.facts, "workload")
                 if rule
-                else self._read(claim.inputs, settlement.facts, "workload"),
+                else self._read(claim.inputs, {**settlement.facts, **stated.get(name, {})}, plan_id),
                 effects={name: fact.value},
                 sources=claim.sources,
             )
@@ -79,8 +108,17 @@ class TraceBuilder:
             entry["because"] = f"{' and '.join(collision.rules)} set it to different values, so it stays unknown"
 
     def add_plan(self, plan: Plan, facts: Facts, shared: Facts) -> None:
-        """The numbers of a plan: the terms of its memory, its speed and cost, and what else rules read of it."""
+        """The numbers of a plan: its GPU, its layout, the terms of its memory, its speed and cost, and what follows."""
         scope = plan.id
+        own = {name: value for name, value in sorted(facts.items()) if name not in shared}
+        device = {name: value for name, value in own.items() if name.startswith("gpu.")}
+        layout = {name: value for name, value in own.items() if name in _LAYOUT}
+        rest = {name: value for name, value in own.items() if name not in device and name not in layout}
+        self._group("looked_up", scope, "knowledge.gpus", device, [], evidence_of(plan))
+        self._group(
+            "computed", scope, "plans.layout", layout, [], _PLANNER, f"this count was planned as: {plan.why_count}"
+        )
+        first = len(self.entries)
         if plan.memory is not None:
             for term in plan.memory.terms:
                 self._number(scope, f"memory.{term.name}_gb", term.value, term.formula, term.inputs, term.source)
@@ -90,18 +128,50 @@ class TraceBuilder:
             offer = plan.cost.offer
             source = offer.source if offer else plan.cost.origin
             told = f"{offer.provider}, {offer.instance}, {offer.as_of}" if offer else plan.cost.origin
-            self._number(scope, "cost.usd_per_hour", plan.cost.usd_per_hour, told, {"count": plan.count}, source)
-        own = {name: value for name, value in facts.items() if name not in shared}
-        looked_up = {name: value for name, value in own.items() if name.startswith("gpu.")}
-        evidence = sorted({source for sources in plan.gpu.evidence.values() for source in sources})
-        for kind, effects, sources in (
-            ("looked_up", looked_up, tuple(evidence)),
-            ("computed", {name: value for name, value in own.items() if name not in looked_up}, ()),
-        ):
-            entry = self._entry(kind, scope, [], dict(sorted(effects.items())), sources)
-            entry["calculator"] = "knowledge.gpus" if kind == "looked_up" else "plans"
-            for name in effects:
-                self._seq_of[(scope, name)] = entry["seq"]
+            inputs = {"plan.count": plan.count}
+            self._number(scope, "cost.usd_per_hour", plan.cost.usd_per_hour, told, inputs, source)
+        made_from = [
+            {"condition": None, "fact": name, "value": value, "seq": entry["seq"]}
+            for entry in self.entries[first:]
+            for name, value in entry["effects"].items()
+        ]
+        made_from += self._read(("gpu.usable_gb", "plan.count"), own, scope)
+        self._group("computed", scope, "plans", rest, made_from, ())
+
+    def _group(
+        self,
+        kind: str,
+        scope: str,
+        calculator: str,
+        effects: Mapping[str, Any],
+        matched: list[Entry],
+        sources: Iterable[str],
+        because: str | None = None,
+    ) -> None:
+        """Several facts of one plan that share their origin, as one entry."""
+        if not effects:
+            return
+        entry = self._entry(kind, scope, matched, effects, sources)
+        entry |= {"calculator": calculator, "because": because}
+        for name in effects:
+            self._seq_of[(scope, name)] = entry["seq"]
+
+    def _add_grounds(self, rejection: Rejection, read: Iterable[str], shared: Facts) -> None:
+        """What the rules that reject a plan read of it, made from what. No more is held of it."""
+        scope, facts = rejection.plan.id, rejection.facts
+        wanted = sorted(name for name in read if name in facts and name not in shared)
+        device = {name: facts[name] for name in wanted if name.startswith("gpu.")}
+        layout = {name: facts[name] for name in wanted if name in _LAYOUT}
+        rest = {name: facts[name] for name in wanted if name not in device and name not in layout}
+        used = {"gpu.usable_gb"} if rest and "gpu.usable_gb" in facts else set()
+        device |= {name: facts[name] for name in used}
+        self._group("looked_up", scope, "knowledge.gpus", device, [], evidence_of(rejection.plan))
+        why = f"this count was planned as: {rejection.plan.why_count}"
+        self._group("computed", scope, "plans.layout", layout | {"plan.count": rejection.plan.count}, [], _PLANNER, why)
+        names = inputs_of(rejection.plan) if rest else ()
+        made_from = self._read([name for name in names if self.seq(name, scope)], {**shared, **facts}, scope)
+        made_from += self._read(sorted(used | {"plan.count"}), facts, scope)
+        self._group("computed", scope, "plans", rest, made_from, ())
 
     def add_rejections(self, rejections: Iterable[Rejection], shared: Facts) -> None:
         """One entry for each GPU and rule; the counts that it concerns are among the effects."""
@@ -109,6 +179,13 @@ class TraceBuilder:
         for rejection in rejections:
             for rule in rejection.rules:
                 grouped.setdefault((rejection.plan.gpu.id, rule.id), []).append(rejection)
+        examples: dict[str, Rejection] = {}
+        read: dict[str, set[str]] = {}
+        for (_, rule_id), group in sorted(grouped.items()):
+            examples[group[0].plan.id] = group[0]
+            read.setdefault(group[0].plan.id, set()).update(self._rules[rule_id].reads)
+        for plan_id in sorted(examples):
+            self._add_grounds(examples[plan_id], read[plan_id], shared)
         for (gpu, rule_id), group in sorted(grouped.items()):
             rule, first = self._rules[rule_id], group[0]
             facts = {**shared, **first.facts}
@@ -131,7 +208,9 @@ class TraceBuilder:
             entry = self._entry(
                 "scored",
                 plan.id,
-                self._matched(rule, facts, plan.id) if rule else [],
+                self._matched(rule, facts, plan.id)
+                if rule
+                else self._read(_term_reads(award.reason, facts), facts, plan.id),
                 {"points": award.points, "reason": award.reason, "counted": award.counted},
                 rule.sources if rule else ("whichgpu-judgement",),
             )
@@ -212,6 +291,24 @@ class TraceBuilder:
         ]
 
 
+def evidence_of(plan: Plan) -> list[str]:
+    """The sources of the catalogue's entry on the plan's GPU."""
+    return sorted({source for sources in plan.gpu.evidence.values() for source in sources})
+
+
+def inputs_of(plan: Plan) -> list[str]:
+    """Everything that the plan's memory and speed were reckoned from, by name."""
+    names = {name for term in (plan.memory.terms if plan.memory else ()) for name in term.inputs}
+    names |= {name for figure in (plan.speed.figures.values() if plan.speed else ()) for name in figure.inputs}
+    return sorted(names)
+
+
+def _term_reads(reason: str, facts: Facts) -> list[str]:
+    """What the objective's term of cost or speed was reckoned from."""
+    compared = "plan.cost_vs_cheapest" if reason.startswith("cost") else "plan.speed_vs_fastest"
+    return [name for name in (compared, "objective") if name in facts]
+
+
 def _effects(effects: tuple[Effect, ...], facts: Facts) -> dict[str, Any]:
     """What a rule did, keyed by the word that the rule file uses."""
     done: dict[str, Any] = {}
@@ -243,6 +340,7 @@ def build_trace(
 ) -> TraceBuilder:
     """The trace of a decision; ``shown`` are the plans that it holds in full."""
     trace = TraceBuilder(vocabulary, rules)
+    held: set[str] = set()
     trace.add_settlement(outcome.intake)
     if outcome.round is not None:
         trace.add_rejections(outcome.round.rejections, outcome.intake.facts)
@@ -250,6 +348,12 @@ def build_trace(
         for judged in shown:
             trace.add_plan(judged.ranked.plan, judged.facts, outcome.intake.facts)
             trace.add_score(judged, outcome.final.facts)
-    trace.add_settlement(outcome.final)
+            held.add(judged.ranked.plan.id)
+    for candidate in outcome.candidates:
+        if candidate.plan is not None and candidate.plan.id not in held:
+            trace.add_plan(candidate.plan, candidate.facts, outcome.final.facts)
+            held.add(candidate.plan.id)
+    reckoned = {name: figure.inputs for name, figure in outcome.procurement.figures.items()}
+    trace.add_settlement(outcome.final, reckoned, outcome.chosen.ranked.plan.id if outcome.chosen else "workload")
     trace.add_advice(outcome.fired)
     return trace
