@@ -156,8 +156,8 @@ def cover_blocks(report: dict[str, Any]) -> list[Block]:
         Heading("Coverage", 1),
         Paragraph(
             f"{heuristics['encoded']} of {count_of(heuristics['total'], 'heuristic')} are encoded by a rule, a fact, "
-            f"a figure or a named disagreement, {rules['tested']} of {count_of(rules['total'], 'rule')} have a test, and rules speak of "
-            f"{workloads['covered']} of {count_of(workloads['total'], 'typical workload')}."
+            f"a figure or a named disagreement; {rules['tested']} of {count_of(rules['total'], 'rule')} have a test; "
+            f"rules speak of {workloads['covered']} of {count_of(workloads['total'], 'typical workload')}."
         ),
     ]
     blocks += _gaps("Heuristics that nothing encodes", heuristics["missing"])
