@@ -6,6 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 from typing import Any
 
+from cli.prices import own_prices_file
 from cli.render.blocks import Block
 from cli.render.blocks import Heading
 from cli.render.blocks import Pairs
@@ -43,6 +44,7 @@ def health(expertise: Expertise, today: date) -> dict[str, Any]:
             "models": len(knowledge.models),
             "offers": len(knowledge.offers),
         },
+        "imported_prices": str(own_prices_file()) if own_prices_file().exists() else None,
         "prices": prices(expertise, today),
     }
 
@@ -81,6 +83,7 @@ def health_blocks(report: dict[str, Any]) -> list[Block]:
                 ("packages", packages),
                 ("rulebook", f"{count_of(rulebook['rules'], 'rule')}, digest {rulebook['digest'][:12]}"),
                 ("knowledge", _knowledge(knowledge)),
+                ("imported prices", report["imported_prices"] or "none"),
             )
         ),
         Heading("Layers of rules"),

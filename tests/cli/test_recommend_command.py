@@ -186,7 +186,9 @@ def test_imported_prices_count(whichgpu: Whichgpu, tmp_path: Path) -> None:
     cheap = "provider,provider_class,instance,gpu,count,usd_per_hour,as_of,source\n"
     cheap += "acme,neocloud,one,nvidia-h200-sxm,1,0.001,2026-11-01,my-quote\n"
     before = json.loads(whichgpu("recommend", CHAT, "--format", "json").out)
+    assert json.loads(whichgpu("doctor", "--format", "json").out)["imported_prices"] is None
     assert whichgpu("prices", "import", "-", stdin=cheap).code == 0
+    assert json.loads(whichgpu("doctor", "--format", "json").out)["imported_prices"].endswith("whichgpu/prices.csv")
     after = json.loads(whichgpu("recommend", CHAT, "--format", "json").out)
     assert after["recommendation"]["gpu"] == "nvidia-h200-sxm"
     assert after["recommendation"]["offer"]["provider"] == "acme"
