@@ -65,6 +65,20 @@ class ListPrices(Entry):
     because: str
 
 
+class Clusters(Entry):
+    """Who rents several nodes joined by a network made for training."""
+
+    providers: frozenset[str]
+    because: str
+
+
+class LesserShapes(Entry):
+    """Shapes of one GPU that rank as another class than their provider's."""
+
+    instances: dict[str, str]
+    because: str
+
+
 class ThresholdRule(Entry):
     """A guide's single-figure rule: rent below one value, own from another."""
 
@@ -82,7 +96,8 @@ class EconomicsConstants(Entry):
 
     class_tiers: dict[str, ClassTiers]  # "firm", "interruptible"
     per_gpu_list_price: ListPrices
-    multi_node_classes: frozenset[str]
+    clusters: Clusters
+    lesser_shapes: LesserShapes
     areas: dict[str, tuple[str, ...]]
     providers_also_called: dict[str, str]
     constants: dict[str, Constant]

@@ -77,9 +77,17 @@ class OfferIndex:
 def index_offers(offers: Iterable[Offer], constants: EconomicsConstants) -> OfferIndex:
     """Index offers once at load. Fractions of a GPU and offers without a price are left out."""
     kept = tuple(offer for offer in offers if offer.count >= 1 and offer.usd_per_hour > 0 and not offer.spot_only)
-    cheapest: dict[tuple[str, str, int], Offer] = {}
+    # Kept apart is all that decides whether an offer covers a plan: the cheapest of each kind is enough.
+    cheapest: dict[tuple[str, str, int, bool, bool, bool], Offer] = {}
     for offer in kept:
-        key = (offer.gpu, offer.provider_class, offer.count)
+        key = (
+            offer.gpu,
+            offer.provider_class,
+            offer.count,
+            offer.provider in constants.clusters.providers,
+            offer.instance in constants.lesser_shapes.instances,
+            offer.instance in constants.per_gpu_list_price.instances,
+        )
         if key not in cheapest or _order(offer) < _order(cheapest[key]):
             cheapest[key] = offer
     by_gpu: dict[str, list[Offer]] = {}
@@ -165,7 +173,7 @@ def _cheapest(index: OfferIndex, gpu: Gpu, count: int, together: int, interrupti
         rentals = [
             rental
             for offer in candidates
-            if offer.provider_class in tier
+            if _class_of(offer, index.constants) in tier
             for rental in [_taken(offer, gpu, count, together, index.constants)]
             if rental is not None
         ]
@@ -178,6 +186,9 @@ def _taken(offer: Offer, gpu: Gpu, count: int, together: int, constants: Economi
     """The offer taken often enough to hold the plan, or None where its machine cannot hold ``together`` GPUs."""
     machine = offer.count
     prices = constants.per_gpu_list_price
+    single = offer.instance in constants.lesser_shapes.instances
+    if single and together > 1:
+        return None
     listed = offer.provider_class in prices.classes or offer.instance in prices.instances
     if listed and machine < together <= gpu.node_gpus:
         # A price per GPU: the machine grows with the order, and so does the bill.
@@ -185,11 +196,15 @@ def _taken(offer: Offer, gpu: Gpu, count: int, together: int, constants: Economi
     if machine < together:
         return None
     linked_nodes = together > 1 and count > machine
-    if linked_nodes and offer.provider_class not in constants.multi_node_classes:
+    if linked_nodes and offer.provider not in constants.clusters.providers:
         return None
     instances = math.ceil(count / machine)
     units = math.ceil(count / offer.count) if listed else instances
     return Rental(offer, instances, units * offer.usd_per_hour)
+
+
+def _class_of(offer: Offer, constants: EconomicsConstants) -> str:
+    return constants.lesser_shapes.instances.get(offer.instance or "", offer.provider_class)
 
 
 def _order(offer: Offer) -> tuple[float, str, str, str]:

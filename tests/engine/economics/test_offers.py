@@ -77,6 +77,21 @@ def test_marketplaces_do_not_join_nodes() -> None:
     assert rent([hosts], 16, together=1).usd_per_hour == 40.0
 
 
+def test_only_some_providers_join_nodes() -> None:
+    node = offer(8, 20.0, provider="packet-ai", provider_class="neocloud")
+    cluster = offer(8, 30.0, provider="coreweave", provider_class="neocloud")
+    assert rent([node, cluster], 8).offer == node
+    assert rent([node, cluster], 16).offer == cluster
+    assert rent([node, cluster], 16, together=1).offer == node
+
+
+def test_a_virtual_gpu_is_one_gpu_and_no_firm_machine() -> None:
+    virtual = offer(1, 0.8, provider="thunder-compute", provider_class="neocloud", instance="prototyping")
+    assert rent([virtual], 1).offer == virtual
+    assert rent([virtual], 2) is None
+    assert rent([virtual, offer(1, 2.0)], 1).usd_per_hour == 2.0
+
+
 def test_a_preferred_class_wins_over_a_cheaper_later_one() -> None:
     market = offer(1, 1.0, provider="vast-ai", provider_class="marketplace")
     managed = offer(1, 2.0, provider="hf-jobs", provider_class="managed")
