@@ -182,9 +182,15 @@ def cost_blocks(plan: JsonObject) -> list[Block]:
     return [Heading("Cost"), Pairs(rows), Paragraph(_priced(offer, cost.get("origin")))]
 
 
+_PRICED_BY = {
+    "owned": "You own these GPUs: the cost is their electricity.",
+    "purchase": "Bought for a place of your own: an hour's share of the purchase over its life, and electricity.",
+}
+
+
 def _priced(offer: JsonObject | None, origin: str | None) -> str:
     if offer is None:
-        return "You own these GPUs." if origin == "owned" else "The price is the one that was given."
+        return _PRICED_BY.get(origin or "", "The price is the one that was given.")
     instance = f", instance {offer['instance']}" if offer["instance"] else ""
     by = f" ({offer['provider']})" if offer.get("provider") else ""
     as_of = f"; price of {offer['as_of']}, so check it before you order" if offer["as_of"] else ""
