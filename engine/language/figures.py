@@ -15,7 +15,7 @@ _LONGEST_LABEL = 3  # Words; a longer label explains a choice, and does not name
 _SPELT_OUT = {"B": "billion", "h": "hours", "billions": "billion"}
 
 
-def format_value(fact: FactDef, value: Value | None) -> str:
+def format_value(fact: FactDef, value: Value | None, *, digits: int = SIGNIFICANT_DIGITS) -> str:
     """A fact's value for a person: ``24 GB``, ``70 billion``, ``$2.50/h`` as ``$2.5/h``, ``yes``, a choice's label."""
     if value is None:
         return "unknown"
@@ -25,16 +25,16 @@ def format_value(fact: FactDef, value: Value | None) -> str:
         return "yes" if value else "no"
     if isinstance(value, str):
         return _choice(fact, value)
-    return _with_unit(format_number(value, grouped=_grouped(fact)), value, fact.unit)
+    return _with_unit(format_number(value, grouped=_grouped(fact), digits=digits), value, fact.unit)
 
 
-def format_number(value: float, *, grouped: bool = True) -> str:
-    """A number with at most six significant digits (whole numbers in full), grouped by thousands, never an exponent."""
+def format_number(value: float, *, grouped: bool = True, digits: int = SIGNIFICANT_DIGITS) -> str:
+    """A number with at most ``digits`` significant digits (whole numbers in full), grouped by thousands, never an exponent."""
     if isinstance(value, int):
         return f"{value:,}" if grouped else str(value)
     if not math.isfinite(value):
         return "unlimited" if value > 0 else "unknown"
-    rounded = Decimal(f"{value:.{SIGNIFICANT_DIGITS}g}")
+    rounded = Decimal(f"{value:.{digits}g}")
     text = f"{rounded:,f}" if grouped else f"{rounded:f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text

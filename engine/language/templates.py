@@ -15,6 +15,8 @@ from engine.vocabulary import READABLE
 from engine.vocabulary import Vocabulary
 
 
+#: A sentence needs fewer digits than a table: 15.59 GB, not 15.5933 GB.
+SPOKEN_DIGITS = 4
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
@@ -31,7 +33,7 @@ def render(template: str, facts: Facts, vocabulary: Vocabulary) -> str:
         if match[1] is None:
             return match[0][:1]
         fact = vocabulary.fact(match[1].strip())
-        return format_value(fact, facts.get(fact.name)) if fact else match[0]
+        return format_value(fact, facts.get(fact.name), digits=SPOKEN_DIGITS) if fact else match[0]
 
     return _PIECE.sub(fill, template)
 
