@@ -13,7 +13,7 @@ Trend = Literal["rises", "falls", "mixed"]
 
 @dataclass(frozen=True, slots=True)
 class Calculator:
-    """A producer of one fact. ``function`` takes its inputs by keyword and returns the value, or None if it cannot say."""
+    """A producer of one fact. ``function`` takes its inputs by keyword and returns None where it cannot say."""
 
     name: str
     function: Callable[..., Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+
 #: A fact's value. Lists are tuples so that values can be hashed and compared.
 #: Unknown is never a value: an unknown fact is absent from its mapping, and ``None`` is what an evaluation returns.
 Scalar = bool | int | float | str

@@ -56,7 +56,9 @@ def run_round(
     survivors = [plans[index] for index in alive]
     survey = stages.survey.run({}, extra=survey_claims(survivors), before=intake)
     per_work = cost_is_per_work(survey.facts)
-    measures = [measure(plan, per_work=per_work, around_usd_per_hour=objective.around_usd_per_hour) for plan in survivors]
+    measures = [
+        measure(plan, per_work=per_work, around_usd_per_hour=objective.around_usd_per_hour) for plan in survivors
+    ]
     ends = spread(measures)
     sets: list[Facts] = [
         fact_sets[index] | beside_others(measured, ends) for index, measured in zip(alive, measures, strict=True)

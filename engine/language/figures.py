@@ -29,7 +29,7 @@ def format_value(fact: FactDef, value: Value | None, *, digits: int = SIGNIFICAN
 
 
 def format_number(value: float, *, grouped: bool = True, digits: int = SIGNIFICANT_DIGITS) -> str:
-    """A number with at most ``digits`` significant digits (whole numbers in full), grouped by thousands, never an exponent."""
+    """A number with at most ``digits`` significant digits (whole numbers in full), never an exponent."""
     if isinstance(value, int):
         return f"{value:,}" if grouped else str(value)
     if not math.isfinite(value):
