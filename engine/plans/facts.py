@@ -71,7 +71,7 @@ def plan_facts(
     _add_memory(facts, memory, gpu, count)
     if fits is not None:
         facts["plan.fits"] = fits
-        facts["plan.is_smallest_fit"] = fits and smallest == count
+        facts["plan.is_smallest_fit"] = fits and (smallest is None or count <= smallest)
     if batch is not None:
         facts["plan.max_micro_batch"] = batch
     for name, fact in _SPEED_FACTS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cache
 
@@ -83,4 +84,5 @@ def _as_stated(pair: tuple[int, int], count: int, stated: tuple[int | None, int 
 @cache
 def divisors(number: int) -> tuple[int, ...]:
     """All divisors, smallest first."""
-    return tuple(step for step in range(1, number + 1) if number % step == 0)
+    small = [step for step in range(1, math.isqrt(number) + 1) if number % step == 0]
+    return tuple(sorted({*small, *(number // step for step in small)}))

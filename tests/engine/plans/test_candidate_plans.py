@@ -108,6 +108,29 @@ def test_a_stated_count_is_the_only_one() -> None:
     assert {plan.why_count for plan in found} == {"stated"}
 
 
+def test_absurd_counts_and_sizes_are_planned_all_the_same() -> None:
+    for facts in (
+        {"task": "inference", "param_count_b": 7.0, "num_gpus": 99_991},
+        {"task": "pretraining", "param_count_b": 100_000.0, "train_tokens_b": 1e6, "deadline_hours": 0.001},
+        {"task": "inference", "param_count_b": 0.000001, "concurrency": 10_000_000},
+        {"task": "full_finetuning", "param_count_b": 7.0, "seq_len_tokens": 100_000_000},
+        {"task": "inference", "param_count_b": 7.0, "input_tokens": 0, "output_tokens": 0, "peak_qps": 0.0},
+        {"task": "inference", "param_count_b": 7.0, "peak_qps": 1e9, "tpot_slo_ms": 1e-9},
+    ):
+        found = plans(facts)
+        assert len(found) >= len(KNOWLEDGE.plannable)
+        for plan in found:
+            assert plan.layout.count == plan.count
+
+
+def test_a_stated_count_below_the_ladder_can_be_the_smallest() -> None:
+    facts: Facts = {"task": "inference", "weight_precision": "bf16", "num_gpus": 1}
+    assert by_gpu(plans(facts, "llama-3.1-8b"))["nvidia-l4"][1].facts["plan.is_smallest_fit"] is True
+    assert (
+        by_gpu(plans({**facts, "num_gpus": 2}, "llama-3.1-8b"))["nvidia-l4"][2].facts["plan.is_smallest_fit"] is False
+    )
+
+
 def test_counts_that_rules_ask_for_are_planned_where_they_fit_and_can_be_had() -> None:
     found = by_gpu(plans({"task": "full_finetuning"}, "llama-3.1-8b", {4: "four-for-production", 8: "eight"}))
     h100 = found["nvidia-h100-80gb-sxm"]

@@ -81,6 +81,7 @@ def test_counts_that_one_can_have() -> None:
 def test_divisors() -> None:
     assert divisors(12) == (1, 2, 3, 4, 6, 12)
     assert divisors(1) == (1,)
+    assert divisors(36) == (1, 2, 3, 4, 6, 9, 12, 18, 36)
 
 
 @given(
