@@ -17,10 +17,11 @@ from engine.values import Facts
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A count to plan: why, and over how many GPUs a layer must at least be split."""
+    """A count to plan: why, over how many GPUs a layer must at least be split, and whether speed is of interest."""
 
     why: str
     least_tensor: int = 1
+    timed: bool = True
 
 
 def candidate_plans(
@@ -47,7 +48,7 @@ def candidate_plans(
     for gpu in gpus_to_plan(facts, knowledge):
         counts = _stated_count(facts) or _counts(maker, gpu, asked, named=named)
         for count, wanted in sorted(counts.items()):
-            plans.append(maker.plan(gpu, count, wanted.why, least_tensor=wanted.least_tensor))
+            plans.append(maker.plan(gpu, count, wanted.why, least_tensor=wanted.least_tensor, timed=wanted.timed))
     return plans
 
 
@@ -84,11 +85,11 @@ def _counts(maker: PlanMaker, gpu: Gpu, asked: Mapping[int, str], *, named: bool
     if smallest is None:
         # Shown so that its rejection can be explained: as many as one can have, and one where the card was named.
         tried = maker.fabric(gpu).node_gpus if most > maker.fabric(gpu).node_gpus else most
-        counts = {tried: Wanted("the most in one machine" if tried > 1 else "one card")}
-        return ({1: Wanted("one card")} if named else {}) | counts
+        counts = {tried: Wanted("the most in one machine" if tried > 1 else "one card", timed=False)}
+        return ({1: Wanted("one card", timed=False)} if named else {}) | counts
     counts = {smallest: Wanted("one card" if smallest == 1 else "smallest count that fits")}
     if named and smallest > 1:
-        counts[1] = Wanted("one card")
+        counts[1] = Wanted("one card", timed=False)
     for count, by in asked.items():
         if smallest < count <= most and maker.offered(gpu, count) and maker.layout(gpu, count)[1]:
             counts.setdefault(count, Wanted(f"asked by {by}"))

@@ -125,12 +125,20 @@ class PlanMaker:
         together = min(count, self.fabric(gpu).node_gpus) if self.job.training else 1
         return self._offers.rental(gpu, count, together) is not None
 
-    def plan(self, gpu: Gpu, count: int, why: str, *, least_tensor: int = 1) -> Plan:
-        """The whole plan of ``count`` GPUs, whether it fits or not. ``why`` says where the count comes from."""
+    def plan(self, gpu: Gpu, count: int, why: str, *, least_tensor: int = 1, timed: bool = True) -> Plan:
+        """The whole plan of ``count`` GPUs, whether it fits or not.
+
+        Args:
+            gpu: the accelerator.
+            count: how many.
+            why: where the count comes from.
+            least_tensor: over how many GPUs each layer must at least be split.
+            timed: whether speed is reckoned; it may be left out of plans that are made to be rejected.
+        """
         layout, _ = self.layout(gpu, count, least_tensor=least_tensor)
         memory = self.memory(gpu, layout)
         fits = self.fits(gpu, memory)
-        speed, batch = self.speed(gpu, layout) if self.job.sized else (None, None)
+        speed, batch = self.speed(gpu, layout) if timed and self.job.sized else (None, None)
         values = speed.values if speed is not None else {}
         fabric = self.fabric(gpu)
         cost = cost_of(

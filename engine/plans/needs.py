@@ -18,7 +18,7 @@ from engine.sizing.memory import estimate_memory
 
 #: Batches at which memory is reckoned; between them, and beyond the last, a straight line is drawn. Memory is convex in
 #: the batch (the greater of two phases), so the line is on the cautious side between the points.
-_PROBES = (1, 2, 8, 32)
+_PROBES = (1, 4, 16)
 
 
 class Choice(NamedTuple):
@@ -100,7 +100,7 @@ class Needs:
         if layout not in self._lines:
             points = []
             # While serving, memory is a straight line from the first request on.
-            for batch in _PROBES if self._job.training else _PROBES[:2]:
+            for batch in _PROBES if self._job.training else (1, 2):
                 estimate = estimate_memory(self._probe(batch), self._reference, layout)
                 if estimate is not None:
                     points.append((batch, estimate.per_gpu_gb * safety_of(self._job, estimate.method)))
