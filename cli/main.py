@@ -25,6 +25,8 @@ COMMANDS: dict[str, Entry] = {
     "recommend": Entry("cli.commands.recommend", "recommend", "Recommend GPUs for a workload file."),
     "size": Entry("cli.commands.size", "size", "Memory, speed and fit on GPUs that you have or name."),
     "init": Entry("cli.commands.init", "init", "Write a commented workload file to fill in."),
+    "why": Entry("cli.commands.why", "why", "How a conclusion came about, down to inputs and sources."),
+    "verdicts": Entry("cli.commands.verdicts", "verdicts", "What became of every rule."),
     "gpus": Entry("cli.commands.catalogue", "gpus", "Look at the GPUs, with sources."),
     "models": Entry("cli.commands.catalogue", "models", "Look at the models, with sources."),
     "prices": Entry("cli.commands.prices", "prices", "Look at the price snapshot, or import offers."),

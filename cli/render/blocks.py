@@ -75,7 +75,23 @@ class Verbatim:
     text: str
 
 
-Block = Heading | Paragraph | Bullets | Table | Bar | Pairs | Verbatim
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of an outline; depth 0 stands at the margin."""
+
+    depth: int
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A tree, line by line."""
+
+    lines: tuple[Line, ...]
+
+
+Block = Heading | Paragraph | Bullets | Table | Bar | Pairs | Verbatim | Outline
 
 
 def printable(text: str) -> str:

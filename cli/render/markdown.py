@@ -10,6 +10,7 @@ from cli.render.blocks import Block
 from cli.render.blocks import Bullets
 from cli.render.blocks import Heading
 from cli.render.blocks import Item
+from cli.render.blocks import Outline
 from cli.render.blocks import Pairs
 from cli.render.blocks import Paragraph
 from cli.render.blocks import Table
@@ -43,6 +44,8 @@ def _block(block: Block) -> str:
             shown = "\n".join(f"- **{_escaped(label)}:** {_escaped(value)}" for label, value in rows)
         case Verbatim(text):
             shown = _fenced(printable(text))
+        case Outline(lines):
+            shown = "\n".join(f"{'  ' * line.depth}- {_escaped(line.text)}" for line in lines)
     return shown
 
 

@@ -9,12 +9,15 @@ from cli.render.blocks import Bar
 from cli.render.blocks import Block
 from cli.render.blocks import Bullets
 from cli.render.blocks import Heading
+from cli.render.blocks import Line
+from cli.render.blocks import Outline
 from cli.render.blocks import Pairs
 from cli.render.blocks import Paragraph
 from cli.render.blocks import Table
 from cli.render.blocks import Tone
 from cli.render.blocks import Verbatim
 from cli.render.blocks import printable
+from cli.render.screen import NARROWEST
 from cli.render.screen import Screen
 
 
@@ -51,7 +54,19 @@ def _lines(block: Block, screen: Screen) -> list[str]:
             lines = _pairs(rows, screen)
         case Verbatim(text):
             lines = printable(text).split("\n")
+        case Outline(outlined):
+            lines = [line for entry in outlined for line in _outlined(entry, screen)]
     return lines
+
+
+def _outlined(line: Line, screen: Screen) -> list[str]:
+    """One line of an outline; what is deeper than the screen is wide stays at the deepest indent that fits."""
+    indent = "  " * min(line.depth, (screen.width - NARROWEST) // 2 + 4)
+    first, *rest = _wrapped(line.text, screen.width - len(indent) - 2)
+    return [
+        f"{indent}- {_toned(first, line.tone, screen)}",
+        *(f"{indent}  {_toned(more, line.tone, screen)}" for more in rest),
+    ]
 
 
 def _heading(text: str, level: int, screen: Screen) -> list[str]:

@@ -135,7 +135,7 @@ class TraceBuilder:
             for entry in self.entries[first:]
             for name, value in entry["effects"].items()
         ]
-        made_from += self._read(("gpu.usable_gb", "plan.count"), own, scope)
+        made_from += self._read(("gpu.tdp_w", "gpu.usable_gb", "plan.count"), own, scope)
         self._group("computed", scope, "plans", rest, made_from, ())
 
     def _group(

@@ -1,0 +1,42 @@
+"""``whichgpu verdicts``: what became of every rule in a decision."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from cli import output
+from cli.expertise import load
+from cli.options import output_format
+from cli.options import rules_options
+from cli.render.rulings import ruling_blocks
+from cli.saved import read_saved
+from engine.explain.ruling import rulings
+
+
+@click.command()
+@click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))
+@click.option(
+    "--filter",
+    "words",
+    metavar="WORD",
+    multiple=True,
+    help="Only rules of this outcome (fired, overridden, undecided, not_fired), stage, topic or id. May be repeated.",
+)
+@output_format("text", "json", "markdown")
+@rules_options
+def verdicts(*, decision: str, words: tuple[str, ...], form: str, rules: tuple[str, ...], builtin: bool) -> int:
+    """Show what became of every rule in DECISION.
+
+    A rule that did not fire comes with its first condition that was false and the value that made it so, an undecided
+    one with the facts that it lacks. Plan rules are shown on the recommended plan, candidate rules on the first
+    candidate.
+    """
+    saved = read_saved(decision)
+    found = rulings(saved.decision, load(rules, builtin=builtin).rules, words)
+    if form == "json":
+        output.emit_json([{k: v for k, v in asdict(ruling).items() if v not in (None, ())} for ruling in found])
+    else:
+        output.emit_blocks(ruling_blocks(found), form)
+    return 0

@@ -1,0 +1,44 @@
+"""``whichgpu why``: how a conclusion of a decision came about."""
+
+from __future__ import annotations
+
+import click
+
+from cli import output
+from cli.expertise import load
+from cli.expertise import names_of
+from cli.options import output_format
+from cli.render.derivation import derivation_blocks
+from cli.saved import read_saved
+from engine.explain.derivation import cut_at
+from engine.explain.derivation import to_dict
+from engine.explain.evidence import gather
+from engine.explain.phrases import Phrases
+from engine.explain.why import Explainer
+
+
+@click.command()
+@click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))
+@click.argument("what", metavar="[WHAT]", default="recommendation")
+@click.option("--depth", type=click.IntRange(min=0), help="How many levels to unfold; all of them if not said.")
+@output_format("text", "json", "markdown")
+def why(decision: str, what: str, depth: int | None, form: str) -> int:
+    """Show how WHAT came about in DECISION, as a tree from the conclusion to inputs and sources.
+
+    DECISION is a saved record or the JSON of a decision (- reads standard input). WHAT is recommendation (the default),
+    count, memory, speed, cost, score, procurement, power, a fact, a GPU, a rule or a code such as W-....
+
+    The tree is read from the trace of the decision alone, so it holds for old records too.
+    """
+    saved = read_saved(decision)
+    expertise = load()
+    names = names_of(expertise)
+    explainer = Explainer(gather(saved.decision), Phrases(expertise.vocabulary), names.gpus)
+    step = explainer.why(what)
+    if depth is not None:
+        step = cut_at(step, depth)
+    if form == "json":
+        output.emit_json(to_dict(step))
+    else:
+        output.emit_blocks(derivation_blocks(step, names), form)
+    return 0

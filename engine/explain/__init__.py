@@ -1,0 +1,1 @@
+"""Explaining a decision: why, why not, what if, what would flip it, and whether it holds."""

@@ -1,0 +1,147 @@
+"""The derivation of a conclusion as a tree, from what the trace holds alone: old records need no rulebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from dataclasses import replace
+from typing import Any
+
+from engine.explain.evidence import Entry
+from engine.explain.evidence import Evidence
+from engine.explain.phrases import Phrases
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a derivation, with the steps that it rests on."""
+
+    says: str
+    kind: str  # conclusion, condition, constant, unknown, or the kind of the trace entry
+    fact: str | None = None
+    value: Any = None
+    rule: str | None = None
+    calculator: str | None = None
+    because: str | None = None
+    sources: tuple[str, ...] = ()
+    seq: int | None = None
+    above: bool = False  # told in full further up
+    steps: tuple[Step, ...] = ()
+    cut: int = 0  # steps left out by --depth
+
+
+@dataclass(slots=True)
+class Teller:
+    """Builds steps and remembers what it has told already, so that nothing is unfolded twice."""
+
+    evidence: Evidence
+    phrases: Phrases
+    told: set[tuple[int, str | None]] = field(default_factory=set)
+    cited: set[int] = field(default_factory=set)
+
+    def fact(self, name: str, value: Any, seq: int | None, condition: str | None = None) -> Step:
+        """How one fact got its value."""
+        entry = self.evidence.by_seq.get(seq) if seq is not None else None
+        says = condition or self.phrases.says(name, value)
+        if entry is None:
+            kind = "unknown" if value is None else "constant"
+            return Step(says, kind, fact=name, value=value)
+        step = self.entry(entry, says, name)
+        return replace(step, fact=name, value=value)
+
+    def entry(self, entry: Entry, says: str, fact: str | None = None) -> Step:
+        """A trace entry as a step, with what it was made from below it."""
+        key = (entry["seq"], fact)
+        below = bool(entry["matched"])
+        step = Step(
+            says,
+            entry["kind"],
+            rule=entry.get("rule"),
+            calculator=entry.get("calculator"),
+            because=entry.get("because"),
+            sources=tuple(entry["sources"]),
+            seq=entry["seq"],
+        )
+        if key in self.told:
+            return replace(step, above=below, because=None, sources=())
+        if step.seq in self.cited and not step.rule:
+            step = replace(step, sources=())  # One entry may settle many facts; its sources are said once.
+        self.told.add(key)
+        self.cited.add(entry["seq"])
+        return replace(step, steps=self.matched(narrowed(entry, fact), entry["seq"]))
+
+    def matched(self, matched: Sequence[Mapping[str, Any]], seq: int) -> tuple[Step, ...]:
+        """What an entry rests on: one step for each condition, or for each input of a calculator."""
+        groups: dict[str, list[Mapping[str, Any]]] = {}
+        for item in matched:
+            groups.setdefault(item.get("condition") or f"\0{item['fact']}", []).append(item)
+        steps = []
+        for text, items in groups.items():
+            condition = None if text.startswith("\0") else text
+            distinct = list({item["fact"]: item for item in items}.values())
+            if len(distinct) == 1:
+                steps.append(self._one(distinct[0], condition, seq))
+            else:
+                inner = tuple(self._one(item, None, seq) for item in distinct if item["value"] is not None)
+                steps.append(Step(condition or "", "condition", steps=inner))
+        return tuple(steps)
+
+    def _one(self, item: Mapping[str, Any], condition: str | None, seq: int) -> Step:
+        source = item["seq"] if isinstance(item["seq"], int) and item["seq"] < seq else None
+        return self.fact(str(item["fact"]), item["value"], source, condition)
+
+
+#: What the facts of a plan that stand together in one entry were each made from.
+_MADE_FROM = {
+    "memory.": ("needed", "per_gpu", "allocated", "low_gb", "high_gb", "headroom", "fits", "smallest_fit", "available"),
+    "cost.": ("usd_", "provider", "cost_vs"),
+    "speed.": ("tokens_per", "samples_per", "_ms", "qps", "concurrency", "hours", "meets_target", "speed_vs"),
+}
+
+
+def narrowed(entry: Entry, fact: str | None) -> list[Mapping[str, Any]]:
+    """The inputs of one fact of an entry that settles several: memory from memory, cost from cost."""
+    matched: list[Mapping[str, Any]] = list(entry["matched"])
+    if fact is None or entry.get("calculator") != "plans":
+        return matched
+    wanted = [prefix for prefix, parts in _MADE_FROM.items() if any(part in fact for part in parts)]
+    families = tuple(_MADE_FROM)
+    own = [item for item in matched if str(item["fact"]).startswith(tuple(wanted))] if wanted else []
+    rest = [item for item in matched if not str(item["fact"]).startswith(families)]
+    if wanted != ["memory."]:
+        rest = [item for item in rest if item["fact"] != "gpu.usable_gb"]
+    if "power" not in fact:
+        rest = [item for item in rest if item["fact"] != "gpu.tdp_w"]
+    exact = [item for item in own if str(item["fact"]).partition(".")[2] == fact.partition(".")[2]]
+    return [*(exact or own), *rest] if own else rest
+
+
+def cut_at(step: Step, depth: int) -> Step:
+    """The tree down to a depth; each step that loses what is below it says how many steps those are."""
+    if depth <= 0:
+        return replace(step, steps=(), cut=size(step) - 1)
+    return replace(step, steps=tuple(cut_at(below, depth - 1) for below in step.steps))
+
+
+def size(step: Step) -> int:
+    """How many steps a tree has."""
+    return 1 + sum(size(below) for below in step.steps)
+
+
+def to_dict(step: Step) -> dict[str, Any]:
+    """The tree as JSON values; what is empty is left out."""
+    told: dict[str, Any] = {"says": step.says, "kind": step.kind}
+    for name in ("fact", "value", "rule", "calculator", "because", "seq"):
+        value = getattr(step, name)
+        if value is not None:
+            told[name] = list(value) if isinstance(value, tuple) else value
+    if step.sources:
+        told["sources"] = list(step.sources)
+    if step.above:
+        told["told_above"] = True
+    if step.cut:
+        told["steps_left_out"] = step.cut
+    told["steps"] = [to_dict(below) for below in step.steps]
+    return told

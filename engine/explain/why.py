@@ -1,0 +1,280 @@
+"""Why: the derivation of whatever the reader names, from conclusion to inputs and sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.explain.derivation import Step
+from engine.explain.derivation import Teller
+from engine.explain.derivation import to_dict
+from engine.explain.evidence import Entry
+from engine.explain.evidence import Evidence
+from engine.explain.evidence import plan_id
+from engine.explain.phrases import Phrases
+from engine.problems import InputError
+from engine.problems import Problem
+from engine.problems import nearest_words
+
+
+__all__ = ["Explainer", "Step", "to_dict"]
+
+#: Conclusions that have a word of their own.
+TOPICS = ("recommendation", "gpu", "count", "memory", "speed", "cost", "score", "procurement", "power")
+_PLAN_FACTS = {
+    "memory": ("plan.per_gpu_gb",),
+    "cost": ("plan.usd_per_hour", "plan.usd_per_month", "plan.usd_per_run", "plan.usd_per_1m_tokens"),
+    "power": ("plan.power_w",),
+    "speed": tuple(
+        f"speed.{name}"
+        for name in ("tokens_per_s", "samples_per_s", "ttft_ms", "tpot_ms", "latency_ms", "hours", "qps")
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Explainer:
+    """Answers why on one decision. ``gpu_names`` maps ids to what people call them."""
+
+    evidence: Evidence
+    phrases: Phrases
+    gpu_names: Mapping[str, str]
+
+    def why(self, what: str = "recommendation") -> Step:
+        """The derivation of a topic, a fact, a GPU, a rule or a code.
+
+        Raises:
+            InputError: the decision knows nothing of that name.
+        """
+        word = what.strip()
+        if word in TOPICS:
+            return self._topic(word)
+        decision = self.evidence.decision
+        name = self.phrases.vocabulary.resolve(word) or word
+        if name in decision["facts"]:
+            fact = decision["facts"][name]
+            return self._teller().fact(name, fact["value"], fact["seq"])
+        if name.startswith(("plan.", "gpu.")) and (step := self._plan_fact(name)):
+            return step
+        for answer in (self._rule(word), self._gpu(word), self._code(word), self._unknown_fact(name)):
+            if answer is not None:
+                return answer
+        raise self._no_such(what)
+
+    def _teller(self) -> Teller:
+        return Teller(self.evidence, self.phrases)
+
+    def _topic(self, word: str) -> Step:
+        if word == "procurement":
+            return self._procurement()
+        plan = self.evidence.decision["recommendation"]
+        return self._no_recommendation() if plan is None else self._of_plan(word, plan)
+
+    def _of_plan(self, word: str, plan: Mapping[str, Any]) -> Step:
+        scope = plan_id(plan)
+        teller = self._teller()
+        match word:
+            case "recommendation" | "gpu":
+                return self._plan(plan, scope, teller)
+            case "score":
+                return self._score(plan, scope, teller)
+            case "count":
+                return self._count(plan, scope, teller)
+            case _:
+                says = {"memory": "memory", "cost": "cost", "power": "power draw", "speed": "speed"}[word]
+                steps = self._known(_PLAN_FACTS[word], scope, teller)
+                return Step(f"{says} of {self._name(plan)}", "conclusion", steps=steps)
+
+    def _plan(self, plan: Mapping[str, Any], scope: str, teller: Teller) -> Step:
+        chosen = scope == self.evidence.chosen
+        says = f"{self._name(plan)} is recommended" if chosen else f"{self._name(plan)}: {self._standing(plan)}"
+        steps = [self._score(plan, scope, teller), self._count(plan, scope, teller)]
+        cost = self._known(("plan.usd_per_hour",), scope, teller)
+        speed = self._known(("speed.tokens_per_s", "speed.samples_per_s", "speed.hours"), scope, teller)
+        runner_up = self._runner_up() if chosen else ()
+        steps += [*speed[:1], *cost, *runner_up]
+        return Step(says, "conclusion", steps=tuple(steps))
+
+    def _standing(self, plan: Mapping[str, Any]) -> str:
+        best = self.evidence.decision["recommendation"]
+        if best is None or plan["score"] is None or best["score"] is None:
+            return "judged because it was named"
+        return f"{best['score'] - plan['score']:.2f} points behind {self._name(best)}"
+
+    def _runner_up(self) -> tuple[Step, ...]:
+        others = self.evidence.decision["alternatives"]
+        if not others or others[0]["score"] is None:
+            return ()
+        says = f"next best: {self._name(others[0])}, {self._standing(others[0])}"
+        return (Step(says, "conclusion"),)
+
+    def _score(self, plan: Mapping[str, Any], scope: str, teller: Teller) -> Step:
+        entries = self.evidence.of_kind(scope, "scored")
+        counted = [entry for entry in entries if entry["effects"].get("counted", True)]
+        score = plan["score"]
+        says = f"score of {self._name(plan)}: {'none' if score is None else f'{score:.2f} points'}"
+        return Step(says, "conclusion", steps=tuple(teller.entry(entry, _points(entry)) for entry in counted))
+
+    def _count(self, plan: Mapping[str, Any], scope: str, teller: Teller) -> Step:
+        """How this many GPUs came about: why the count was planned, and that it fits."""
+        steps = list(self._known(("plan.count",), scope, teller))
+        asking = [
+            teller.entry(entry, f"rule {entry['rule']} asks for counts {entry['effects']['consider_counts']}")
+            for entry in self.evidence.by_seq.values()
+            if entry["kind"] == "advised" and plan["count"] in entry["effects"].get("consider_counts", ())
+        ]
+        steps += asking
+        steps += self._known(("plan.headroom_pct", "plan.meets_target"), scope, teller)
+        why = plan.get("why_count") or "planned"
+        return Step(f"number of GPUs: {plan['count']} ({why})", "conclusion", steps=tuple(steps))
+
+    def _known(self, facts: tuple[str, ...], scope: str, teller: Teller) -> tuple[Step, ...]:
+        steps = []
+        for name in facts:
+            entry = self.evidence.producer(name, scope)
+            if entry is not None:
+                steps.append(teller.fact(name, entry["effects"][name], entry["seq"]))
+        return tuple(steps)
+
+    def _plan_fact(self, name: str) -> Step | None:
+        steps = self._known((name,), self.evidence.chosen or "workload", self._teller())
+        return steps[0] if steps else None
+
+    def _no_recommendation(self) -> Step:
+        missing = self.evidence.decision["no_answer"]
+        teller = self._teller()
+        rules = [e for rule in missing.get("rules", ()) for e in self.evidence.by_rule.get(rule, ())[:1]]
+        steps = tuple(teller.entry(entry, str(entry["because"])) for entry in rules)
+        return Step(f"No recommendation: {missing['why']}", "conclusion", steps=steps)
+
+    def _procurement(self) -> Step:
+        decision = self.evidence.decision
+        verdict = decision["procurement"]
+        teller = self._teller()
+        steps = []
+        for rule in verdict.get("rules", ()):
+            for entry in self.evidence.by_rule.get(rule, ()):
+                if "procurement" in entry["effects"].get("set", {}):
+                    steps.append(teller.entry(entry, f"rule {rule} says so"))
+        for threshold in verdict["thresholds"]:
+            if threshold["value"] is not None:
+                says = f"{threshold['limit']}: {self.phrases.says(threshold['fact'], threshold['value'])}"
+                steps.append(
+                    Step(f"{says}, so {threshold['says']}", "condition", sources=(threshold["source"],)),
+                )
+        for name in ("breakeven_months", "monthly_rent_usd", "monthly_own_usd"):
+            if name in decision["facts"]:
+                fact = decision["facts"][name]
+                steps.append(teller.fact(name, fact["value"], fact["seq"]))
+        says = f"rent or buy: {verdict['verdict']} ({verdict['because'].rstrip('.')})"
+        return Step(says, "conclusion", steps=tuple(steps))
+
+    def _rule(self, rule: str) -> Step | None:
+        entries = self.evidence.by_rule.get(rule, ())
+        verdicts = [entry for entry in self.evidence.decision["rules"] if entry["id"] == rule]
+        if not entries and not verdicts:
+            return None
+        teller = self._teller()
+        steps = tuple(teller.entry(entry, self._effect(entry)) for entry in entries)
+        says = f"rule {rule}: {_verdict(verdicts[0])}" if verdicts else f"rule {rule}"
+        return Step(says, "conclusion", steps=steps)
+
+    def _effect(self, entry: Entry) -> str:
+        """What a rule did, where."""
+        effects = entry["effects"]
+        if entry["kind"] == "rejected":
+            counts = ", ".join(map(str, effects.get("counts", ())))
+            return f"rejects {self._gpu_name(effects.get('gpu', ''))} x {counts}: {entry['because']}"
+        if entry["kind"] == "scored":
+            return f"{entry['scope']}: {_points(entry)}"
+        if entry["kind"] == "advised":
+            done = "; ".join(f"{key} {_listed(value)}" for key, value in sorted(effects.items()))
+            return f"{done} ({entry['scope']})"
+        return "; ".join(self.phrases.says(name, value) for name, value in sorted(effects.items()))
+
+    def _gpu(self, word: str) -> Step | None:
+        ids = self._ids(word)
+        if not ids:
+            return None
+        teller = self._teller()
+        steps: list[Step] = []
+        for gpu in ids:
+            steps += [self._plan(p, s, teller) for s, p in self.evidence.plans.items() if p["gpu"] == gpu]
+            for entry in self.evidence.rejections(gpu):
+                steps.append(teller.entry(entry, self._effect(entry)))
+        if len(steps) == 1:
+            return steps[0]
+        return Step(f"{self._gpu_name(word)} in this decision", "conclusion", steps=tuple(steps))
+
+    def _ids(self, word: str) -> list[str]:
+        """GPU ids of the decision that a word means: an id, a family, or a name."""
+        known: dict[str, set[str]] = {}
+        for entry in (*self.evidence.plans.values(), *self.evidence.decision["rejected"]):
+            for name in (entry["gpu"], entry["family"], self.gpu_names.get(entry["gpu"], "")):
+                known.setdefault(_folded(name), set()).add(entry["gpu"])
+        return sorted(known.get(_folded(word), ()))
+
+    def _code(self, word: str) -> Step | None:
+        decision = self.evidence.decision
+        remarks = [e for key in ("warnings", "advice", "monitoring") for e in decision[key] if e["code"] == word]
+        if not remarks:
+            return None
+        teller = self._teller()
+        steps = []
+        for remark in remarks:
+            entries = [e for e in self.evidence.by_rule.get(remark["rule"] or "", ()) if e["kind"] == "advised"]
+            steps += [teller.entry(entry, f"rule {entry['rule']}") for entry in entries]
+        sources = () if steps else tuple(remarks[0]["sources"])
+        return Step(f"{word}: {remarks[0]['text']}", "conclusion", sources=sources, steps=tuple(steps))
+
+    def _unknown_fact(self, name: str) -> Step | None:
+        """A fact of the vocabulary that this decision did not settle: who would have read it."""
+        if self.phrases.vocabulary.fact(name) is None:
+            return None
+        waiting = [entry["id"] for entry in self.evidence.decision["rules"] if name in entry.get("missing", ())]
+        steps = tuple(Step(f"rule {rule} is undecided without it", "condition") for rule in waiting)
+        return Step(f"{self.phrases.label(name)}: unknown in this decision", "unknown", fact=name, steps=steps)
+
+    def _no_such(self, what: str) -> InputError:
+        decision = self.evidence.decision
+        known = [*TOPICS, *decision["facts"], *(entry["id"] for entry in decision["rules"])]
+        known += [plan["gpu"] for plan in self.evidence.plans.values()]
+        known += [entry["gpu"] for entry in decision["rejected"]]
+        message = f"this decision says nothing of {what!r}"
+        fix = f"ask about {', '.join(TOPICS)}, a fact, a GPU, a rule or a code such as W-..."
+        return InputError(Problem("nothing-known", message, nearest=nearest_words(what, known), fix=fix))
+
+    def _name(self, plan: Mapping[str, Any]) -> str:
+        return f"{plan['count']} x {self._gpu_name(plan['gpu'])}"
+
+    def _gpu_name(self, gpu: str) -> str:
+        return self.gpu_names.get(gpu, gpu)
+
+
+def _points(entry: Entry) -> str:
+    points, reason = entry["effects"].get("points", 0), entry["effects"].get("reason", "")
+    return f"{points:+.2f} for {reason}" if isinstance(points, float) else f"{points:+d} for {reason}"
+
+
+def _verdict(entry: Mapping[str, Any]) -> str:
+    match entry["verdict"]:
+        case "not_fired" if entry.get("failed"):
+            value = entry.get("value")
+            return f"did not fire, as {entry['failed']} is false" + (f" (it is {value})" if value is not None else "")
+        case "undecided":
+            return f"undecided without {', '.join(entry.get('missing', ()))}"
+        case "overridden":
+            return f"overridden by {entry.get('by')}"
+        case _:
+            return str(entry["verdict"]).replace("_", " ")
+
+
+def _listed(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} = {item}" for name, item in sorted(value.items()))
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _folded(word: str) -> str:
+    return "".join(character for character in word.casefold() if character.isalnum())

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from datetime import UTC
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Expertise
+from engine import load_expertise
+from engine.problems import InputError
+from engine.source import read_yaml
+
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+MOMENT = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+@cache
+def shipped() -> Expertise:
+    return load_expertise()
+
+
+@cache
+def _decided(name: str) -> dict[str, Any]:
+    workload = shipped().read(read_yaml(EXAMPLES / f"{name}.yaml", error=InputError))
+    return shipped().decide(workload, decided_at=MOMENT).to_dict()
+
+
+@pytest.fixture(scope="session")
+def expertise() -> Expertise:
+    return shipped()
+
+
+@pytest.fixture
+def decided() -> Callable[[str], dict[str, Any]]:
+    """The decision on an example, free to be changed."""
+    return lambda name: copy.deepcopy(_decided(name))
+
+
+@pytest.fixture
+def decide() -> Callable[..., dict[str, Any]]:
+    """The decision on facts."""
+    return lambda **facts: shipped().decide(facts, decided_at=MOMENT).to_dict()

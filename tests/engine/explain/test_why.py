@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engine import Expertise
+from engine.explain.derivation import Step
+from engine.explain.derivation import cut_at
+from engine.explain.derivation import size
+from engine.explain.derivation import to_dict
+from engine.explain.evidence import gather
+from engine.explain.phrases import Phrases
+from engine.explain.why import TOPICS
+from engine.explain.why import Explainer
+from engine.problems import InputError
+
+
+Decided = Callable[[str], dict[str, Any]]
+
+
+def explainer(decision: dict[str, Any], expertise: Expertise) -> Explainer:
+    names = {gpu.id: gpu.name for gpu in expertise.knowledge.gpus.values()}
+    return Explainer(gather(decision), Phrases(expertise.vocabulary), names)
+
+
+def walk(step: Step) -> Iterator[Step]:
+    yield step
+    for below in step.steps:
+        yield from walk(below)
+
+
+@pytest.mark.parametrize("example", ["llm-serving-70b", "qlora-7b", "lab-rent-or-buy"])
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_topic_walks_down_to_inputs_and_sources(
+    decided: Decided, expertise: Expertise, example: str, topic: str
+) -> None:
+    tree = explainer(decided(example), expertise).why(topic)
+    leaves = [step for step in walk(tree) if not step.steps and not step.above]
+    assert len(leaves) >= 1
+    for leaf in leaves:
+        assert (
+            leaf.kind in ("given", "assumed", "unknown", "constant", "condition", "conclusion")
+            or leaf.sources
+            or any(other.seq == leaf.seq and other.sources for other in walk(tree))
+        ), leaf
+    assert any(step.sources or step.kind == "given" for step in walk(tree))
+
+
+def test_every_settled_fact_and_every_rule_has_a_derivation(decided: Decided, expertise: Expertise) -> None:
+    decision = decided("llm-serving-70b")
+    explain = explainer(decision, expertise)
+    for name, fact in decision["facts"].items():
+        if name == "procurement":
+            continue  # A topic of its own.
+        step = explain.why(name)
+        assert step.fact == name
+        assert step.kind == fact["origin"]
+    for rule in decision["rules"]:
+        assert explain.why(rule["id"]).says.startswith(f"rule {rule['id']}")
+
+
+def test_the_score_is_the_sum_of_the_points_told(decided: Decided, expertise: Expertise) -> None:
+    decision = decided("llm-chat-8b")
+    tree = explainer(decision, expertise).why("score")
+    seqs = {entry["seq"]: entry for entry in decision["trace"]}
+    told = sum(seqs[step.seq]["effects"]["points"] for step in tree.steps if step.seq)
+    assert told == pytest.approx(decision["recommendation"]["score"], rel=1e-4)
+
+
+def test_memory_is_told_by_its_terms(decided: Decided, expertise: Expertise) -> None:
+    decision = decided("llm-serving-70b")
+    tree = explainer(decision, expertise).why("memory")
+    terms = {step.fact: step.value for step in walk(tree) if str(step.fact).startswith("memory.")}
+    assert {name.removeprefix("memory."): value for name, value in terms.items()} == decision["recommendation"][
+        "memory"
+    ]["breakdown"]
+    assert not any(str(step.fact).startswith(("speed.", "cost.")) for step in walk(tree))
+
+
+def test_a_rejected_gpu_is_told_with_rule_and_values(decided: Decided, expertise: Expertise) -> None:
+    decision = decided("llm-serving-70b")
+    rejected = next(e for e in decision["rejected"] if e["gpu"] not in {p["gpu"] for p in decision["alternatives"]})
+    tree = explainer(decision, expertise).why(rejected["gpu"])
+    entry = next(step for step in walk(tree) if step.rule == rejected["rule"])
+    assert entry.sources
+    assert any(step.value is not None for step in walk(entry))
+    assert explainer(decision, expertise).why(rejected["family"]).says
+
+
+def test_nothing_is_unfolded_twice(decided: Decided, expertise: Expertise) -> None:
+    tree = explainer(decided("qlora-7b"), expertise).why()
+    unfolded = [(step.seq, step.fact) for step in walk(tree) if step.seq is not None and step.steps]
+    assert len(unfolded) == len(set(unfolded))
+
+
+def test_depth_says_what_it_leaves_out(decided: Decided, expertise: Expertise) -> None:
+    tree = explainer(decided("qlora-7b"), expertise).why()
+    short = cut_at(tree, 1)
+    assert sum(step.cut for step in walk(short)) + size(short) == size(tree)
+    assert cut_at(tree, 99) == tree
+    assert to_dict(short)["steps"][0]["steps_left_out"] == short.steps[0].cut
+
+
+def test_codes_aliases_and_unknown_facts_have_answers(decided: Decided, expertise: Expertise) -> None:
+    decision = decided("llm-serving-70b")
+    explain = explainer(decision, expertise)
+    for remark in decision["warnings"] + decision["advice"]:
+        assert explain.why(remark["code"]).steps
+    assert explain.why("plan.needed_gb").value == decision["recommendation"]["memory"]["needed_gb"]
+    assert explain.why("utilization_pct").kind == "unknown"
+
+
+def test_a_decision_without_recommendation_says_why(
+    expertise: Expertise, decide: Callable[..., dict[str, Any]]
+) -> None:
+    decision = decide(model_name="llama-3.1-8b")
+    assert decision["recommendation"] is None
+    assert explainer(decision, expertise).why().says.startswith("No recommendation")
+    contradictory = decide(task="inference", peft_method="lora", param_count_b=7)
+    tree = explainer(contradictory, expertise).why()
+    assert tree.says.startswith("No recommendation")
+
+
+def test_what_nobody_knows_is_named_with_the_nearest_word(decided: Decided, expertise: Expertise) -> None:
+    with pytest.raises(InputError, match="did you mean procurement"):
+        explainer(decided("qlora-7b"), expertise).why("procurment")
+
+
+def test_a_record_with_facts_that_this_vocabulary_lacks_is_still_told(decided: Decided, expertise: Expertise) -> None:
+    decision = decided("qlora-7b")
+    decision["facts"]["moon_phase"] = {"value": "full", "origin": "given", "seq": None}
+    step = explainer(decision, expertise).why("moon_phase")
+    assert step.says == "moon phase: full"
