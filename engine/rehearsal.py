@@ -64,7 +64,7 @@ class Rehearsal:
         plan, facts = None, dict[str, Value]()
         if gpu is not None:
             found = look_up(intake.facts, self.expertise.knowledge, self.expertise.vocabulary)
-            maker = self.expertise.bench.plan_maker(found.model, intake.facts)
+            maker = self.expertise.bench.plan_maker(found.model, intake)
             smallest = maker.smallest_count(gpu)
             plan = maker.plan(gpu, self._count(stated.get("count"), smallest), "stated in a test")
             facts |= {**self.expertise.knowledge.gpu_facts[gpu.id], **plan.facts}

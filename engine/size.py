@@ -35,7 +35,7 @@ def size_workload(
     intake = expertise.stages.intake.run(given, extra=found.claims)
     gpu_id = _gpu_id(expertise, workload, gpu)
     number = count or workload.count or int(workload.given.get("num_gpus", 1))  # type: ignore[arg-type]
-    maker = expertise.bench.plan_maker(found.model, intake.facts)
+    maker = expertise.bench.plan_maker(found.model, intake)
     plan = maker.plan(expertise.knowledge.gpus[gpu_id], number, "stated")
     if plan.memory is None:
         missing = "the model's size is not known"

@@ -50,9 +50,10 @@ class Bench:
     stages: Stages
     unstated: frozenset[str]
 
-    def plan_maker(self, model: ModelSpec | None, facts: Facts) -> PlanMaker:
+    def plan_maker(self, model: ModelSpec | None, intake: Settlement) -> PlanMaker:
         """Makes the plans of one settled workload."""
-        return PlanMaker(job_from_facts(facts, model), facts, self.knowledge)
+        job = job_from_facts(intake.facts, model, assumed=intake.assumed)
+        return PlanMaker(job, intake.facts, self.knowledge)
 
 
 def decide_workload(bench: Bench, workload: Workload, objective: Objective) -> Outcome:
@@ -60,7 +61,7 @@ def decide_workload(bench: Bench, workload: Workload, objective: Objective) -> O
     given = {name: Claim("given", "input", value) for name, value in workload.given.items()}
     found = look_up(workload.given, bench.knowledge, bench.vocabulary)
     intake = bench.stages.intake.run(given, extra=found.claims)
-    maker = bench.plan_maker(found.model, intake.facts)
+    maker = bench.plan_maker(found.model, intake)
     no_answer = _contradiction(bench.stages.contradictions, intake) or _must_ask(bench.vocabulary, intake)
     plan_round = None
     if no_answer is None:

@@ -61,6 +61,11 @@ class Settlement:
     collisions: tuple[Collision, ...] = ()
     judged: tuple[LevelJudgement, ...] = ()
 
+    @property
+    def assumed(self) -> frozenset[str]:
+        """Facts that nobody stated and nothing settled, so that the vocabulary's assumption holds."""
+        return frozenset(name for name, fact in self.settled.items() if fact.claim.origin == "assumed")
+
     def contradictions(self, tolerance: float = 0.05) -> list[tuple[SettledFact, Claim]]:
         """Given values that differ from a looked-up or computed one, numbers by more than ``tolerance`` (a ratio)."""
         found = []

@@ -155,7 +155,19 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         stated_gb=stated,
         stated_high_gb=stated_high,
         assumed=tuple(reader.assumed),
+        unstated=_unstated_loads(reader, kind),
     )
+
+
+def _unstated_loads(reader: _Reader, kind: Kind) -> frozenset[str]:
+    """Which of the loads nobody stated: speed is then reckoned for a usual one, where memory takes the assumed one."""
+    loads = ("concurrency", "context_tokens", "batch_size_per_gpu", "image_px")
+    missing = {name for name in loads if not reader.known(name)}
+    if kind == "inference" and "batch_size_per_gpu" not in missing:
+        missing.discard("concurrency")
+    if any(reader.known(name) for name in ("input_tokens", "output_tokens", "seq_len_tokens")):
+        missing.discard("context_tokens")
+    return frozenset(missing)
 
 
 def _billions(value: float | None) -> float | None:
@@ -318,8 +330,11 @@ def _recipe(reader: _Reader, kind: Kind, habits: Framework | None) -> str:
         return "fp32"
     if compute == "bf16" and weights == "bf16" and reader.known("weight_precision"):
         return "pure"
-    if habits and habits.recipe and not reader.known("compute_precision"):
-        return reader.assume("compute_precision", habits.recipe, habits.source)
+    if habits and habits.recipe:
+        # What is computed in 16 bits is kept in 16 bits: these frameworks hold no master copy unless told to.
+        if not reader.known("compute_precision"):
+            reader.assume("compute_precision", habits.recipe, habits.source)
+        return habits.recipe
     return "mixed"
 
 

@@ -1,0 +1,110 @@
+"""Plans as far as they can be made before all is known, and which facts the making of them looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.decide.lookups import look_up
+from engine.decide.pipeline import asked_counts
+from engine.decide.survey import cost_is_per_work
+from engine.expertise import Expertise
+from engine.plans.candidates import candidate_plans
+from engine.plans.maker import PlanMaker
+from engine.problems import InputError
+from engine.settle.model import Claim
+from engine.settle.model import Settlement
+from engine.sizing.intake import job_from_facts
+from engine.values import Facts
+from engine.values import Value
+
+
+#: Plan facts that ranking itself reads. Others matter only to rules that read them.
+RANKED_BY = frozenset({"plan.usd_per_hour", "plan.tokens_per_s", "plan.samples_per_s", "plan.fits"})
+
+
+class Watched(dict[str, Value]):
+    """Facts that remember which names were looked up, found or not. Copying them whole counts as reading them all."""
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__(facts)
+        self.read: set[str] = set()
+        self.copied = False
+
+    def get(self, key: str, default: object = None) -> object:  # type: ignore[override]
+        self.read.add(key)
+        return super().get(key, default)
+
+    def __getitem__(self, key: str) -> Value:
+        self.read.add(key)
+        return super().__getitem__(key)
+
+    def __contains__(self, key: object) -> bool:
+        self.read.add(str(key))
+        return super().__contains__(key)
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        self.copied = True
+        return super().__iter__()
+
+    def keys(self):  # type: ignore[no-untyped-def]
+        self.copied = True
+        return super().keys()
+
+    def items(self):  # type: ignore[no-untyped-def]
+        self.copied = True
+        return super().items()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The plans of one set of facts by id, and the names of all facts that were looked at."""
+
+    plans: Mapping[str, Facts]
+    read: frozenset[str]
+    copied: bool
+    per_work: bool  # whether plans are compared by the price of the same work and not of an hour
+
+
+def settle_intake(expertise: Expertise, given: Mapping[str, Value]) -> Settlement:
+    """The facts as they settle before any plan is made. Raises InputError for a model that nobody knows."""
+    bench = expertise.bench
+    found = look_up(given, bench.knowledge, bench.vocabulary)
+    claims = {name: Claim("given", "input", value) for name, value in given.items()}
+    return bench.stages.intake.run(claims, extra=found.claims)
+
+
+def draft(expertise: Expertise, given: Mapping[str, Value]) -> Draft:
+    """Make the plans of these facts, watching what is read."""
+    bench = expertise.bench
+    found = look_up(given, bench.knowledge, bench.vocabulary)
+    intake = settle_intake(expertise, given)
+    facts = Watched(intake.facts)
+    job = job_from_facts(facts, found.model, assumed=intake.assumed)
+    maker = PlanMaker(job, facts, bench.knowledge)
+    plans = candidate_plans(job, facts, bench.knowledge, asked_counts(intake.fired), maker=maker)
+    per_work = cost_is_per_work(facts)
+    return Draft({plan.id: plan.facts for plan in plans}, frozenset(facts.read), facts.copied, per_work)
+
+
+def difference(one: Draft, other: Draft) -> frozenset[str] | None:
+    """The names of plan facts that differ; None where the plans themselves or what ranking reads do."""
+    if one.plans.keys() != other.plans.keys() or one.per_work != other.per_work:
+        return None
+    differ: set[str] = set()
+    for name, facts in one.plans.items():
+        theirs = other.plans[name]
+        if facts == theirs:
+            continue
+        differ |= {key for key in facts.keys() | theirs.keys() if facts.get(key) != theirs.get(key)}
+        if differ & RANKED_BY:
+            return None
+    return frozenset(differ)
+
+
+def try_draft(expertise: Expertise, given: Mapping[str, Value]) -> Draft | None:
+    """The same, or None where these facts cannot stand together."""
+    try:
+        return draft(expertise, given)
+    except InputError:
+        return None
