@@ -51,7 +51,7 @@ class PlanMaker:
         self._capacity = capacity_asked(job, facts)
         self._desk = facts.get("deployment_site") == "workstation"
         self._needs = Needs(job, next(iter(knowledge.gpus.values()))) if job.sized else None
-        self._batch_free = job.training and any(item.fact == "batch_size_per_gpu" for item in job.assumed)
+        self._batch_free = job.training and "batch_size_per_gpu" in job.unstated
         self._by_batch: dict[int, Job] = {job.micro_batch: job}
         self._limits: dict[str, float | None] = {}
         self._fabrics: dict[str, Fabric] = {}

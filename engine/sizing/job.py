@@ -80,6 +80,7 @@ class Job:
     stated_gb: float | None  # memory the workload states for itself, where no size is known
     stated_high_gb: float | None
     assumed: tuple[Assumed, ...] = ()
+    unstated: frozenset[str] = frozenset()  # of the loads: facts that nobody stated, whoever assumed their value
     memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property

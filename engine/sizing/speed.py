@@ -145,7 +145,7 @@ def capacity_asked(job: Job, facts: Facts) -> bool:
     """Whether throughput means that of full replicas: the requests in flight are not stated, or all are at hand."""
     if job.training:
         return False
-    if any(item.fact == "concurrency" for item in job.assumed):
+    if "concurrency" in job.unstated:
         return True
     return facts.get("serving_mode") == "batch" and job.concurrency == 1
 

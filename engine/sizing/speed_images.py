@@ -63,7 +63,7 @@ def forward_flops(job: Job) -> float | None:
     vision = speed_constants().vision
     native = (model.resolution_px if model else None) or vision.reference_px.value
     # A size that nobody stated is the network's own, not that of a photograph.
-    px = job.image_px if job.image_px and not any(item.fact == "image_px" for item in job.assumed) else native
+    px = job.image_px if job.image_px and "image_px" not in job.unstated else native
     if model is not None and model.gmacs_per_image:
         return 2e9 * model.gmacs_per_image * (px / native) ** 2
     if job.params_b is None:

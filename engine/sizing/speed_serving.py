@@ -127,7 +127,7 @@ def _load(job: Job, shape: Shape, tensor: int) -> Load:
 
 def request_tokens(job: Job) -> tuple[int, int]:
     """Prompt and answer of a usual request: as stated; a typical one where not even the context is."""
-    if not any(item.fact == "context_tokens" for item in job.assumed):
+    if "context_tokens" not in job.unstated:
         return job.input_tokens, job.output_tokens
     serving = speed_constants().serving
     return int(serving.typical_input_tokens.value), int(serving.typical_output_tokens.value)

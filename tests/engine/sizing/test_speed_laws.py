@@ -420,3 +420,31 @@ def test_a_larger_model_is_never_faster(size: float, factor: float) -> None:
     assert large["tpot_ms"] >= small["tpot_ms"] * 0.999
     little, big = (values(job({"task": "full_finetuning", "param_count_b": n})) for n in (size, size * factor))
     assert big["tokens_per_s"] <= little["tokens_per_s"] * 1.001
+
+
+@pytest.mark.parametrize(
+    ("facts", "assumed", "unstated"),
+    [
+        ({"task": "inference"}, (), {"concurrency", "context_tokens", "batch_size_per_gpu", "image_px"}),
+        (
+            {"task": "inference", "concurrency": 1, "context_tokens": 2048},
+            ("concurrency", "context_tokens"),
+            {"concurrency", "context_tokens"},
+        ),
+        ({"task": "inference", "concurrency": 1}, (), {"context_tokens"}),
+        ({"task": "inference", "batch_size_per_gpu": 4}, (), {"context_tokens"}),
+        ({"task": "inference", "input_tokens": 100}, (), {"concurrency"}),
+        ({"task": "pretraining", "batch_size_per_gpu": 4}, ("batch_size_per_gpu",), {"batch_size_per_gpu"}),
+    ],
+)
+def test_loads_that_nobody_stated_are_known_as_such(facts: Facts, assumed: tuple[str, ...], unstated: set[str]) -> None:
+    found = job_from_facts({"param_count_b": 7.0, **facts}, None, assumed=assumed).unstated
+    assert unstated <= found
+    stated = {"concurrency", "context_tokens", "batch_size_per_gpu"} - unstated
+    assert not (stated & facts.keys() - set(assumed)) & found
+
+
+def test_an_assumed_context_does_not_lengthen_the_usual_request() -> None:
+    facts: Facts = {"task": "inference", "param_count_b": 8.0, "context_tokens": 131_072, "concurrency": 1}
+    assumed = values(job_from_facts(facts, None, assumed=("context_tokens",)))
+    assert assumed["ttft_ms"] < values(job(facts))["ttft_ms"] / 10
