@@ -1,0 +1,63 @@
+"""The public cases, and their answers, decided once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from engine.expertise import Decision
+
+
+Case = dict[str, Any]
+HERE = Path(__file__).parent
+
+
+def load(path: Path) -> Any:
+    """A YAML file of the tests."""
+    return yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+
+
+CASES: list[Case] = load(HERE.parent / "cases.yaml")["cases"]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """``case`` runs over every public case."""
+    if "case" in metafunc.fixturenames:
+        metafunc.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+
+
+@pytest.fixture(scope="session")
+def cases() -> list[Case]:
+    """All public cases."""
+    return CASES
+
+
+@pytest.fixture(scope="session")
+def known_misses() -> dict[str, str]:
+    """Cases of strength ``should`` that are missed, with the reason."""
+    return load(HERE / "known_misses.yaml") or {}
+
+
+@pytest.fixture(scope="session")
+def known_flips() -> dict[str, str]:
+    """``case, change`` whose class of answer turns, with the reason."""
+    return load(HERE / "known_flips.yaml") or {}
+
+
+@pytest.fixture(scope="session")
+def answer_to(decide: Callable[..., Decision]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The short answer to a workload, decided once."""
+    answers: dict[str, dict[str, Any]] = {}
+
+    def call(workload: Mapping[str, Any]) -> dict[str, Any]:
+        key = repr(sorted(workload.items()))
+        if key not in answers:
+            answers[key] = decide(workload).to_dict(full=False)
+        return answers[key]
+
+    return call
