@@ -48,22 +48,9 @@ def plan_facts(
         power_w: rated draw.
     """
     count = layout.count
-    nodes = fabric.nodes(count)
-    facts: dict[str, Value] = {
-        "plan.gpu": gpu.id,
-        "plan.family": gpu.family,
-        "plan.count": count,
-        "plan.nodes": nodes,
-        "plan.gpus_per_node": -(-count // nodes),
-        "plan.link": fabric.link_of(count),
-        "plan.node_link": fabric.node_link_of(count),
-        "plan.tensor_parallel": layout.tensor,
-        "plan.pipeline_parallel": layout.pipeline,
-        "plan.data_parallel": layout.data,
-        "plan.sharding": layout.sharding,
-        "plan.offered": cost.origin != "none",
-        "plan.owned": cost.origin == "owned",
-    }
+    facts = _shape_facts(gpu, layout, fabric)
+    facts["plan.offered"] = cost.origin != "none"
+    facts["plan.owned"] = cost.origin == "owned"
     if not training:
         facts["plan.replicas"] = layout.data
     if precision is not None:
@@ -85,6 +72,24 @@ def plan_facts(
     if power_w is not None:
         facts["plan.power_w"] = power_w
     return facts
+
+
+def _shape_facts(gpu: Gpu, layout: Layout, fabric: Fabric) -> dict[str, Value]:
+    count = layout.count
+    nodes = fabric.nodes(count)
+    return {
+        "plan.gpu": gpu.id,
+        "plan.family": gpu.family,
+        "plan.count": count,
+        "plan.nodes": nodes,
+        "plan.gpus_per_node": -(-count // nodes),
+        "plan.link": fabric.link_of(count),
+        "plan.node_link": fabric.node_link_of(count),
+        "plan.tensor_parallel": layout.tensor,
+        "plan.pipeline_parallel": layout.pipeline,
+        "plan.data_parallel": layout.data,
+        "plan.sharding": layout.sharding,
+    }
 
 
 def _add_memory(facts: dict[str, Value], memory: MemoryEstimate | None, gpu: Gpu, count: int) -> None:
