@@ -57,7 +57,7 @@ def decision_dict(
     alternatives = pick_alternatives(outcome)
     shown = ([outcome.chosen] if outcome.chosen else []) + alternatives
     shared = outcome.final.facts
-    trace = build_trace(outcome, shown, vocabulary, rules) if full else None
+    trace = build_trace(outcome, shown, vocabulary, rules, knowledge.gpus) if full else None
     undecided = undecided_facts((outcome.intake, outcome.final))
     fired = outcome.fired
 

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
+from engine.decide.model import CandidateJudgement
 from engine.decide.model import Fired
 from engine.decide.model import Judged
 from engine.decide.model import Outcome
 from engine.decide.model import Rejection
+from engine.knowledge.model import Gpu
 from engine.language import facts_read
 from engine.language import words
 from engine.plans.model import Plan
@@ -114,7 +116,7 @@ class TraceBuilder:
         device = {name: value for name, value in own.items() if name.startswith("gpu.")}
         layout = {name: value for name, value in own.items() if name in _LAYOUT}
         rest = {name: value for name, value in own.items() if name not in device and name not in layout}
-        self._group("looked_up", scope, "knowledge.gpus", device, [], evidence_of(plan))
+        self._group("looked_up", scope, "knowledge.gpus", device, [], evidence_of(plan.gpu))
         self._group(
             "computed", scope, "plans.layout", layout, [], _PLANNER, f"this count was planned as: {plan.why_count}"
         )
@@ -165,13 +167,27 @@ class TraceBuilder:
         rest = {name: facts[name] for name in wanted if name not in device and name not in layout}
         used = {"gpu.usable_gb"} if rest and "gpu.usable_gb" in facts else set()
         device |= {name: facts[name] for name in used}
-        self._group("looked_up", scope, "knowledge.gpus", device, [], evidence_of(rejection.plan))
+        self._group("looked_up", scope, "knowledge.gpus", device, [], evidence_of(rejection.plan.gpu))
         why = f"this count was planned as: {rejection.plan.why_count}"
         self._group("computed", scope, "plans.layout", layout | {"plan.count": rejection.plan.count}, [], _PLANNER, why)
         names = inputs_of(rejection.plan) if rest else ()
         made_from = self._read([name for name in names if self.seq(name, scope)], {**shared, **facts}, scope)
         made_from += self._read(sorted(used | {"plan.count"}), facts, scope)
         self._group("computed", scope, "plans", rest, made_from, ())
+
+    def add_candidate(self, candidate: CandidateJudgement, gpu: Gpu) -> None:
+        """How a GPU that the user named stands, under ``candidate GPU``; its plan is in the trace already."""
+        scope = f"candidate {candidate.gpu_id}"
+        if candidate.plan is None:
+            device = {name: value for name, value in sorted(candidate.facts.items()) if name.startswith("gpu.")}
+            self._group("looked_up", scope, "knowledge.gpus", device, [], evidence_of(gpu))
+        else:
+            for name in candidate.facts:
+                if (seq := self.seq(name, candidate.plan.id)) is not None:
+                    self._seq_of.setdefault((scope, name), seq)
+        standing = {n: value for n, value in sorted(candidate.facts.items()) if n.startswith("candidate.")}
+        why = "how this GPU came off among the plans"
+        self._group("computed", scope, "candidates", standing, [], _PLANNER, why)
 
     def add_rejections(self, rejections: Iterable[Rejection], shared: Facts) -> None:
         """One entry for each GPU and rule; the counts that it concerns are among the effects."""
@@ -226,7 +242,7 @@ class TraceBuilder:
             entry = self._entry(
                 "advised",
                 item.scope,
-                self._matched(rule, item.facts, item.scope.removeprefix("candidate ")),
+                self._matched(rule, item.facts, item.scope),
                 _effects(rule.effects, item.facts),
                 rule.sources,
             )
@@ -291,9 +307,9 @@ class TraceBuilder:
         ]
 
 
-def evidence_of(plan: Plan) -> list[str]:
-    """The sources of the catalogue's entry on the plan's GPU."""
-    return sorted({source for sources in plan.gpu.evidence.values() for source in sources})
+def evidence_of(gpu: Gpu) -> list[str]:
+    """The sources of the catalogue's entry on a GPU."""
+    return sorted({source for sources in gpu.evidence.values() for source in sources})
 
 
 def inputs_of(plan: Plan) -> list[str]:
@@ -336,9 +352,13 @@ def _effects(effects: tuple[Effect, ...], facts: Facts) -> dict[str, Any]:
 
 
 def build_trace(
-    outcome: Outcome, shown: Iterable[Judged], vocabulary: Vocabulary, rules: Mapping[str, Rule]
+    outcome: Outcome,
+    shown: Iterable[Judged],
+    vocabulary: Vocabulary,
+    rules: Mapping[str, Rule],
+    gpus: Mapping[str, Gpu],
 ) -> TraceBuilder:
-    """The trace of a decision; ``shown`` are the plans that it holds in full."""
+    """The trace of a decision; ``shown`` are the plans that it holds in full, ``gpus`` the catalogue."""
     trace = TraceBuilder(vocabulary, rules)
     held: set[str] = set()
     trace.add_settlement(outcome.intake)
@@ -350,9 +370,12 @@ def build_trace(
             trace.add_score(judged, outcome.final.facts)
             held.add(judged.ranked.plan.id)
     for candidate in outcome.candidates:
-        if candidate.plan is not None and candidate.plan.id not in held:
-            trace.add_plan(candidate.plan, candidate.facts, outcome.final.facts)
-            held.add(candidate.plan.id)
+        plan = candidate.plan
+        if plan is not None and plan.id not in held:
+            own = {name: value for name, value in candidate.facts.items() if not name.startswith("candidate.")}
+            trace.add_plan(plan, own, outcome.final.facts)
+            held.add(plan.id)
+        trace.add_candidate(candidate, gpus[candidate.gpu_id])
     reckoned = {name: figure.inputs for name, figure in outcome.procurement.figures.items()}
     trace.add_settlement(outcome.final, reckoned, outcome.chosen.ranked.plan.id if outcome.chosen else "workload")
     trace.add_advice(outcome.fired)
