@@ -67,6 +67,7 @@ class TraceBuilder:
         self._seq_of: dict[tuple[str, str], int] = {}
         self._reads: dict[str, tuple[tuple[str, ...], ...]] = {}
         self._words: dict[tuple[object, ...], str] = {}
+        self._stand_ins: dict[tuple[str, ...], int] = {}
         self.entries: list[Entry] = []
 
     def seq(self, fact: str, scope: str = "workload") -> int | None:
@@ -254,11 +255,28 @@ class TraceBuilder:
         self, scope: str, name: str, value: float, formula: str, inputs: Mapping[str, Any], source: str
     ) -> None:
         matched = [
-            {"condition": None, "fact": key, "value": inputs[key], "seq": self.seq(key, scope)}
+            {"condition": None, "fact": key, "value": inputs[key], "seq": self._seq_of_used(scope, key, inputs[key])}
             for key in sorted(inputs)
         ]
         entry = self._entry("computed", scope, matched, {name: value}, (source,) if source else ())
         entry |= {"calculator": name, "because": formula}
+
+    def _seq_of_used(self, scope: str, fact: str, value: Any) -> int | None:
+        """The entry behind a value that a figure of a plan was made from.
+
+        A plan may use another than the settled one, the batch that fills its cards, say. That gets an entry of its own;
+        rules go on reading what is settled.
+        """
+        seq = self.seq(fact, scope)
+        if seq is None or (settled := self.entries[seq - 1]["effects"].get(fact)) == value:
+            return seq
+        key = (scope, fact, repr(value))
+        if key not in self._stand_ins:
+            replaced = [{"condition": None, "fact": fact, "value": settled, "seq": seq}]
+            entry = self._entry("computed", scope, replaced, {fact: value}, _PLANNER)
+            entry |= {"calculator": "sizing.job", "because": "this plan is reckoned with its own value of it"}
+            self._stand_ins[key] = entry["seq"]
+        return self._stand_ins[key]
 
     def _entry(
         self, kind: str, scope: str, matched: list[Entry], effects: Mapping[str, Any], sources: Iterable[str]

@@ -111,8 +111,9 @@ class Settler:
             run.claim(name, claims[name])
             run.close(name)
         closing = {fact for step in self._steps for fact in step.level.closes}
-        for name in sorted(extra or {}):
-            for claim in (extra or {})[name]:
+        extra = extra or {}
+        for name in _inputs_first(extra):
+            for claim in extra[name]:
                 run.claim(name, claim)
             if name not in closing:
                 run.close(name)
@@ -125,6 +126,24 @@ class Settler:
                 if fact not in run.blocked:
                     run.close(fact)
         return Settlement(run.facts, run.settled, tuple(run.fired), tuple(run.collisions), tuple(run.judged))
+
+
+def _inputs_first(extra: Mapping[str, list[Claim]]) -> list[str]:
+    """The facts claimed, each behind those that it is made from: a trace tells them in the order of settling."""
+    order: dict[str, None] = {}
+    waiting: set[str] = set()
+
+    def place(name: str) -> None:
+        if name in order or name in waiting or name not in extra:
+            return
+        waiting.add(name)
+        for source in sorted({source for claim in extra[name] for source in claim.inputs}):
+            place(source)
+        order[name] = None
+
+    for name in sorted(extra):
+        place(name)
+    return list(order)
 
 
 def _prepare(level: Level, make_level: MakeLevel) -> _Step:

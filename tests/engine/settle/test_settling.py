@@ -166,3 +166,14 @@ def test_a_circle_of_producers_is_refused_with_its_path() -> None:
 )
 def test_differ(left: object, right: object, expected: bool) -> None:
     assert differ(left, right, 0.05) is expected
+
+
+def test_claims_from_outside_are_settled_behind_what_they_are_made_from() -> None:
+    extra = {
+        "a": [Claim("computed", "x", 1.0, ("c", "elsewhere"))],
+        "b": [Claim("computed", "x", 2.0)],
+        "c": [Claim("computed", "x", 3.0, ("b",))],
+    }
+    assert list(Settler([], [], [], Level).run({}, extra=extra).settled) == ["b", "c", "a"]
+    circle = {"a": [Claim("computed", "x", 1.0, ("b",))], "b": [Claim("computed", "x", 2.0, ("a",))]}
+    assert set(Settler([], [], [], Level).run({}, extra=circle).settled) == {"a", "b"}
