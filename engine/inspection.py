@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from engine.calculators import registered
 from engine.expertise import Expertise
@@ -13,12 +17,17 @@ from engine.problems import KnowledgeError
 from engine.rulebook.model import Known
 from engine.source import read_document
 from engine.verify import Finding
+from engine.verify import StatedNumber
 from engine.verify import lint
 from engine.vocabulary import Vocabulary
 
 
-#: Read by the pipeline itself: by the planning of phases, the reckoning of power, and the answer's sizing.
-READ_BY_THE_PIPELINE = frozenset({"training_task", "pue", "recommended_vram_gb"})
+#: Read by the engine itself: phases, power, the weights of an objective, the networks of a vision task, the sizing shown.
+READ_BY_THE_PIPELINE = frozenset({"objective", "pue", "recommended_vram_gb", "training_task", "vision_task"})
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e\d+)?")
+_FIGURE = re.compile(r"^(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>%|[A-Za-z/]+)")
+_LIMIT = re.compile(r"(?P<fact>[a-z][a-z_.0-9]*)\s*(?:[<>=]=?|in)\s*(?P<numbers>[\[{]?\d[\d., e]*)")
 
 
 def inspect(expertise: Expertise, today: date) -> list[Finding]:
@@ -29,7 +38,9 @@ def inspect(expertise: Expertise, today: date) -> list[Finding]:
         known_with_heuristics(expertise),
         today,
         produced=produced_facts(expertise.vocabulary),
-        consumed=consumed_facts(expertise.vocabulary),
+        consumed=consumed_facts(),
+        calculated=calculated_facts(),
+        heuristic_numbers=heuristic_numbers(Path(expertise.knowledge.folder)),
     )
 
 
@@ -40,11 +51,43 @@ def known_with_heuristics(expertise: Expertise) -> Known:
 
 def heuristic_ids(folder: Path) -> frozenset[str]:
     """The ids in ``heuristics.yaml`` of a knowledge folder; none where it has no such file. Raises KnowledgeError."""
+    return frozenset(entry["id"] for entry in _heuristics(folder))
+
+
+def heuristic_numbers(folder: Path) -> dict[str, frozenset[StatedNumber]]:
+    """The numbers that each heuristic of the catalogue states, with their units or facts. Raises KnowledgeError."""
+    return {
+        entry["id"]: frozenset((*_figures(entry["numbers"]), *_limits(entry["condition"]["expr"])))
+        for entry in _heuristics(folder)
+    }
+
+
+def _heuristics(folder: Path) -> list[Any]:
     file = folder / "heuristics.yaml"
     if not file.is_file():
-        return frozenset()
-    content = read_document(file, error=KnowledgeError, cached=True).plain
-    return frozenset(entry["id"] for entry in content["heuristics"])
+        return []
+    content: dict[str, list[Any]] = read_document(file, error=KnowledgeError, cached=True).plain
+    return content["heuristics"]
+
+
+def _figures(texts: Iterable[object]) -> Iterator[StatedNumber]:
+    """``24 GB`` and the like, as the catalogue lists them."""
+    for text in texts:
+        match = _FIGURE.match(str(text))
+        if match:
+            yield StatedNumber(match["unit"], float(match["number"].replace(",", "")))
+
+
+def _limits(expr: str) -> Iterator[StatedNumber]:
+    """What the catalogue's reading aid holds a fact against: ``param_count_b <= 7``, ``num_gpus in [16, 64]``."""
+    for match in _LIMIT.finditer(expr):
+        for number in _NUMBER.findall(match["numbers"]):
+            yield StatedNumber(match["fact"], float(number))
+
+
+def calculated_facts() -> dict[str, frozenset[str]]:
+    """The facts that calculators give, with those that each of them reads."""
+    return {item.output: frozenset((*item.needs, *item.uses)) for item in registered().values()}
 
 
 def produced_facts(vocabulary: Vocabulary) -> frozenset[str]:
@@ -53,8 +96,7 @@ def produced_facts(vocabulary: Vocabulary) -> frozenset[str]:
     return frozenset(registered()) | later - {"procurement"}  # That verdict only rules can give.
 
 
-def consumed_facts(vocabulary: Vocabulary) -> frozenset[str]:
+def consumed_facts() -> frozenset[str]:
     """Facts that something other than a rule reads: calculators' inputs, and what sizing, plans and prices are told."""
     read = {name for calculator in registered().values() for name in (*calculator.needs, *calculator.uses)}
-    stated = {name for name, fact in vocabulary.facts.items() if fact.role == "input"}
-    return READ_BY_THE_PIPELINE | read | stated
+    return READ_BY_THE_PIPELINE | read

@@ -3,6 +3,7 @@
 from engine.verify.checks import ALL_CHECKS
 from engine.verify.finding import Check
 from engine.verify.finding import Finding
+from engine.verify.finding import StatedNumber
 from engine.verify.linting import check_page
 from engine.verify.linting import lint
 from engine.verify.trials import FactsFor
@@ -10,4 +11,14 @@ from engine.verify.trials import TestResult
 from engine.verify.trials import run_rule_tests
 
 
-__all__ = ["ALL_CHECKS", "Check", "FactsFor", "Finding", "TestResult", "check_page", "lint", "run_rule_tests"]
+__all__ = [
+    "ALL_CHECKS",
+    "Check",
+    "FactsFor",
+    "Finding",
+    "StatedNumber",
+    "TestResult",
+    "check_page",
+    "lint",
+    "run_rule_tests",
+]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field
 from typing import Any
 from typing import Literal
 
@@ -13,6 +15,9 @@ from engine.problems import Place
 from engine.rulebook.model import Known
 from engine.rulebook.model import Rule
 from engine.rulebook.model import Rulebook
+from engine.verify.regions import Case
+from engine.verify.regions import Example
+from engine.verify.regions import Regions
 from engine.vocabulary import Vocabulary
 
 
@@ -31,6 +36,8 @@ class Finding:
     place: Place | None = None
     nearest: tuple[str, ...] = ()
     fix: str | None = None
+    possible: bool = False  # it hangs on a comparison that is not looked into
+    example: Example | None = None  # a workload that shows it; None for a fact that is unknown there
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as JSON values."""
@@ -45,12 +52,22 @@ class Finding:
             "column": place.column if place else None,
             "nearest": list(self.nearest),
             "fix": self.fix,
+            "possible": self.possible,
+            "example": None if self.example is None else dict(self.example),
         }
 
     def sort_key(self) -> tuple[str, int, int, str, str, str]:
         """By file, line and column, then check; findings without a place come first."""
         place = self.place or Place("", 0, 0)
         return (place.path, place.line, place.column, self.check, self.rule or "", self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedNumber:
+    """A number that a source states of something: a unit (``GB``) or a fact (``param_count_b``)."""
+
+    of: str
+    number: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +78,12 @@ class Desk:
     vocabulary: Vocabulary
     known: Known
     today: datetime.date
+    regions: Regions
     produced: frozenset[str] = frozenset()  # facts that calculators, look-ups and plans produce
     consumed: frozenset[str] = frozenset()  # facts that calculators and the pipeline read
+    calculated: Mapping[str, frozenset[str]] = field(default_factory=dict)  # calculators' outputs: what each reads
+    heuristic_numbers: Mapping[str, frozenset[StatedNumber]] = field(default_factory=dict)  # by heuristic
+    checks: frozenset[str] = frozenset()  # ids of all checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +104,13 @@ class Check:
         severity: Severity | None = None,
         nearest: tuple[str, ...] = (),
         fix: str | None = None,
+        case: Case | None = None,
     ) -> Finding:
-        """A finding of this check about ``rule``."""
-        return Finding(self.id, severity or self.severity, message, rule.id, place or rule.place, nearest, fix)
+        """A finding of this check about ``rule``. A ``case`` shows it; one that is not certain makes it possible."""
+        where = place or rule.place
+        possible = case is not None and not case.certain
+        example = case.example if case else None
+        rank: Severity = severity or self.severity
+        if possible and rank == "error":
+            rank = "warning"
+        return Finding(self.id, rank, message, rule.id, where, nearest, fix, possible, example)

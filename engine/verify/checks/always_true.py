@@ -1,17 +1,19 @@
-"""Condition that every value passes, or rule without conditions.
+"""Condition that every value passes, or rule that always fires.
 
 Why: a rule that fires on everything says nothing about the case at hand; a condition that binds nothing is most often a
 limit at the wrong end of the range, or a choice that was forgotten.
 
 Bad::
 
+    - id: any-model
       when: [param_count_b > 0]
 
 Good::
 
+    - id: any-model
       when: [param_count_b is known]      # if that is what is meant
 
-Silence: put ``# lint: allow always-true`` at the end of the line with the rule's id.
+Silence: put ``# lint: allow always-true: why`` at the end of the line with the rule's id.
 """
 
 from __future__ import annotations
@@ -24,17 +26,20 @@ from engine.language.tree import Expr
 from engine.language.tree import Known
 from engine.language.tree import Not
 from engine.language.tree import Or
-from engine.verify.boxes import boxes_of_exprs
 from engine.verify.finding import Check
 from engine.verify.finding import Desk
 from engine.verify.finding import Finding
+from engine.verify.formulas import opposite
 
 
 def _run(desk: Desk) -> Iterator[Finding]:
+    regions = desk.regions
     for rule in desk.rulebook.rules:
         # A table's last row may well catch everything; its table is then what binds.
-        if not rule.when and rule.table is None:
-            yield CHECK.about(rule, f"{rule.id} has no condition and always fires", fix="say when it holds")
+        if rule.table is None and regions.never(opposite(regions.where(rule))):
+            why = "" if rule.when else "has no condition and "
+            yield CHECK.about(rule, f"{rule.id} {why}always fires", fix="say when it holds")
+            continue
         for condition in rule.when:
             if facts_read(condition.expr) and not _can_fail(condition.expr, desk):
                 yield CHECK.about(
@@ -47,7 +52,7 @@ def _run(desk: Desk) -> Iterator[Finding]:
 
 def _can_fail(expr: Expr, desk: Desk) -> bool:
     """Whether some known value fails the condition. ``is known`` and ``is unknown`` ask just that, and are fine."""
-    return _asks_known(expr) or bool(boxes_of_exprs((Not(expr),), desk.vocabulary))
+    return _asks_known(expr) or not desk.regions.never(desk.regions.conditions.false(expr))
 
 
 def _asks_known(expr: Expr) -> bool:

@@ -10,7 +10,7 @@ Good::
 
       sources: [fpt/3.4]
 
-Silence: put ``# lint: allow dead-source`` at the end of the line with the rule's id.
+Silence: put ``# lint: allow dead-source: why`` at the end of the line with the rule's id.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Good::
 
       status: stable
 
-Silence: put ``# lint: allow draft`` at the end of the line with the rule's id.
+Silence: put ``# lint: allow draft: why`` at the end of the line with the rule's id.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ Bad::
 
 Good: one rule that names both sources.
 
-Silence: put ``# lint: allow duplicate-rule`` at the end of the line with the second rule's id.
+Silence: put ``# lint: allow duplicate-rule: why`` at the end of the line with the second rule's id.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from engine.verify.finding import Finding
 def _run(desk: Desk) -> Iterator[Finding]:
     first: dict[str, Rule] = {}
     for rule in desk.rulebook.rules:
-        other = first.setdefault(_meaning(rule), rule)
+        other = first.setdefault(meaning(rule), rule)
         if other is not rule:
             yield CHECK.about(
                 rule,
@@ -40,7 +40,7 @@ def _run(desk: Desk) -> Iterator[Finding]:
             )
 
 
-def _meaning(rule: Rule) -> str:
+def meaning(rule: Rule) -> str:
     """Equal for rules that fire on the same facts and do the same, as far as form shows it."""
     conditions = sorted(json.dumps(canonical(condition.expr)) for condition in rule.when)
     effects = sorted(json.dumps(canonical(effect)) for effect in rule.effects)

@@ -10,7 +10,7 @@ Good::
 
       valid_until: 2027-06-30    # after checking the sources again
 
-Silence: put ``# lint: allow expired`` at the end of the line with the rule's id.
+Silence: put ``# lint: allow expired: why`` at the end of the line with the rule's id.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ Good::
 
       encodes: [fpt-multi-pcie-slow-sync]
 
-Silence: put ``# lint: allow missing-encodes`` at the end of the line with the rule's id.
+Silence: put ``# lint: allow missing-encodes: why`` at the end of the line with the rule's id.
 """
 
 from __future__ import annotations

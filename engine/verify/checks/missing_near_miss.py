@@ -14,7 +14,7 @@ Good::
 
         - near_miss: {plan.count: 8}
 
-Silence: put ``# lint: allow missing-near-miss`` at the end of the line with the rule's id.
+Silence: put ``# lint: allow missing-near-miss: why`` at the end of the line with the rule's id.
 """
 
 from __future__ import annotations

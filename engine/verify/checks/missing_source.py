@@ -11,7 +11,7 @@ Good::
 
       sources: [fpt/3.4]
 
-Silence: put ``# lint: allow missing-source`` at the end of the line with the rule's id.
+Silence: put ``# lint: allow missing-source: why`` at the end of the line with the rule's id.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ Good::
           plan: {gpu: nvidia-l40s, count: 8}
           fires: true
 
-Silence: put ``# lint: allow missing-tests`` at the end of the line with the rule's id.
+Silence: put ``# lint: allow missing-tests: why`` at the end of the line with the rule's id.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ Good: a rule that reads the fact, or no such rule.
 
 Facts that calculators and the pipeline read count as read; so does a fact that a text shows, and every output.
 
-Silence: put ``# lint: allow never-read`` at the end of the line with the rule's id.
+Silence: put ``# lint: allow never-read: why`` at the end of the line with the rule's id.
 """
 
 from __future__ import annotations

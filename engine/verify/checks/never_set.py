@@ -10,7 +10,7 @@ Good: a derive rule or calculator that sets the fact, or a question in the vocab
 
 Only facts that a person cannot state are looked at: outputs, and derived facts without a question.
 
-Silence: put ``# lint: allow never-set`` at the end of the line with the rule's id.
+Silence: put ``# lint: allow never-set: why`` at the end of the line with the rule's id.
 """
 
 from __future__ import annotations

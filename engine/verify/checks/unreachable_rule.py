@@ -1,20 +1,26 @@
-"""Rule whose conditions contradict each other.
+"""Rule that can never fire.
 
-Why: it can never fire, so it is a mistake, most often a limit or an operator the wrong way round.
+Why: its conditions contradict each other, the range of a fact, or what other rules derive. It is a mistake, most often
+a limit or an operator the wrong way round.
 
 Bad::
 
+    - id: huge-models
       when:
         - param_count_b > 70
         - param_count_b < 7
 
 Good::
 
+    - id: huge-models
       when:
         - param_count_b > 7
         - param_count_b < 70
 
-Silence: put ``# lint: allow unreachable-rule`` at the end of the line with the rule's id.
+Facts that rules derive are looked into: ``training`` and ``task == inference`` contradict each other where a rule says
+that inference is no training. For whole numbers ``> 8`` and ``< 9`` leave nothing.
+
+Silence: put ``# lint: allow unreachable-rule: why`` at the end of the line with the rule's id.
 """
 
 from __future__ import annotations
@@ -22,8 +28,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.rulebook.model import Rule
-from engine.verify.boxes import boxes_of
-from engine.verify.boxes import boxes_of_exprs
 from engine.verify.finding import Check
 from engine.verify.finding import Desk
 from engine.verify.finding import Finding
@@ -31,7 +35,7 @@ from engine.verify.finding import Finding
 
 def _run(desk: Desk) -> Iterator[Finding]:
     for rule in desk.rulebook.rules:
-        if not boxes_of(rule, desk.vocabulary):
+        if desk.regions.never(desk.regions.where(rule)):
             yield CHECK.about(
                 rule, f"{rule.id} can never fire: {_reason(rule, desk)}", fix="correct one of the conditions"
             )
@@ -39,11 +43,12 @@ def _run(desk: Desk) -> Iterator[Finding]:
 
 def _reason(rule: Rule, desk: Desk) -> str:
     """The condition, or the pair of them, that no facts satisfy."""
+    regions = desk.regions
     for at, one in enumerate(rule.when):
-        if not boxes_of_exprs((one.expr,), desk.vocabulary):
+        if regions.never(regions.true(one.expr)):
             return f"`{one.text}` never holds"
         for two in rule.when[:at]:
-            if not boxes_of_exprs((two.expr, one.expr), desk.vocabulary):
+            if regions.never(regions.true(one.expr, two.expr)):
                 return f"`{one.text}` contradicts `{two.text}`"
     return "its conditions together leave no case"
 
