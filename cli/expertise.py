@@ -2,47 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC
 from datetime import datetime
-from pathlib import Path
+from typing import Any
 
 from cli.inputs import STDIN
 from cli.inputs import read_stdin
+from cli.layers import layer_folders
+from cli.prices import own_prices_file
 from cli.prices import with_own_prices
 from cli.render.names import Names
 from engine import Expertise
 from engine import Workload
 from engine import load_expertise
+from engine.knowledge import load_knowledge
 from engine.knowledge.model import SourceRecord
 from engine.problems import InputError
 from engine.problems import Problem
-from engine.problems import RulebookError
 from engine.source import read_yaml
 from engine.source import read_yaml_text
 
 
 def load(rules: tuple[str, ...] = (), *, builtin: bool = True) -> Expertise:
-    """Everything the engine knows, with the prices that the user imported.
+    """Everything the engine knows, with the layers of this place and the prices that the user imported.
 
-    ``rules`` are folders laid over the built-in rules, or used instead of them. Raises RulebookError.
+    ``rules`` are folders laid over the built-in rules, or used instead of them. Those of ``WHICHGPU_RULES`` lie under
+    them. Raises RulebookError and KnowledgeError.
     """
-    folders = [_folder(name) for name in rules]
+    folders = layer_folders(rules)
     if not builtin and not folders:
         fix = "name a folder with --rules DIR"
         raise InputError(Problem("bad-option", "--no-builtin-rules leaves no rules at all", fix=fix))
-    expertise = load_expertise(folders) if builtin else load_expertise(folders[1:], own_rules=folders[0])
-    knowledge = with_own_prices(expertise.knowledge)
-    if knowledge is expertise.knowledge:
-        return expertise
-    return replace(expertise, knowledge=knowledge, bench=replace(expertise.bench, knowledge=knowledge))
-
-
-def _folder(name: str) -> Path:
-    folder = Path(name)
-    if not folder.is_dir():
-        raise RulebookError(Problem("not-a-folder", f"--rules {name}: there is no such folder"))
-    return folder
+    options: dict[str, Any] = {}
+    if not builtin:
+        options["own_rules"] = folders[0]
+    if own_prices_file().exists():
+        options["knowledge"] = with_own_prices(load_knowledge(layers=folders))
+    return load_expertise(folders if builtin else folders[1:], **options)
 
 
 def read(expertise: Expertise, file: str, changes: tuple[str, ...]) -> Workload:

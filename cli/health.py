@@ -8,7 +8,9 @@ from typing import Any
 
 from cli.prices import own_prices_file
 from cli.render.blocks import Block
+from cli.render.blocks import Bullets
 from cli.render.blocks import Heading
+from cli.render.blocks import Item
 from cli.render.blocks import Pairs
 from cli.render.blocks import Paragraph
 from cli.render.blocks import Table
@@ -36,7 +38,8 @@ def health(expertise: Expertise, today: date) -> dict[str, Any]:
         "rulebook": {
             "digest": rulebook.digest,
             "rules": len(rulebook.rules),
-            "layers": [{"name": layer.name, "digest": layer.digest, "rules": layer.rules} for layer in rulebook.layers],
+            "layers": expertise.layers(),
+            "expired": [rule.id for rule in rulebook.rules if (rule.valid_until or "9") < today.isoformat()],
         },
         "knowledge": {
             "digest": knowledge.digest,
@@ -88,10 +91,18 @@ def health_blocks(report: dict[str, Any]) -> list[Block]:
         ),
         Heading("Layers of rules"),
         Table(("Layer", "Rules", "Digest"), layers, frozenset({1})),
+        *_expired(rulebook["expired"]),
         Heading("Prices"),
         Paragraph(_age(stale)),
         Table(("Provider", "Offers", "Oldest", "Newest", "Older than 90 days"), rows, frozenset({1})),
     ]
+
+
+def _expired(rules: list[str]) -> list[Block]:
+    if not rules:
+        return []
+    listed = Bullets(tuple(Item(rule) for rule in rules))
+    return [Heading("Rules past their day"), Paragraph("Their sources should be checked again."), listed]
 
 
 def _knowledge(knowledge: dict[str, Any]) -> str:

@@ -31,15 +31,19 @@ def output_format(*forms: str) -> Callable[[Function], Function]:
     )
 
 
+layers_option = click.option(
+    "--rules",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(file_okay=False),
+    help="A folder of your own rules, facts, GPUs and prices, to lay over what is built in (also: WHICHGPU_RULES). "
+    "May be repeated.",
+)
+
+
 def rules_options(function: Function) -> Function:
     """``--rules`` and ``--no-builtin-rules``."""
     function = click.option(
         "--no-builtin-rules", "builtin", flag_value=False, default=True, help="Use the folders of --rules alone."
     )(function)
-    return click.option(
-        "--rules",
-        metavar="DIR",
-        multiple=True,
-        type=click.Path(file_okay=False),
-        help="A folder of rules to lay over the built-in ones. May be repeated.",
-    )(function)
+    return layers_option(function)

@@ -14,6 +14,7 @@ from engine.knowledge import parse_prices
 from engine.knowledge import with_offers
 from engine.knowledge.model import Offer
 from engine.knowledge.prices import COLUMNS
+from engine.knowledge.prices import merged
 from engine.knowledge.prices import offer_order
 from engine.problems import InputError
 from engine.problems import Problem
@@ -47,15 +48,8 @@ def with_own_prices(knowledge: Knowledge) -> Knowledge:
         return knowledge
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(Problem("unreadable", f"cannot read the imported prices in {file}: {error}")) from error
-    return with_offers(knowledge, merged(knowledge, read_offers(text, str(file), knowledge)))
-
-
-def merged(knowledge: Knowledge, newer: Iterable[Offer]) -> list[Offer]:
-    """The snapshot's offers, with those of ``newer`` in place of the ones for the same shape, and beside the others."""
-    newer = tuple(newer)
-    replaced = {_shape(offer) for offer in newer}
-    kept = (offer for offer in (*knowledge.offers, *knowledge.spot_offers) if _shape(offer) not in replaced)
-    return sorted((*kept, *newer), key=offer_order)
+    own = read_offers(text, str(file), knowledge)
+    return with_offers(knowledge, merged((*knowledge.offers, *knowledge.spot_offers), own))
 
 
 def keep(offers: Iterable[Offer], file: Path) -> None:
@@ -71,7 +65,3 @@ def keep(offers: Iterable[Offer], file: Path) -> None:
         output.save_private(file, text.getvalue())
     except OSError as error:
         raise InputError(Problem("unwritable", f"cannot write {file}: {error.strerror or error}")) from error
-
-
-def _shape(offer: Offer) -> tuple[object, ...]:
-    return (offer.provider, offer.instance, offer.gpu, offer.count, offer.region, offer.spot_only)

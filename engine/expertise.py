@@ -26,6 +26,7 @@ from engine.knowledge import Knowledge
 from engine.knowledge import load_knowledge
 from engine.language import evaluate
 from engine.language import parse_condition
+from engine.layers import distinct
 from engine.locate import locate
 from engine.objectives import load_objectives
 from engine.present.decision import decision_dict
@@ -73,10 +74,7 @@ class Decision:
             "rulebook": {
                 "version": VERSION,
                 "digest": expertise.rulebook.digest,
-                "layers": [
-                    {"name": layer.name, "digest": layer.digest, "rules": layer.rules}
-                    for layer in expertise.rulebook.layers
-                ],
+                "layers": expertise.layers(),
             },
             "knowledge": {"digest": expertise.knowledge.digest, "prices_as_of": expertise.knowledge.prices_as_of},
         }
@@ -97,6 +95,21 @@ class Expertise:
     bench: Bench
     reader: Reader
     fired_by: str
+    folders: tuple[Path, ...] = ()  # of the layers of rules, the lowest first
+
+    def layers(self) -> list[dict[str, Any]]:
+        """The layers of rules, the lowest first: name, digests of rules and of added knowledge, what was taken away."""
+        laid = {Path(layer.folder): layer for layer in self.knowledge.layers if not layer.empty}
+        described = []
+        for layer, folder in zip(self.rulebook.layers, self.folders, strict=False):
+            entry: dict[str, Any] = {"name": layer.name, "digest": layer.digest, "rules": layer.rules}
+            if folder in laid:
+                entry["knowledge"] = laid[folder].digest
+            for kind in ("replaced", "disabled"):
+                gone = [c.rule for c in self.rulebook.changes if (c.kind, c.layer) == (kind, layer.name)]
+                entry |= {kind: sorted(gone)} if gone else {}
+            described.append(entry)
+        return described
 
     def read(self, raw: Node | Mapping[str, object], changes: Iterable[str] = ()) -> Workload:
         """Check a workload against the vocabulary.
@@ -139,7 +152,7 @@ class Expertise:
         """
         read = workload if isinstance(workload, Workload) else self.read(workload)
         chosen = self.objective(objective, read.given)
-        return Decision(decide_workload(self.bench, read, chosen), read, self, decided_at)
+        return Decision(decide_workload(self.bench, read, chosen, decided_at.date()), read, self, decided_at)
 
 
 def load_expertise(
@@ -147,14 +160,17 @@ def load_expertise(
     *,
     knowledge_folder: Path | None = None,
     own_rules: Path | None = None,
+    knowledge: Knowledge | None = None,
     make_level: MakeLevel = Level,
 ) -> Expertise:
     """Load vocabulary, knowledge and rulebook.
 
     Args:
-        rules_folders: further layers of rules over the shipped ones.
+        rules_folders: further layers over the shipped rules, the lowest first: rules, and the facts, questions, GPUs,
+            sources and prices that they bring (see ``engine.layers``).
         knowledge_folder: in place of the shipped knowledge.
         own_rules: in place of the shipped rulebook.
+        knowledge: loaded already, with the same layers; for prices that were changed since.
         make_level: compiles the rules of a level; tests put other engines in.
 
     Raises:
@@ -162,9 +178,11 @@ def load_expertise(
         KnowledgeError: with every problem of a knowledge file.
     """
     knowledge_folder = knowledge_folder or locate("knowledge")
-    vocabulary = load_vocabulary(knowledge_folder)
-    knowledge = load_knowledge(knowledge_folder)
-    rulebook = load_rulebook((own_rules or locate("rules"), *rules_folders), vocabulary, known_names(knowledge))
+    folders = distinct((own_rules or locate("rules"), *rules_folders))
+    layers = layers_above(folders, own_rules)
+    vocabulary = load_vocabulary(knowledge_folder, layers=layers)
+    knowledge = knowledge or load_knowledge(knowledge_folder, layers=layers)
+    rulebook = load_rulebook(folders, vocabulary, known_names(knowledge))
     objectives, default = load_objectives(knowledge_folder)
     stages = prepare(rulebook, vocabulary, registered().values(), defaults_of(vocabulary), make_level)
     return Expertise(
@@ -178,7 +196,13 @@ def load_expertise(
         bench=Bench(vocabulary, knowledge, stages, wishes(vocabulary)),
         reader=Reader(vocabulary, knowledge, _alias_test(vocabulary)),
         fired_by="durable-rules" if durable_available() else "reference",
+        folders=folders,
     )
+
+
+def layers_above(folders: Sequence[Path], own_rules: Path | None = None) -> tuple[Path, ...]:
+    """The folders that may bring knowledge of their own: all but the shipped rules."""
+    return tuple(folders[1:]) if own_rules is None else tuple(folders)
 
 
 @lru_cache(maxsize=1)

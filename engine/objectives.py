@@ -23,7 +23,9 @@ class _Entry(BaseModel):
     sources: tuple[str, ...]
 
 
-class _File(BaseModel):
+class ObjectivesFile(BaseModel):
+    """Everything in ``knowledge/objectives.yaml``."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     objectives: dict[str, _Entry]
@@ -40,7 +42,7 @@ def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
     """
     document = read_document(folder / "objectives.yaml", error=KnowledgeError)
     try:
-        file = _File.model_validate(document.plain)
+        file = ObjectivesFile.model_validate(document.plain)
     except ValidationError as error:
         raise KnowledgeError(problems_from_pydantic(error, document.node, ())) from error
     objectives = {

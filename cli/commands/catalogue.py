@@ -7,6 +7,8 @@ from typing import Any
 import click
 
 from cli import output
+from cli.layers import load_catalogue
+from cli.options import layers_option
 from cli.options import output_format
 from cli.render.blocks import Block
 from cli.render.catalogue import gpu_list
@@ -14,9 +16,7 @@ from cli.render.catalogue import gpu_page
 from cli.render.catalogue import model_list
 from cli.render.catalogue import model_page
 from engine.knowledge import Knowledge
-from engine.knowledge import load_knowledge
 from engine.knowledge.model import ModelSpec
-from engine.locate import locate
 from engine.problems import InputError
 from engine.problems import Problem
 
@@ -24,9 +24,10 @@ from engine.problems import Problem
 @click.command()
 @click.argument("name", required=False)
 @output_format("text", "json", "markdown")
-def gpus(name: str | None, form: str) -> int:
+@layers_option
+def gpus(*, name: str | None, form: str, rules: tuple[str, ...]) -> int:
     """List the GPUs, or show those that NAME means (an id, a name, a family, a series)."""
-    knowledge = load_knowledge(locate("knowledge"))
+    knowledge = load_catalogue(rules, own_prices=False)
     if name is None:
         return _show([gpu.model_dump(mode="json") for gpu in knowledge.gpus.values()], gpu_list(knowledge), form)
     match = knowledge.find_gpu(name)
@@ -40,9 +41,10 @@ def gpus(name: str | None, form: str) -> int:
 @click.command()
 @click.argument("name", required=False)
 @output_format("text", "json", "markdown")
-def models(name: str | None, form: str) -> int:
+@layers_option
+def models(*, name: str | None, form: str, rules: tuple[str, ...]) -> int:
     """List the models, or show the one that NAME means (an id, a hub path, an ollama tag)."""
-    knowledge = load_knowledge(locate("knowledge"))
+    knowledge = load_catalogue(rules, own_prices=False)
     if name is None:
         return _show(
             [model.model_dump(mode="json") for model in knowledge.models.values()], model_list(knowledge), form

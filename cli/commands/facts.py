@@ -7,25 +7,26 @@ from typing import Any
 import click
 
 from cli import output
+from cli.layers import load_facts
+from cli.options import layers_option
 from cli.options import output_format
 from cli.render.blocks import Block
 from cli.render.facts import fact_list
 from cli.render.facts import fact_page
-from engine.locate import locate
 from engine.problems import InputError
 from engine.problems import Problem
 from engine.vocabulary import FactDef
 from engine.vocabulary import Vocabulary
-from engine.vocabulary import load_vocabulary
 
 
 @click.command()
 @click.argument("name", required=False)
 @output_format("text", "json", "markdown")
 @click.option("--derived", is_flag=True, help="Also the facts that are worked out and not asked.")
-def facts(name: str | None, form: str, derived: bool) -> int:
+@layers_option
+def facts(*, name: str | None, form: str, derived: bool, rules: tuple[str, ...]) -> int:
     """List the facts that a workload can state, or show the one called NAME."""
-    vocabulary = load_vocabulary(locate("knowledge"))
+    vocabulary = load_facts(rules)
     if name:
         fact = _found(vocabulary, name)
         return _show(_plain(fact), fact_page(fact), form)

@@ -8,11 +8,11 @@ import click
 
 from cli import output
 from cli.inputs import STDIN
+from cli.layers import load_facts
+from cli.options import layers_option
 from cli.template import template
-from engine.locate import locate
 from engine.problems import InputError
 from engine.problems import Problem
-from engine.vocabulary import load_vocabulary
 
 
 _TASKS = ["pretraining", "full_finetuning", "peft_finetuning", "inference", "experimentation"]
@@ -23,9 +23,10 @@ _TASKS = ["pretraining", "full_finetuning", "peft_finetuning", "inference", "exp
 @click.option("--task", type=click.Choice(_TASKS), help="What the GPU will do; leaves out what does not concern it.")
 @click.option("--all", "everything", is_flag=True, help="Every fact, also those that seldom matter.")
 @click.option("--force", is_flag=True, help="Overwrite the file if it is there.")
-def init(file: str, task: str | None, everything: bool, force: bool) -> int:
+@layers_option
+def init(*, file: str, task: str | None, everything: bool, force: bool, rules: tuple[str, ...]) -> int:
     """Write a commented workload file to fill in (FILE is workload.yaml unless given; - prints it)."""
-    text = template(load_vocabulary(locate("knowledge")), task, everything=everything)
+    text = template(load_facts(rules), task, everything=everything)
     if file == STDIN:
         output.emit(text)
         return 0

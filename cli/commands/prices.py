@@ -6,15 +6,14 @@ import click
 
 from cli import output
 from cli.inputs import read_text
+from cli.layers import load_catalogue
+from cli.options import layers_option
 from cli.options import output_format
 from cli.prices import keep
 from cli.prices import own_prices_file
 from cli.prices import read_offers
-from cli.prices import with_own_prices
 from cli.render.figures import count_of
 from cli.render.prices import offer_list
-from engine.knowledge import load_knowledge
-from engine.locate import locate
 from engine.problems import InputError
 from engine.problems import Problem
 
@@ -38,9 +37,10 @@ def prices() -> None:
 @click.argument("gpu", required=False)
 @click.option("--provider", metavar="NAME", help="Only offers of this provider.")
 @output_format("text", "json", "markdown")
-def show(*, gpu: str | None, provider: str | None, form: str) -> int:
+@layers_option
+def show(*, gpu: str | None, provider: str | None, form: str, rules: tuple[str, ...]) -> int:
     """List the offers, cheapest per GPU first; only those of one GPU if it is named."""
-    knowledge = with_own_prices(load_knowledge(locate("knowledge")))
+    knowledge = load_catalogue(rules)
     offers = [*knowledge.offers, *knowledge.spot_offers]
     if gpu:
         match = knowledge.find_gpu(gpu)
@@ -59,13 +59,14 @@ def show(*, gpu: str | None, provider: str | None, form: str) -> int:
 
 @prices.command(name="import")
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
-def import_prices(*, file: str) -> int:
+@layers_option
+def import_prices(*, file: str, rules: tuple[str, ...]) -> int:
     """Check the price list in FILE (CSV) and use it over the snapshot from now on.
 
     The first line names the columns: provider, provider_class, instance, gpu, count, usd_per_hour, spot_usd_per_hour,
     region, as_of, source. An offer for the same shape (provider, instance, GPU, count, region) replaces the snapshot's.
     """
-    knowledge = load_knowledge(locate("knowledge"))
+    knowledge = load_catalogue(rules, own_prices=False)
     text, name = read_text(file)
     offers = read_offers(text, name, knowledge)
     keep(offers, own_prices_file())

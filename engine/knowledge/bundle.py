@@ -20,6 +20,28 @@ from engine.knowledge.model_names import ModelNames
 from engine.values import Value
 
 
+@dataclass(frozen=True, slots=True)
+class KnowledgeLayer:
+    """What a layer adds to the knowledge: a digest over all of it, and the names of what it adds and changes."""
+
+    folder: str
+    digest: str
+    facts: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()  # costs, figures, disagreements
+    offers: int = 0
+    because: Mapping[str, str] = field(default_factory=dict)  # what it changes -> on what ground
+
+    @property
+    def empty(self) -> bool:
+        """Whether it holds rules alone."""
+        named = (self.facts, self.codes, self.gpus, self.models, self.sources, self.others)
+        return not any(named) and not self.offers
+
+
 @dataclass(frozen=True)
 class Knowledge:
     """Accelerators, models, prices, costs and sources. Every mapping is sorted by key and never changed.
@@ -40,6 +62,7 @@ class Knowledge:
     digest: str
     prices_as_of: str | None
     folder: str = field(default="", compare=False)
+    layers: tuple[KnowledgeLayer, ...] = ()
 
     @cached_property
     def families(self) -> Mapping[str, tuple[str, ...]]:

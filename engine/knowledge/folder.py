@@ -50,7 +50,7 @@ class Content:
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """Which files hold records of a kind: in one file or a folder of that name, under one key."""
 
     name: str
@@ -58,12 +58,12 @@ class _Part:
     record: type[BaseModel]
 
 
-_PARTS = (
-    _Part("gpus", "gpus", Gpu),
-    _Part("models", "models", ModelSpec),
-    _Part("sources", "sources", SourceRecord),
-    _Part("costs", "costs", CostItem),
-    _Part("memory_reserve", "reserves", MemoryReserve),
+PARTS = (
+    Part("gpus", "gpus", Gpu),
+    Part("models", "models", ModelSpec),
+    Part("sources", "sources", SourceRecord),
+    Part("costs", "costs", CostItem),
+    Part("memory_reserve", "reserves", MemoryReserve),
 )
 
 
@@ -86,8 +86,8 @@ def read_folder(folder: Path, files: Mapping[str, Path]) -> Content:
     for name, path in files.items():
         if path.suffix == ".yaml":
             documents[name] = read_document(path, error=KnowledgeError, name=f"{folder.name}/{name}", cached=True)
-    sections = {part.key: content_of(content, part.key) for part in _PARTS}
-    for part in _PARTS:
+    sections = {part.key: content_of(content, part.key) for part in PARTS}
+    for part in PARTS:
         for name in _names(part.name, documents):
             problems += _read_records(documents[name], part, sections[part.key])
     problems += _read_lines(documents.get("generations.yaml"), content)
@@ -121,7 +121,7 @@ def _plain(document: Document, problems: list[Problem]) -> Any:
         return None
 
 
-def _section(document: Document, key: str, problems: list[Problem]) -> Any:
+def section(document: Document, key: str, problems: list[Problem]) -> Any:
     """What a file holds under ``key``; a problem when that is missing."""
     plain = _plain(document, problems)
     if isinstance(plain, dict) and key in plain:
@@ -134,9 +134,9 @@ def _section(document: Document, key: str, problems: list[Problem]) -> Any:
     return None
 
 
-def _read_records(document: Document, part: _Part, into: list[dict[str, Any]]) -> list[Problem]:
+def _read_records(document: Document, part: Part, into: list[dict[str, Any]]) -> list[Problem]:
     problems: list[Problem] = []
-    rows = _section(document, part.key, problems)
+    rows = section(document, part.key, problems)
     if rows is None:
         return problems
     if not isinstance(rows, list):
@@ -161,7 +161,7 @@ def _read_lines(document: Document | None, content: Content) -> list[Problem]:
     problems: list[Problem] = []
     if document is None:
         return problems
-    for index, row in enumerate(_section(document, "lines", problems) or []):
+    for index, row in enumerate(section(document, "lines", problems) or []):
         try:
             _Line.model_validate(row)
         except ValidationError as error:
@@ -174,14 +174,14 @@ def _read_lines(document: Document | None, content: Content) -> list[Problem]:
 def _by_id(document: Document | None, key: str, problems: list[Problem]) -> dict[str, Any]:
     if document is None:
         return {}
-    section = _section(document, key, problems)
-    return section if isinstance(section, dict) else {}
+    found = section(document, key, problems)
+    return found if isinstance(found, dict) else {}
 
 
 def _twins(documents: Mapping[str, Document]) -> list[Problem]:
     """Ids that two records of one kind share."""
     problems: list[Problem] = []
-    for part in _PARTS:
+    for part in PARTS:
         field_name = "vendor" if part.record is MemoryReserve else "id"
         first: dict[str, str] = {}
         for name, index, row in _rows(part, documents):
@@ -194,7 +194,7 @@ def _twins(documents: Mapping[str, Document]) -> list[Problem]:
     return problems
 
 
-def _rows(part: _Part, documents: Mapping[str, Document]) -> Iterator[tuple[str, int, dict[str, Any]]]:
+def _rows(part: Part, documents: Mapping[str, Document]) -> Iterator[tuple[str, int, dict[str, Any]]]:
     for name in _names(part.name, documents):
         plain = _plain(documents[name], [])
         rows = plain.get(part.key) if isinstance(plain, dict) else None
@@ -240,24 +240,26 @@ def _unknown_sources(documents: Mapping[str, Document], content: Content) -> lis
     """Source ids that sources.yaml does not know."""
     known = {row["id"] for row in content.sources}
     problems: list[Problem] = []
-    for part in _PARTS:
+    for part in PARTS:
         for name, index, row in _rows(part, documents):
-            for path, source in _cited(row):
+            for path, source in cited(row):
                 if source.partition("/")[0] not in known:
                     place = place_of(find(documents[name].node, (part.key, index, *path)))
-                    problems.append(_unknown_source(source, known, place))
+                    problems.append(unknown_source(source, known, place))
     for offer in content.offers:
         if offer.source not in known:
-            problems.append(_unknown_source(offer.source, known, None))
+            problems.append(unknown_source(offer.source, known, None))
     return problems[:40]
 
 
-def _unknown_source(source: str, known: set[str], place: Any) -> Problem:
+def unknown_source(source: str, known: set[str], place: Any) -> Problem:
+    """The problem of a source that nothing lists."""
     near = nearest_words(source, sorted(known))
     return Problem("unknown-source", f"sources.yaml has no source {source!r}", place, nearest=near, fix="add it there")
 
 
-def _cited(row: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def cited(row: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """The sources that a record cites, each with the path of keys to it."""
     for index, source in enumerate(row.get("sources") or ()):
         yield ("sources", index), str(source)
     evidence = row.get("evidence") or {}
@@ -268,8 +270,8 @@ def _cited(row: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]
 
 def _everything(documents: Mapping[str, Document], content: Content) -> dict[str, Any]:
     """All content by topic: records of one kind are one topic, whichever file they stand in."""
-    topics: dict[str, Any] = {part.key: content_of(content, part.key) for part in _PARTS}
+    topics: dict[str, Any] = {part.key: content_of(content, part.key) for part in PARTS}
     topics["offers"] = [offer.model_dump() for offer in content.offers]
-    read: set[str] = {name for part in _PARTS for name in _names(part.name, documents)}
+    read: set[str] = {name for part in PARTS for name in _names(part.name, documents)}
     topics.update({name: document.plain for name, document in documents.items() if name not in read})
     return topics

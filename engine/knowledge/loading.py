@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from engine.knowledge.bundle import Knowledge
+from engine.knowledge.bundle import KnowledgeLayer
 from engine.knowledge.digest import knowledge_digest
 from engine.knowledge.gpu_facts import gpu_facts
 from engine.knowledge.memory import usable_assumed
@@ -41,11 +44,12 @@ _RESERVES = TypeAdapter(list[MemoryReserve])
 _FORMAT = "1"
 
 
-def load_knowledge(folder: Path | None = None) -> Knowledge:
+def load_knowledge(folder: Path | None = None, *, layers: Sequence[Path] = ()) -> Knowledge:
     """All knowledge of a folder, checked; by default of the one that comes with the program.
 
     Args:
         folder: holds gpus/, models/, prices.csv, sources.yaml, ...
+        layers: folders whose files of those names lie over it, the lowest first; see ``engine.layers``.
 
     Raises:
         KnowledgeError: with every problem of every file, each at its place.
@@ -59,7 +63,13 @@ def load_knowledge(folder: Path | None = None) -> Knowledge:
 
         content = _compiled(read_folder(folder, files))
         cache.remember(_cache_kind(), raw, content)
-    return _built(content, str(folder))
+    laid: list[KnowledgeLayer] = []
+    for layer in layers:
+        from engine.knowledge.layering import lay_over  # noqa: PLC0415  # Most runs have no layer.
+
+        content, found = lay_over(content, layer)
+        laid.append(found)
+    return _built(content, str(folder), tuple(laid))
 
 
 def with_offers(knowledge: Knowledge, offers: Iterable[Offer]) -> Knowledge:
@@ -69,20 +79,7 @@ def with_offers(knowledge: Knowledge, offers: Iterable[Offer]) -> Knowledge:
     spot = tuple(offer for offer in replaced if offer.spot_only)
     rows = [offer.model_dump() for offer in replaced]
     digest = knowledge_digest({"knowledge": knowledge.digest, "prices": rows})
-    return Knowledge(
-        gpus=knowledge.gpus,
-        models=knowledge.models,
-        offers=firm,
-        spot_offers=spot,
-        costs=knowledge.costs,
-        sources=knowledge.sources,
-        figures=knowledge.figures,
-        disagreements=knowledge.disagreements,
-        gpu_facts=knowledge.gpu_facts,
-        digest=digest,
-        prices_as_of=_newest(replaced),
-        folder=knowledge.folder,
-    )
+    return replace(knowledge, offers=firm, spot_offers=spot, digest=digest, prices_as_of=_newest(replaced))
 
 
 def _files(folder: Path) -> dict[str, Path]:
@@ -124,7 +121,7 @@ def _compiled(content: Content) -> dict[str, Any]:
     }
 
 
-def _built(content: Mapping[str, Any], folder: str) -> Knowledge:
+def _built(content: Mapping[str, Any], folder: str, layers: tuple[KnowledgeLayer, ...] = ()) -> Knowledge:
     reserves = {reserve.vendor: reserve for reserve in _RESERVES.validate_python(content["reserves"])}
     lags = _lags(content["lines"])
     gpus = _GPUS.validate_python([_derived(row, reserves, lags) for row in content["gpus"]])
@@ -143,6 +140,7 @@ def _built(content: Mapping[str, Any], folder: str) -> Knowledge:
         digest=content["digest"],
         prices_as_of=_newest(offers),
         folder=folder,
+        layers=layers,
     )
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Callable
+from collections.abc import Iterable
 from datetime import date
 
 from engine.knowledge.model import Offer
@@ -133,6 +134,21 @@ def offer_order(offer: Offer) -> tuple[str, str, str, int, str, float, str]:
         offer.usd_per_hour,
         offer.as_of,
     )
+
+
+def merged(older: Iterable[Offer], newer: Iterable[Offer]) -> tuple[Offer, ...]:
+    """All offers, with those of ``newer`` in place of the older ones for the same shape.
+
+    A shape is provider, instance, GPU, count and region, and whether it can only be had interruptibly.
+    """
+    newer = tuple(newer)
+    replaced = {_shape(offer) for offer in newer}
+    kept = (offer for offer in older if _shape(offer) not in replaced)
+    return tuple(sorted((*kept, *newer), key=offer_order))
+
+
+def _shape(offer: Offer) -> tuple[object, ...]:
+    return (offer.provider, offer.instance, offer.gpu, offer.count, offer.region, offer.spot_only)
 
 
 def _header_problems(name: str, line: str, columns: list[str]) -> list[Problem]:

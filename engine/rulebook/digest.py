@@ -13,7 +13,7 @@ from engine.rulebook.model import Rule
 
 
 #: Where a rule stands, how it is filed and tested decides nothing; the rest of these follows from other fields.
-_LEFT_OUT = frozenset({"place", "topic", "tests", "reads", "writes", "mentions"})
+_LEFT_OUT = frozenset({"place", "topic", "tests", "reads", "writes", "mentions", "replaces", "layer"})
 
 #: The fields of each class that count; looked up once.
 _FIELDS: dict[type, tuple[str, ...]] = {}

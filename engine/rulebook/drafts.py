@@ -39,6 +39,15 @@ class Draft:
     hit: HitPolicy = "collect"
 
 
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A rule or table of a layer below that is disabled, or replaced ``by`` another."""
+
+    name: Scalar
+    because: str
+    by: str | None = None
+
+
 @dataclass(slots=True)
 class Context:
     """What all readers share: the vocabulary, outside names, and what was found so far."""
@@ -49,6 +58,8 @@ class Context:
     problems: Problems = field(default_factory=Problems)
     places: dict[str, list[Place]] = field(default_factory=dict)  # rule and table ids -> where they stand
     overrides: list[tuple[str, Scalar]] = field(default_factory=list)  # rule -> name it overrides, as written
+    removals: list[Removal] = field(default_factory=list)  # what the layer being read takes from those below
+    layer: str = ""  # the layer being read
 
     def claim(self, name: str, node: Node) -> None:
         """Note that ``name`` is defined at ``node``; a second definition is a problem that names both places."""

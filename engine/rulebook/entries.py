@@ -9,7 +9,9 @@ from engine.rulebook.cells import read_cells
 from engine.rulebook.conditions import read_conditions
 from engine.rulebook.drafts import Context
 from engine.rulebook.drafts import Draft
+from engine.rulebook.drafts import Removal
 from engine.rulebook.effects import read_effects
+from engine.rulebook.forms import DISABLE_KEYS
 from engine.rulebook.forms import EACH_OF_STAGE
 from engine.rulebook.forms import EFFECT_KEYS
 from engine.rulebook.forms import ROW_KEYS
@@ -27,10 +29,12 @@ from engine.rulebook.model import SetFact
 from engine.rulebook.model import Stage
 from engine.rulebook.model import Table
 from engine.rulebook.reading import Fields
+from engine.rulebook.reading import Problems
 from engine.rulebook.reading import read_fields
 from engine.rulebook.reading import read_flag
 from engine.rulebook.reading import read_id
 from engine.rulebook.reading import read_items
+from engine.rulebook.reading import read_names
 from engine.rulebook.reading import read_text
 from engine.rulebook.reading import read_word
 from engine.rulebook.ruletests import read_tests
@@ -48,7 +52,10 @@ _TABLE = {key.name: key for key in TABLE_KEYS}
 
 
 def read_entry(node: Node, topic: str, context: Context) -> tuple[list[Rule], Table | None]:
-    """The rules of one entry of a file, and the table if it is one."""
+    """The rules of one entry of a file, and the table if it is one. What it takes away is noted in ``context``."""
+    if isinstance(node, Mapping) and node.key("disable"):
+        _read_disabling(node, context)
+        return [], None
     if isinstance(node, Mapping) and node.key("table"):
         return _read_table(node, topic, context)
     rule = _read_rule(node, topic, context)
@@ -73,6 +80,28 @@ def _read_rule(node: Node, topic: str, context: Context) -> Rule | None:
     if then is not None:
         draft.then_node = fields["then"][1]
     return _finish(draft, context)
+
+
+def _read_disabling(node: Mapping, context: Context) -> None:
+    fields = read_fields(node, DISABLE_KEYS, "a disabling", context.problems) or {}
+    if "disable" not in fields or "because" not in fields:
+        return
+    because = read_text(fields["because"][1], "`because`", context.problems)
+    names = read_names(fields["disable"][1], "`disable`", context.problems)
+    context.removals += [Removal(name, because) for name in names]
+
+
+def _read_replaces(owner: str, fields: Fields, context: Context) -> str | None:
+    """The name of what this rule or table takes the place of."""
+    if "replaces" not in fields:
+        return None
+    node = fields["replaces"][1]
+    if not isinstance(node, Scalar):
+        context.problems.add("wrong-form", "`replaces` is no name", node, fix="name one rule or table")
+        return None
+    because = read_text(fields["because"][1], "`because`", Problems()) if "because" in fields else ""
+    context.removals.append(Removal(node, because, owner))
+    return node.text
 
 
 def _read_name(fields: Fields, key: str, what: str, context: Context) -> str:
@@ -161,6 +190,8 @@ def _read_table(node: Mapping, topic: str, context: Context) -> tuple[list[Rule]
         tuple(rule.id for rule in rules),
         topic,
         base.place,
+        _read_replaces(name, fields, context),
+        context.layer,
     )
     return rules, table
 
@@ -261,4 +292,6 @@ def _finish(draft: Draft, context: Context) -> Rule:
         reads=frozenset(reads),
         writes=frozenset(effect.fact for effect in effects if isinstance(effect, SetFact)),
         mentions=mentions,
+        replaces=_read_replaces(draft.id, draft.fields, context) if draft.table is None else None,
+        layer=context.layer,
     )

@@ -14,6 +14,7 @@ from engine.rulebook.model import Status
 
 Kind = Literal[
     "id",  # kebab-case name
+    "name",  # the name of a rule, table or row
     "text",
     "template",  # text with {fact} in it
     "word",  # one of `choices`
@@ -93,6 +94,7 @@ _COMMON = (
     Key("valid_until", "date", "the day after which the claim should be checked again, as 2026-12-31"),
     Key("overrides", "names", "ids of rules or tables that this one silences where both match"),
 )
+_REPLACES = Key("replaces", "name", "in a layer: the rule or table of a layer below that this one takes the place of")
 _HEAD = (
     Key("title", "text", "the rule in one line", required=True),
     Key("stage", "word", "when it runs", required=True, choices=STAGES),
@@ -105,6 +107,7 @@ RULE_KEYS = (
     Key("when", "conditions", "conditions that must all hold", required=True),
     Key("then", "effects", "what follows", required=True),
     *_COMMON,
+    _REPLACES,
     Key("tests", "tests", "examples with the expected outcome"),
 )
 TABLE_KEYS = (
@@ -121,7 +124,12 @@ TABLE_KEYS = (
     Key("columns", "columns", "the facts that the cells speak about", required=True),
     Key("then", "effects", "merged into the `then` of each row"),
     *(Key(key.name, key.kind, key.says, False, key.choices) for key in _COMMON),
+    _REPLACES,
     Key("rows", "rows", "the rows, each a rule <table>/<id>", required=True),
+)
+DISABLE_KEYS = (
+    Key("disable", "name", "in a layer: the rule, table or row of a layer below that is not to run", required=True),
+    Key("because", "text", "why it does not hold here", required=True),
 )
 ROW_KEYS = (
     Key("id", "id", "kebab-case name, unique in the table", required=True),

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from engine.layers import distinct
+from engine.layers import is_rule_file
+from engine.layers import layer_names
 from engine.problems import Problem
 from engine.problems import RulebookError
 from engine.rulebook.digest import combined
 from engine.rulebook.digest import rule_digest
 from engine.rulebook.drafts import Context
 from engine.rulebook.entries import read_entry
+from engine.rulebook.layers import Stack
 from engine.rulebook.model import Known
-from engine.rulebook.model import Layer
 from engine.rulebook.model import Rule
 from engine.rulebook.model import Rulebook
 from engine.rulebook.model import Table
 from engine.rulebook.order import levels
 from engine.rulebook.overriding import check_overrides
+from engine.rulebook.overriding import without_removed
 from engine.rulebook.reading import kind_of
 from engine.source import Node
 from engine.source import Sequence
@@ -34,10 +38,11 @@ def load_rulebook(
     cached: bool = True,
     tests: bool = True,
 ) -> Rulebook:
-    """Read all ``*.yaml`` of the folders. The order of folders, files, entries and keys never matters.
+    """Read the rule files of the folders. The order of files, entries and keys never matters.
 
     Args:
-        folders: rule folders; each is one layer. An id may occur once in all of them.
+        folders: rule folders; each is one layer, the lowest first. A layer may name rules of the layers below that it
+            disables or replaces; else an id may occur once in all of them.
         vocabulary: facts and codes that rules may name.
         known: names that live elsewhere; an empty set of them is not checked.
         cached: keep the parsed YAML in the user's cache folder.
@@ -47,9 +52,9 @@ def load_rulebook(
         RulebookError: with every problem of every file, each with its place, the nearest valid word and the fix.
     """
     context = Context(vocabulary, known or Known(), tests=tests)
-    layers: list[tuple[str, list[tuple[str, Node]]]] = []
-    for folder in sorted({Path(folder) for folder in folders}):
-        layers.append((folder.name, _read_folder(folder, context, cached=cached)))
+    paths = distinct(folders)
+    names = layer_names(paths)
+    layers = [(name, _read_folder(path, context, cached=cached)) for name, path in zip(names, paths, strict=True)]
     return _assemble(layers, context)
 
 
@@ -80,7 +85,7 @@ def _read_folder(folder: Path, context: Context, *, cached: bool) -> list[tuple[
             context.problems.extend(
                 [Problem("file-name", f"{path} would not be read: rule files end in .yaml", fix=fix)]
             )
-        if path.suffix != ".yaml":
+        if not is_rule_file(path):
             continue
         try:
             nodes.append((path.stem, read_yaml(path, error=RulebookError, cached=cached)))
@@ -90,27 +95,26 @@ def _read_folder(folder: Path, context: Context, *, cached: bool) -> list[tuple[
 
 
 def _assemble(layers: list[tuple[str, list[tuple[str, Node]]]], context: Context) -> Rulebook:
-    rules: list[Rule] = []
-    tables: list[Table] = []
-    layer_of: dict[str, str] = {}
+    stack = Stack()
     for name, nodes in layers:
+        rules: list[Rule] = []
+        tables: list[Table] = []
+        context.layer = name
         for topic, node in nodes:
             found, found_tables = _read_file(node, topic, context)
-            layer_of |= dict.fromkeys((rule.id for rule in found), name)
             rules += found
             tables += found_tables
-    rules = sorted(check_overrides(rules, tables, context), key=lambda rule: rule.id)
+        stack.lay(name, rules, tables, context)
+    context.places = stack.places
+    kept = sorted(stack.tables.values(), key=lambda table: table.id)
+    checked = check_overrides(stack.rules.values(), kept, context)
+    rules = sorted(without_removed(checked), key=lambda rule: rule.id)
     if not len(context.problems):
         _check_order(rules, context)
     if len(context.problems):
         raise RulebookError(context.problems.sorted())
-    digests = {rule.id: rule_digest(rule) for rule in rules}
-    made = []
-    for name in sorted({name for name, _ in layers}):
-        here = [digest for rule_id, digest in digests.items() if layer_of[rule_id] == name]
-        made.append(Layer(name, combined(here), len(here)))
-    tables.sort(key=lambda table: table.id)
-    return Rulebook(tuple(rules), tuple(tables), combined(digests.values()), tuple(made))
+    digest = combined(rule_digest(rule) for rule in rules)
+    return Rulebook(tuple(rules), tuple(kept), digest, stack.layers(), tuple(stack.changes))
 
 
 def _read_file(node: Node, topic: str, context: Context) -> tuple[list[Rule], list[Table]]:

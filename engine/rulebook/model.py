@@ -150,6 +150,8 @@ class Rule:
     reads: frozenset[str] = field(default_factory=frozenset)  # by conditions and ``set`` expressions
     writes: frozenset[str] = field(default_factory=frozenset)
     mentions: frozenset[str] = field(default_factory=frozenset)  # by templates: shown, never decisive
+    replaces: str | None = None  # a rule or table of a layer below that this one takes the place of
+    layer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +168,13 @@ class Table:
     rows: tuple[str, ...]  # rule ids, in the order of the file
     topic: str = ""
     place: Place | None = None
+    replaces: str | None = None
+    layer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One folder of rule files: its name, a digest over its rules alone, and how many there are."""
+    """One folder of rule files: its name, a digest over what it says about rules alone, and how many rules it has."""
 
     name: str
     digest: str
@@ -178,13 +182,28 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What a layer did to the rules below it. ``title`` is the title of the rule that is new, or that went."""
+
+    kind: Literal["added", "replaced", "disabled"]
+    rule: str  # added: the new rule; else the rule that went
+    title: str
+    layer: str
+    because: str
+    by: str | None = None  # replaced: the rule or table that took its place
+    below: str = ""  # the layer of the rule that went
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Rulebook:
-    """All rules, sorted by id, and what identifies them."""
+    """All rules, sorted by id, and what identifies them. ``layers`` lie in their order, the lowest first."""
 
     rules: tuple[Rule, ...]
     tables: tuple[Table, ...]
     digest: str
     layers: tuple[Layer, ...]
+    changes: tuple[Change, ...] = ()  # by every layer but the lowest
 
     def rule(self, rule_id: str) -> Rule:
         """The rule with this id. Raises KeyError if there is none."""

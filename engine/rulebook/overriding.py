@@ -63,6 +63,18 @@ def _check_name(
             break
 
 
+def without_removed(rules: Iterable[Rule]) -> list[Rule]:
+    """The rules, each overriding only what is there: a layer may have disabled or replaced the rest."""
+    rules = tuple(rules)
+    ids = {rule.id for rule in rules}
+    return [
+        rule
+        if ids.issuperset(rule.overrides)
+        else replace(rule, overrides=tuple(name for name in rule.overrides if name in ids))
+        for rule in rules
+    ]
+
+
 def _expand(rule: Rule, rows: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     names = {other for name in rule.overrides for other in rows.get(name, (name,))}
     return tuple(sorted(names - {rule.id}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.rulebook.forms import DATE_PATTERN
+from engine.rulebook.forms import DISABLE_KEYS
 from engine.rulebook.forms import EACH_OF_STAGE
 from engine.rulebook.forms import EFFECT_KEYS
 from engine.rulebook.forms import ID_PATTERN
@@ -44,6 +45,7 @@ _CONDITIONS: Schema = {
 }
 _SHAPES: dict[Kind, Schema] = {
     "id": {"type": "string", "pattern": ID_PATTERN},
+    "name": _NAME,
     "text": {"type": ["string", "number"]},
     "template": {"type": "string"},
     "flag": {"type": "boolean"},
@@ -80,12 +82,17 @@ def rule_file_schema() -> Schema:
         "items": {
             "if": {"required": ["table"]},
             "then": {"$ref": "#/$defs/table"},
-            "else": {"$ref": "#/$defs/rule"},
+            "else": {
+                "if": {"required": ["disable"]},
+                "then": {"$ref": "#/$defs/disabling"},
+                "else": {"$ref": "#/$defs/rule"},
+            },
         },
         "$defs": {
             "rule": {**_mapping(RULE_KEYS), "allOf": _stage_limits("then")},
             "table": _mapping(TABLE_KEYS),
             "row": _mapping(ROW_KEYS),
+            "disabling": _mapping(DISABLE_KEYS),
             "effects": _effects(),
             "test": {"anyOf": [_mapping(TEST_KEYS), _mapping(NEAR_MISS_KEYS)]},
         },

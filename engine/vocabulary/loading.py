@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 from typing import TypeVar
@@ -26,34 +29,83 @@ _EntryT = TypeVar("_EntryT", FactDef, Code)
 _PREFIXES = ("plan", "gpu", "candidate")
 
 
-def load_vocabulary(folder: Path, *, cached: bool = True) -> Vocabulary:
-    """Read and check the vocabulary of a knowledge folder.
+def load_vocabulary(folder: Path, *, layers: Sequence[Path] = (), cached: bool = True) -> Vocabulary:
+    """Read and check the vocabulary of a knowledge folder, with what layers add to it.
+
+    Args:
+        folder: the knowledge folder, with ``vocabulary.yaml`` and ``codes.yaml``.
+        layers: folders that may hold the same two files. A layer adds facts and codes; to change one that is there
+            already, it repeats the name, says ``because:``, and writes only the keys that differ.
+        cached: keep the parsed YAML in the user's cache folder.
 
     Raises:
-        KnowledgeError: with all problems of both files.
+        KnowledgeError: with all problems of all files.
     """
-    fact_file = read_document(folder / "vocabulary.yaml", error=KnowledgeError, cached=cached)
-    code_file = read_document(folder / "codes.yaml", error=KnowledgeError, cached=cached)
-    problems: list[Problem] = []
-    facts: dict[str, FactDef] = {}
-    for name, entry in _entries(fact_file, "facts", problems):
-        fact = _validated(
-            FactDef, {"scope": _scope_of(name), **entry, "name": name}, fact_file, ("facts", name), problems
-        )
-        if fact is not None:
-            facts[name] = fact
-            problems += _check(fact, fact_file)
-    problems += _check_names(facts, fact_file)
-    codes: dict[str, Code] = {}
-    for name, entry in _entries(code_file, "codes", problems):
-        code = _validated(Code, {**entry, "code": name}, code_file, ("codes", name), problems)
-        if code is not None:
-            codes[name] = code
-            if not name.startswith(("A-", "W-")):
-                problems.append(_at(code_file, ("codes", name), f"the code {name} must start with A- or W-"))
+    desk = _Desk([])
+    for place, home in enumerate((folder, *layers)):
+        fact_file, code_file = home / "vocabulary.yaml", home / "codes.yaml"
+        if place == 0 or fact_file.is_file():
+            _read_facts(read_document(fact_file, error=KnowledgeError, cached=cached), desk)
+        if place == 0 or code_file.is_file():
+            _read_codes(read_document(code_file, error=KnowledgeError, cached=cached), desk)
+    problems = [*desk.problems, *_check_names(desk)]
     if problems:
         raise KnowledgeError(problems)
-    return Vocabulary(facts, codes)
+    return Vocabulary(desk.facts, desk.codes)
+
+
+@dataclass(slots=True)
+class _Desk:
+    """What was read so far: entries as written and as checked, and the file that each stands in."""
+
+    problems: list[Problem]
+    written: dict[str, dict[str, Any]] = field(default_factory=dict)
+    facts: dict[str, FactDef] = field(default_factory=dict)
+    codes: dict[str, Code] = field(default_factory=dict)
+    homes: dict[str, Document] = field(default_factory=dict)
+
+
+def _read_facts(document: Document, desk: _Desk) -> None:
+    for name, entry in _entries(document, "facts", desk.problems):
+        whole = _over(name, entry, ("facts", name), document, desk)
+        if whole is None:
+            continue
+        typed = {"scope": _scope_of(name), **whole, "name": name}
+        fact = _validated(FactDef, typed, document, ("facts", name), desk.problems)
+        if fact is not None:
+            desk.facts[name] = fact
+            desk.problems += _check(fact, document)
+
+
+def _read_codes(document: Document, desk: _Desk) -> None:
+    for name, entry in _entries(document, "codes", desk.problems):
+        whole = _over(name, entry, ("codes", name), document, desk)
+        code = (
+            _validated(Code, {**whole, "code": name}, document, ("codes", name), desk.problems)
+            if whole is not None
+            else None
+        )
+        if code is not None:
+            desk.codes[name] = code
+            if not name.startswith(("A-", "W-")):
+                desk.problems.append(_at(document, ("codes", name), f"the code {name} must start with A- or W-"))
+
+
+def _over(
+    name: str, entry: dict[str, Any], path: tuple[str, ...], document: Document, desk: _Desk
+) -> dict[str, Any] | None:
+    """The entry, laid over the one of that name in a layer below if there is one and a reason is given."""
+    below = desk.written.get(name)
+    if below is not None:
+        if not str(entry.get("because") or "").strip():
+            message = f"{name} is defined already, in {desk.homes[name].source.name}"
+            fix = "give it another name; or, to change it, add because: with the reason, and only the keys that differ"
+            desk.problems.append(Problem("duplicate-id", message, place_of(find(document.node, path)), fix=fix))
+            return None
+        entry = {**below, **{key: value for key, value in entry.items() if key != "because"}}
+    desk.written[name] = entry
+    desk.homes[name] = document
+    return entry
 
 
 def _entries(document: Document, key: str, problems: list[Problem]) -> list[tuple[str, dict[str, Any]]]:
@@ -117,10 +169,11 @@ def _conditions(fact: FactDef) -> list[tuple[bool, str, str]]:
     ]
 
 
-def _check_names(facts: dict[str, FactDef], document: Document) -> list[Problem]:
+def _check_names(desk: _Desk) -> list[Problem]:
     found: list[Problem] = []
     owners: dict[str, str] = {}
-    for name, fact in sorted(facts.items()):
+    for name, fact in sorted(desk.facts.items()):
+        document = desk.homes[name]
         for alias in fact.aliases:
             path = ("facts", name, "aliases")
             if alias in RESERVED:

@@ -220,7 +220,7 @@ def test_a_layer_of_house_rules(whichgpu: Whichgpu, tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "house.yaml").write_text(EXTRA)
     answer = json.loads(whichgpu("recommend", CHAT, "--rules", str(folder), "--format", "json").out)
-    assert [layer["name"] for layer in answer["rulebook"]["layers"]] == ["house", "rules"]
+    assert [layer["name"] for layer in answer["rulebook"]["layers"]] == ["rules", "house"]
     assert any(entry["rule"] == "house-rule" for entry in answer["rejected"])
     alone = json.loads(
         whichgpu("recommend", CHAT, "--rules", str(folder), "--no-builtin-rules", "--format", "json").out

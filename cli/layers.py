@@ -1,0 +1,51 @@
+"""The folders that this place lays over the built-in rules, and what can be looked at without loading the rules."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.layers import distinct
+from engine.locate import locate
+from engine.problems import Problem
+from engine.problems import RulebookError
+
+
+if TYPE_CHECKING:
+    from engine.knowledge import Knowledge
+    from engine.vocabulary import Vocabulary
+
+
+#: Folders of this place's own rules, separated like those of ``PATH``.
+LAYERS_VARIABLE = "WHICHGPU_RULES"
+
+
+def layer_folders(rules: tuple[str, ...] = ()) -> list[Path]:
+    """The folders of ``WHICHGPU_RULES``, then those of ``--rules``, each once. Raises RulebookError."""
+    here = [entry for entry in os.environ.get(LAYERS_VARIABLE, "").split(os.pathsep) if entry.strip()]
+    named = [*((entry, LAYERS_VARIABLE) for entry in here), *((entry, "--rules") for entry in rules)]
+    return list(distinct(_folder(entry, option) for entry, option in named))
+
+
+def load_catalogue(rules: tuple[str, ...] = (), *, own_prices: bool = True) -> Knowledge:
+    """GPUs, models and prices alone, with those of the layers and, if wanted, the prices that the user imported."""
+    from cli.prices import with_own_prices  # noqa: PLC0415 - only some commands need the catalogue.
+    from engine.knowledge import load_knowledge  # noqa: PLC0415
+
+    knowledge = load_knowledge(layers=layer_folders(rules))
+    return with_own_prices(knowledge) if own_prices else knowledge
+
+
+def load_facts(rules: tuple[str, ...] = ()) -> Vocabulary:
+    """The vocabulary alone, with the facts of the layers."""
+    from engine.vocabulary import load_vocabulary  # noqa: PLC0415 - only some commands need the vocabulary.
+
+    return load_vocabulary(locate("knowledge"), layers=layer_folders(rules))
+
+
+def _folder(name: str, option: str) -> Path:
+    folder = Path(name)
+    if not folder.is_dir():
+        raise RulebookError(Problem("not-a-folder", f"{option} {name}: there is no such folder"))
+    return folder
