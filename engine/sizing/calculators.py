@@ -22,6 +22,7 @@ from engine.values import Value
 
 _TRAINED = frozenset({"pretraining", "full_finetuning"})
 _NOMINAL = {"fp32": 4.0, "fp16": 2.0, "bf16": 2.0, "mixed": 2.0, "fp8": 1.0, "int8": 1.0, "gptq-int8": 1.0}
+_GUIDES_RANK = 16
 #: Memory sizes that the guides name as classes of card: T4, RTX 4090, A100 40GB, A6000 and L40S, A100 80GB and H100.
 _CLASSES_GB = (8.0, 12.0, 16.0, 24.0, 40.0, 48.0, 80.0)
 
@@ -240,7 +241,9 @@ def required_vram_gb(
     if task == "peft_finetuning" and peft_method == "qlora":
         family: Value = model_family or "llm"
         facts: dict[str, Value] = {"task": task, "peft_method": "qlora", "param_count_b": param_count_b}
-        return typical_memory(job_from_facts({**facts, "model_family": family}, None)) or param_count_b
+        # The guides name cards for small adapters; what a plan takes of an unstated rank is more cautious.
+        facts |= {"lora_rank": _GUIDES_RANK, "model_family": family}
+        return typical_memory(job_from_facts(facts, None)) or param_count_b
     if task == "peft_finetuning":
         return 1.5 * param_count_b * max(2.0, nominal_bytes(weight_precision))
     return param_count_b * nominal_bytes(weight_precision)

@@ -103,6 +103,7 @@ class Framework(Entry):
     foreach: bool = True
     checkpointing: str | None = None
     targets: str | None = None
+    rank: int | None = None
     recipe: str | None = None
     gradient_bytes: float | None = None
     adapter_bytes: float | None = None
@@ -118,6 +119,8 @@ class Training(Entry):
     foreach_workspace: Constant
     norm_bytes: Constant
     logit_bytes: Constant
+    logit_bytes_compiled: Constant
+    logit_bytes_16bit: Constant
     chunked_loss_chunks: Constant
     qlora_saved_factor: Constant
     attention_score_bytes: Constant

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 from dataclasses import dataclass
 from dataclasses import field
@@ -41,6 +42,17 @@ _FAMILY_OF_FACT: dict[str, Family] = {
     "diffusion_image": "diffusion_image",
     "diffusion_video": "diffusion_video",
 }
+#: Inputs that, left open, widen the band of an estimate; speed is then reckoned for usual ones.
+_LOADS = (
+    "batch_size_per_gpu",
+    "concurrency",
+    "context_tokens",
+    "frames",
+    "gradient_checkpointing",
+    "image_px",
+    "seq_len_tokens",
+)
+_NAMED_SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?) ?b(?![a-z])")
 _ATTENTION = ("q", "k", "v", "o")
 _ALL_LINEAR = ("q", "k", "v", "o", "gate", "up", "down")
 _TARGETS: dict[str, tuple[str, ...]] = {
@@ -138,8 +150,8 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         optimizer=_optimizer(reader, kind),
         checkpointing=learning[2],
         flash_attention=reader.flag("flash_attention") is not False,
-        chunked_loss=reader.flag("chunked_loss") or bool(habits and habits.chunked_loss),
-        lora_rank=_lora_rank(reader, kind),
+        chunked_loss=_chunked_loss(reader, habits),
+        lora_rank=_lora_rank(reader, kind, family, habits),
         lora_rank_stated=reader.known("lora_rank"),
         lora_targets=_lora_targets(reader, kind, family, habits),
         framework=framework,
@@ -155,14 +167,16 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         stated_gb=stated,
         stated_high_gb=stated_high,
         assumed=tuple(reader.assumed),
+        compiled=bool(reader.flag("compiled")),
+        activation_offload=bool(reader.flag("activation_offload")),
+        optimizer_in_backward=bool(reader.flag("optimizer_in_backward")),
         unstated=_unstated_loads(reader, kind),
     )
 
 
 def _unstated_loads(reader: _Reader, kind: Kind) -> frozenset[str]:
     """Which of the loads nobody stated: speed is then reckoned for a usual one, where memory takes the assumed one."""
-    loads = ("concurrency", "context_tokens", "batch_size_per_gpu", "image_px")
-    missing = {name for name in loads if not reader.known(name)}
+    missing = {name for name in _LOADS if not reader.known(name)}
     if kind == "inference" and "batch_size_per_gpu" not in missing:
         missing.discard("concurrency")
     if any(reader.known(name) for name in ("input_tokens", "output_tokens", "seq_len_tokens")):
@@ -215,6 +229,8 @@ def _size(reader: _Reader, model: ModelSpec | None) -> tuple[float | None, float
     params = reader.number("param_count_b")
     if params is not None and params <= 0:
         params = None
+    if params is not None and model is not None and reader.known("param_count_b") and _is_nominal(params, model):
+        params = None
     if params is None and model is not None:
         params = model.params_b
         if params is None and model.components_b:
@@ -227,6 +243,13 @@ def _size(reader: _Reader, model: ModelSpec | None) -> tuple[float | None, float
             "published sparse models use about a tenth",
         )
     return params, active
+
+
+def _is_nominal(params_b: float, model: ModelSpec) -> bool:
+    """Whether a size only repeats the number in the model's name: a "7B" may have 6.7 or 7.7 billion parameters."""
+    names = (model.id, model.name, *model.aliases)
+    sizes = (float(size) for name in names for size in _NAMED_SIZE.findall(name.lower()))
+    return any(abs(params_b - size) <= 0.01 * size for size in sizes)
 
 
 def _stated_memory(reader: _Reader) -> tuple[float | None, float | None]:
@@ -242,8 +265,8 @@ def _weight_precision(reader: _Reader, kind: Kind, model: ModelSpec | None) -> s
     if stated not in formats:
         stated = None
     if kind == "qlora":
-        narrow = stated is not None and formats[stated].body < 1.0 and stated not in {"nf4", "int4"}
-        return stated if stated is not None and narrow else "nf4-dq"
+        narrow = stated is not None and reader.known("weight_precision") and formats[stated].body < 1.0
+        return stated if stated is not None and narrow and stated != "int4" else "nf4-dq"
     if stated is not None and reader.known("weight_precision"):
         return stated
     native = model.native_precision if model else None
@@ -347,11 +370,22 @@ def _optimizer(reader: _Reader, kind: Kind) -> str:
     return "adamw"
 
 
-def _lora_rank(reader: _Reader, kind: Kind) -> int:
+def _chunked_loss(reader: _Reader, habits: Framework | None) -> bool:
+    stated = reader.flag("chunked_loss")
+    return bool(habits and habits.chunked_loss) if stated is None else stated
+
+
+def _lora_rank(reader: _Reader, kind: Kind, family: Family, habits: Framework | None) -> int:
     rank = reader.whole("lora_rank")
-    if rank:
+    if rank and reader.known("lora_rank"):
         return rank
-    return reader.default("lora_rank") if kind in {"lora", "qlora"} else 0
+    if kind not in {"lora", "qlora"}:
+        return 0
+    if habits and habits.rank:
+        return reader.assume("lora_rank", habits.rank, habits.source)
+    if family not in _TRANSFORMERS:
+        return reader.default("lora_rank", "lora_rank_generator")
+    return reader.default("lora_rank", "qlora_rank" if kind == "qlora" else "lora_rank")
 
 
 def _lora_targets(reader: _Reader, kind: Kind, family: Family, habits: Framework | None) -> tuple[str, ...]:

@@ -80,6 +80,9 @@ class Job:
     stated_gb: float | None  # memory the workload states for itself, where no size is known
     stated_high_gb: float | None
     assumed: tuple[Assumed, ...] = ()
+    compiled: bool = False
+    activation_offload: bool = False
+    optimizer_in_backward: bool = False
     unstated: frozenset[str] = frozenset()  # of the loads: facts that nobody stated, whoever assumed their value
     memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 

@@ -46,7 +46,8 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: int) -> tuple[float, f
             stored_split -= wide
         if not {"q", "k", "v"} & set(targets):
             stored_whole -= hidden
-    norms = training.norm_bytes.value * hidden
+    # Compiled norms and activation functions are reckoned anew in the backward pass.
+    norms = 0.0 if job.compiled else training.norm_bytes.value * hidden
     full = (whole + split / tensor) * element + norms
     stored = (stored_whole + stored_split / tensor) * element + norms
     if job.kind == "qlora":
@@ -73,6 +74,8 @@ def activations_gb(job: Job, shape: Shape, tensor: int, pipeline: int) -> tuple[
     if job.gradient_accumulation is not None and pipeline > 1:
         in_flight = min(pipeline, max(1, job.gradient_accumulation))
     layers_here = shape.layers / pipeline * in_flight
+    if job.activation_offload:  # One layer is computed while its neighbour travels.
+        layers_here = min(layers_here, 2.0)
     one_layer = tokens * full / 1e9
     if job.checkpointing == "full":
         return tokens * checkpoint * layers_here / 1e9, one_layer
@@ -84,5 +87,10 @@ def logits_gb(job: Job, shape: Shape, tensor: int) -> float:
     if job.family != "llm":
         return 0.0
     training = sizing_constants().training
-    whole = job.micro_batch * job.seq_len_tokens * shape.vocab * training.logit_bytes.value / tensor / 1e9
+    per_logit = training.logit_bytes.value
+    if job.compiled:
+        per_logit = training.logit_bytes_compiled.value
+    elif job.kind == "qlora" and job.weight_precision.startswith(("gptq", "awq")):
+        per_logit = training.logit_bytes_16bit.value
+    whole = job.micro_batch * job.seq_len_tokens * shape.vocab * per_logit / tensor / 1e9
     return whole / training.chunked_loss_chunks.value if job.chunked_loss else whole

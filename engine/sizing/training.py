@@ -173,15 +173,21 @@ def trained_states(job: Job, block: Block, layout: Layout, parts: list[Part]) ->
     per = state_bytes(job)
     over_weights, over_gradients, over_states = shards(layout.sharding, layout.data)
     count = block.params / 1e9
+    if job.cpu_offload and layout.sharding in {"zero1", "zero2"}:
+        # Below the third stage only optimiser state and master weights wait in host memory.
+        parts.append((WEIGHTS, count * per.weights, (count, per.weights, 1)))
+        gradients = count * per.gradients / over_gradients
+        parts.append((GRADIENTS, gradients, (count, per.gradients, over_gradients)))
+        return 0.0, 0.0
     if job.cpu_offload:
         # Two layers are on the GPU at a time, with their weights and gradients.
         live = min(block.params, 2.0 * block.largest) * (per.weights + per.gradients) / 1e9
         parts.append((WEIGHTS, live, (count, per.weights + per.gradients, over_weights)))
         return 0.0, 0.0
     habits = training.frameworks.get(job.framework or "")
-    releases = habits is not None and habits.releases_gradients
+    releases = job.optimizer_in_backward or (habits is not None and habits.releases_gradients)
     parts.append((WEIGHTS, count * per.weights / over_weights, (count, per.weights, over_weights)))
-    gradients = count * per.gradients / over_gradients
+    gradients = (block.largest / 1e9 if job.optimizer_in_backward else count) * per.gradients / over_gradients
     if not releases:
         parts.append((GRADIENTS, gradients, (count, per.gradients, over_gradients)))
     state = (count * per.optimizer + block.embeddings * per.embedding_extra / 1e9) / over_states
@@ -190,7 +196,8 @@ def trained_states(job: Job, block: Block, layout: Layout, parts: list[Part]) ->
         gathered = training.largest_layer_bytes.value
         parts.append((LIVE_LAYER, block.largest * gathered / 1e9, (block.largest / 1e9, gathered)))
     workspace = 0.0
-    if over_states == 1 and job.optimizer in {"adamw", "lamb"} and (habits is None or habits.foreach):
+    together = not job.optimizer_in_backward and (habits is None or habits.foreach)
+    if over_states == 1 and job.optimizer in {"adamw", "lamb"} and together:
         copy = 2.0 if job.recipe == "pure" else 4.0
         workspace = count * copy * training.foreach_workspace.value
     return workspace, gradients if releases else 0.0
@@ -210,18 +217,10 @@ def finished(
     parts.append((ALLOCATOR, tensors * share, (share,)))
     parts.append((CONTEXT, context_gb + collectives, (count,)))
     total = sum(value for _, value, _ in parts)
-    low = tensors * (0.88 if known else 0.78) - soft * (0.15 if known else 0.3)
-    high = total * (1.07 if known else 1.25)
-    reason = "frameworks keep different activations and workspaces"
+    low, high, reason = _band(job, parts, tensors, total, soft, known=known)
     if fragmentation:
         high += 0.6 * fragmentation
         reason += "; batches of varying length fragment memory"
-    if job.peft and not job.lora_rank_stated:
-        # Ranks of 16 to 64 are usual: the adapters may be four times as large.
-        high += 3.0 * sum(value for kind, value, _ in parts if kind is ADAPTERS)
-        reason += "; the adapter rank is not stated"
-    if not known:
-        reason = "only the size is known: activations are those of a typical model of that size"
     return MemoryEstimate(
         per_gpu_gb=total,
         low_gb=max(0.0, min(low, total)),
@@ -231,3 +230,28 @@ def finished(
         band_reason=reason,
         method="architecture" if known else "rule of thumb",
     )
+
+
+def _band(
+    job: Job, parts: list[Part], tensors: float, total: float, soft: float, *, known: bool
+) -> tuple[float, float, str]:
+    """From tensors alone, as allocators count, to the whole device; what is soft or left open widens both ends."""
+    if not known:
+        low, high = 0.78 * tensors - 0.3 * soft, 1.25 * total
+        return low, high, "only the size is known: activations are those of a typical model of that size"
+    low, high = 0.9 * tensors - 0.2 * soft, 1.05 * total + 0.12 * soft
+    reasons = ["frameworks keep different activations and workspaces"]
+    if job.kind == "qlora":
+        # Checkpoints quantised to one format differ in scales and in what stays in 16 bits.
+        high += 0.05 * sum(value for kind, value, _ in parts if kind is FROZEN)
+        reasons.append("quantised checkpoints differ")
+    if job.unstated & {"seq_len_tokens", "batch_size_per_gpu"} and job.shape is not None:
+        low, high = low - 0.2 * soft, high + 0.5 * soft
+        reasons.append("sequence length or micro-batch is not stated")
+    if job.peft and not job.lora_rank_stated:
+        # From 8 to 64 are usual: a rank of 8 or 16 may be twice as large, one of 64 an eighth.
+        adapters = sum(value for kind, value, _ in parts if kind is ADAPTERS)
+        low -= adapters * max(0.0, 1.0 - 8.0 / job.lora_rank)
+        high += adapters * max(0.0, min(1.0, 64.0 / job.lora_rank - 1.0))
+        reasons.append("the adapter rank is not stated")
+    return low, high, "; ".join(reasons)

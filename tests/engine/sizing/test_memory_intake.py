@@ -125,13 +125,18 @@ def test_the_published_precision_is_served_unless_another_is_stated():
 
 @pytest.mark.parametrize(
     ("stated", "held"),
-    [(None, "nf4-dq"), ("int4", "nf4-dq"), ("nf4", "nf4-dq"), ("gptq-int4", "gptq-int4"), ("fp16", "nf4-dq")],
+    [(None, "nf4-dq"), ("int4", "nf4-dq"), ("nf4", "nf4"), ("gptq-int4", "gptq-int4"), ("fp16", "nf4-dq")],
 )
 def test_the_base_of_qlora_is_in_four_bits(stated, held):
     facts = {"task": "peft_finetuning", "peft_method": "qlora", "param_count_b": 7.0}
     if stated:
         facts["weight_precision"] = stated
     assert job_from_facts(facts, None).weight_precision == held
+
+
+def test_what_the_vocabulary_assumes_of_a_quantised_base_is_not_believed_over_the_paper():
+    facts = {"task": "peft_finetuning", "peft_method": "qlora", "param_count_b": 7.0, "weight_precision": "nf4"}
+    assert job_from_facts(facts, None, assumed={"weight_precision"}).weight_precision == "nf4-dq"
 
 
 def test_gguf_weights_are_served_by_llama_cpp():
@@ -239,3 +244,23 @@ def test_values_of_a_wrong_kind_are_taken_as_unknown():
     assert job.params_b is None
     assert job.context_tokens == 2048
     assert not job.cpu_offload
+
+
+@pytest.mark.parametrize(("stated", "reckoned"), [(7, True), (7.0, True), (70, False), (None, True)])
+def test_the_number_in_a_models_name_is_no_statement_of_its_size(stated, reckoned):
+    model = ModelSpec(
+        id="nominal-7b",
+        name="Nominal 7B",
+        kind="llm",
+        layers=28,
+        hidden=3584,
+        heads=28,
+        kv_heads=4,
+        intermediate=18944,
+        vocab=152064,
+        gated_mlp=True,
+        tied_embeddings=False,
+    )
+    facts = {"task": "inference"} | ({"param_count_b": stated} if stated else {})
+    job = job_from_facts(facts, model)
+    assert (job.params_b == pytest.approx(7.615, rel=0.01)) is reckoned
