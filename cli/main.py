@@ -27,6 +27,7 @@ COMMANDS: dict[str, Entry] = {
     "init": Entry("cli.commands.init", "init", "Write a commented workload file to fill in."),
     "why": Entry("cli.commands.why", "why", "How a conclusion came about, down to inputs and sources."),
     "verdicts": Entry("cli.commands.verdicts", "verdicts", "What became of every rule."),
+    "audit": Entry("cli.commands.audit", "audit", "Whether a saved decision is intact, complete and reproducible."),
     "gpus": Entry("cli.commands.catalogue", "gpus", "Look at the GPUs, with sources."),
     "models": Entry("cli.commands.catalogue", "models", "Look at the models, with sources."),
     "prices": Entry("cli.commands.prices", "prices", "Look at the price snapshot, or import offers."),

@@ -22,14 +22,14 @@ class Evidence:
     plans: Mapping[str, PlanDict]  # by plan id, the recommendation first
 
     def producer(self, fact: str, scope: str = "workload") -> Entry | None:
-        """The entry that settled a fact, in the scope or else for the workload."""
+        """The entry that settled a fact: for the workload where it is one of its facts, else in the scope."""
+        known = self.decision["facts"].get(fact)
+        if known is not None and isinstance(known["seq"], int):
+            return self.by_seq.get(known["seq"])
         for entry in self.by_scope.get(scope, ()):
             if fact in entry["effects"] and entry["kind"] not in ("scored", "rejected", "advised"):
                 return entry
-        known = self.decision["facts"].get(fact)
-        if known is None or not isinstance(known["seq"], int):
-            return None
-        return self.by_seq.get(known["seq"])
+        return None
 
     def of_kind(self, scope: str, kind: str) -> tuple[Entry, ...]:
         """The entries of one kind about one plan, or about the workload."""

@@ -1,0 +1,49 @@
+"""``whichgpu audit``: whether a saved decision holds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from cli import output
+from cli.expertise import load
+from cli.options import all_option
+from cli.options import output_format
+from cli.options import rules_options
+from cli.render.audit import audit_blocks
+from cli.saved import read_saved
+from engine.explain.audit import audit as audit_record
+from engine.problems import InputError
+from engine.problems import Problem
+
+
+#: Something that was checked does not hold. What is no record at all exits with 2.
+DOES_NOT_HOLD = 1
+
+
+@click.command()
+@click.argument("decision", metavar="RECORD", type=click.Path(allow_dash=True))
+@all_option
+@output_format("text", "json", "markdown")
+@rules_options
+def audit(*, decision: str, everything: bool, form: str, rules: tuple[str, ...], builtin: bool) -> int:
+    """Audit a saved record.
+
+    Intact: every byte is as it was saved. Complete: every figure, point, advice and rejection traces to an input or a
+    source. Reproducible: this rulebook and knowledge decide the same. And where the decision came from an interview,
+    that what was not asked cannot matter, by sampling.
+
+    Exit codes: 0 all of it holds, 1 something does not, 2 the file is no record.
+    """
+    saved = read_saved(decision)
+    if saved.record is None:
+        fix = "save one with: whichgpu recommend FILE --save RECORD"
+        raise InputError(Problem("not-a-record", f"{saved.name} is a decision without the digest of a record", fix=fix))
+    checks = audit_record(saved.record, saved.text, load(rules, builtin=builtin))
+    holds = all(check.holds is not False for check in checks)
+    if form == "json":
+        output.emit_json({"holds": holds, "checks": [asdict(check) for check in checks]})
+    else:
+        output.emit_blocks(audit_blocks(checks, saved.name, everything=everything), form)
+    return 0 if holds else DOES_NOT_HOLD

@@ -1,0 +1,92 @@
+"""What is behind the differences of two decisions: a fact, a rule, a price, other knowledge, the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.explain.comparison import Cause
+from engine.explain.comparison import CauseKind
+from engine.explain.comparison import Change
+from engine.explain.comparison import RuleChange
+from engine.explain.comparison import changes_between
+from engine.explain.comparison import shown
+from engine.explain.evidence import plan_id
+
+
+def causes_of(
+    before: Mapping[str, Any], after: Mapping[str, Any], facts: tuple[Change, ...], rules: tuple[RuleChange, ...]
+) -> tuple[Cause, ...]:
+    """The rule, fact, knowledge or price behind the differences."""
+    causes: list[Cause] = []
+    origins = before["facts"] | after["facts"]
+    for change in facts:
+        kind: CauseKind = "knowledge" if origins[change.what]["origin"] == "looked_up" else "fact"
+        causes.append(Cause(kind, change.what, f"{shown(change.before)} became {shown(change.after)}"))
+    if before["objective"] != after["objective"]:
+        causes.append(Cause("objective", "objective", f"{before['objective']} became {after['objective']}"))
+    if before["rulebook"]["digest"] != after["rulebook"]["digest"]:
+        causes += _rulebook_causes(before, after, rules)
+    if before["knowledge"]["digest"] != after["knowledge"]["digest"]:
+        causes += _knowledge_causes(before, after)
+    same_ground = before["rulebook"]["digest"] == after["rulebook"]["digest"] and not facts
+    if (
+        same_ground
+        and before["engine_version"] != after["engine_version"]
+        and before["recommendation"] != after["recommendation"]
+    ):
+        says = f"version {before['engine_version']} became {after['engine_version']}"
+        causes.append(Cause("engine", "engine version", says))
+    return tuple(causes)
+
+
+def _rulebook_causes(before: Mapping[str, Any], after: Mapping[str, Any], rules: tuple[RuleChange, ...]) -> list[Cause]:
+    causes: list[Cause] = []
+    known = [{entry["id"] for entry in decision["rules"]} for decision in (before, after)]
+    causes += [Cause("rule", rule, "is new in the rulebook") for rule in sorted(known[1] - known[0])]
+    causes += [Cause("rule", rule, "is gone from the rulebook") for rule in sorted(known[0] - known[1])]
+    told = known[0] ^ known[1]
+    for change in rules:
+        if change.of_itself and change.rule not in told:
+            says = f"on {change.where}: {change.before}, now {change.after}"
+            causes.append(Cause("rule", change.rule, says))
+    return causes or [Cause("rule", "rulebook", "its digest differs, in nothing that either decision shows")]
+
+
+def _knowledge_causes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Cause]:
+    """Which GPU data and which prices changed, over the plans that both decisions show."""
+    causes: list[Cause] = []
+    old, new = _shown_plans(before), _shown_plans(after)
+    for name in sorted(old.keys() & new.keys()):
+        one, two = _offer(old[name]), _offer(new[name])
+        if one != two:
+            causes.append(Cause("price", name, f"{one} became {two}"))
+    data = [_gpu_data(before), _gpu_data(after)]
+    for gpu in sorted(data[0].keys() & data[1].keys()):
+        for change in changes_between(data[0][gpu], data[1][gpu]):
+            says = f"{shown(change.before)} became {shown(change.after)}"
+            causes.append(Cause("knowledge", f"{gpu} {change.what}", says))
+    dates = before["knowledge"]["prices_as_of"], after["knowledge"]["prices_as_of"]
+    if dates[0] != dates[1]:
+        causes.append(Cause("price", "price list", f"of {dates[0]}, now of {dates[1]}"))
+    return causes or [Cause("knowledge", "knowledge", "its digest differs, in nothing that either decision shows")]
+
+
+def _shown_plans(decision: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {plan_id(plan): plan for plan in (decision["recommendation"], *decision["alternatives"]) if plan}
+
+
+def _offer(plan: Mapping[str, Any]) -> str:
+    offer, cost = plan["offer"] or {}, plan["cost"]["usd_per_hour"]
+    price = "no price" if cost is None else f"${cost:,.6g} an hour"
+    by = ", ".join(str(offer[key]) for key in ("provider", "instance", "as_of") if offer.get(key))
+    return f"{price} ({by})" if by else price
+
+
+def _gpu_data(decision: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    shown = _shown_plans(decision)
+    found: dict[str, dict[str, Any]] = {}
+    for entry in decision["trace"]:
+        if entry.get("calculator") == "knowledge.gpus" and entry["scope"] in shown:
+            found[shown[entry["scope"]]["gpu"]] = dict(entry["effects"])
+    return found

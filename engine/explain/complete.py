@@ -1,0 +1,176 @@
+"""Whether everything that a decision says walks back, through its trace, to an input or a source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
+from engine.explain.evidence import Entry
+from engine.explain.evidence import Evidence
+from engine.explain.evidence import PlanDict
+from engine.explain.evidence import plan_id
+
+
+#: Figures are recorded at six significant digits, and sums of them are a little off.
+_TOLERANCE = 1e-4
+
+
+def loose_ends(evidence: Evidence) -> list[str]:
+    """What does not trace back, in words; empty when everything does."""
+    grounded = grounded_entries(evidence)
+    found = [*_bad_entries(evidence, grounded), *_facts(evidence, grounded)]
+    for scope, plan in evidence.plans.items():
+        found += _plan(evidence, scope, plan)
+    return [*found, *_rejections(evidence), *_remarks(evidence), *_candidates(evidence), *_other_claims(evidence)]
+
+
+def grounded_entries(evidence: Evidence) -> frozenset[int]:
+    """The entries that end in something given, assumed for a stated reason, or said by a source."""
+    grounded: set[int] = set()
+    for seq in sorted(evidence.by_seq):
+        entry = evidence.by_seq[seq]
+        if _is_ground(entry) or _rests_on(entry, grounded):
+            grounded.add(seq)
+    return frozenset(grounded)
+
+
+def _is_ground(entry: Entry) -> bool:
+    if entry["kind"] == "given":
+        return True
+    if entry["kind"] == "assumed":
+        return bool(entry.get("because"))
+    return bool(entry["sources"]) and not any(_dangling(item) for item in entry["matched"] if entry.get("rule"))
+
+
+def _rests_on(entry: Entry, grounded: set[int]) -> bool:
+    """An entry without a source of its own: all that it was made from must be grounded already, so it is earlier."""
+    known = [item for item in entry["matched"] if item["value"] is not None]
+    return bool(known) and all(item["seq"] in grounded for item in known)
+
+
+def _dangling(item: Mapping[str, Any]) -> bool:
+    """A value that a rule read, without the entry that it came from."""
+    return item["value"] is not None and not isinstance(item["seq"], int)
+
+
+def _bad_entries(evidence: Evidence, grounded: frozenset[int]) -> Iterator[str]:
+    for seq, entry in sorted(evidence.by_seq.items()):
+        for item in entry["matched"]:
+            if isinstance(item["seq"], int) and not (item["seq"] in evidence.by_seq and item["seq"] < seq):
+                yield f"entry {seq} rests on entry {item['seq']}, which does not come before it"
+        if entry.get("rule") and not entry["sources"]:
+            yield f"entry {seq}: rule {entry['rule']} names no source"
+        if seq not in grounded:
+            yield f"entry {seq} ({', '.join(map(str, entry['effects']))}) ends in no input and no source"
+
+
+def _facts(evidence: Evidence, grounded: frozenset[int]) -> Iterator[str]:
+    for name, fact in sorted(evidence.decision["facts"].items()):
+        entry = evidence.by_seq.get(fact["seq"]) if isinstance(fact["seq"], int) else None
+        if entry is None or name not in entry["effects"]:
+            yield f"fact {name}: no entry of the trace settles it"
+        elif entry["effects"][name] != fact["value"] or entry["kind"] != fact["origin"]:
+            yield f"fact {name}: the trace says {entry['effects'][name]} ({entry['kind']})"
+        elif fact["seq"] not in grounded:
+            yield f"fact {name} ends in no input and no source"
+
+
+def _plan(evidence: Evidence, scope: str, plan: PlanDict) -> Iterator[str]:
+    figures: dict[str, Any] = {}
+    for entry in evidence.by_scope.get(scope, ()):
+        if entry["kind"] in ("computed", "looked_up"):
+            figures |= entry["effects"]
+    for name, value in _figures_of(plan):
+        traced = figures.get(name)
+        if value is not None and (traced is None or not _same(traced, value)):
+            yield f"{scope}: {name} = {value} is not in the trace"
+    yield from _points(evidence, scope, plan)
+
+
+def _figures_of(plan: PlanDict) -> Iterator[tuple[str, Any]]:
+    memory = plan["memory"]
+    if memory:
+        for name, value in memory["breakdown"].items():
+            yield f"memory.{name}", value
+        for name in ("needed_gb", "per_gpu_gb", "allocated_gb", "low_gb", "high_gb", "headroom_pct"):
+            yield f"plan.{name}", memory[name]
+        yield "plan.available_per_gpu_gb", memory["available_per_gpu_gb"]
+    for name, value in plan["speed"].items():
+        if not name.endswith(("_low", "_high")):
+            yield f"speed.{name}", value
+    for name in ("usd_per_hour", "usd_per_month", "usd_per_1m_tokens", "usd_per_run"):
+        yield f"plan.{name}", plan["cost"][name]
+    yield "plan.count", plan["count"]
+    yield "plan.power_w", plan["power_w"]
+
+
+def _points(evidence: Evidence, scope: str, plan: PlanDict) -> Iterator[str]:
+    if plan["score"] is None:
+        return
+    scored = {
+        (e.get("rule"), e["effects"]["reason"], e["effects"]["points"]) for e in evidence.of_kind(scope, "scored")
+    }
+    for entry in plan["points"]:
+        if (entry["rule"], entry["reason"], entry["points"]) not in scored:
+            yield f"{scope}: {entry['points']} points of {entry['rule'] or entry['reason']} are not in the trace"
+    total = math.fsum(entry["points"] for entry in plan["points"] if entry.get("counted", True))
+    if not _same(total, plan["score"]):
+        yield f"{scope}: the points add up to {total:.6g}, and the score is {plan['score']}"
+
+
+def _rejections(evidence: Evidence) -> Iterator[str]:
+    for entry in evidence.decision["rejected"]:
+        told = [e for e in evidence.rejections(entry["gpu"]) if e["rule"] == entry["rule"]]
+        if not any(e["effects"].get("counts") == entry["counts"] and e["matched"] and e["sources"] for e in told):
+            yield f"{entry['gpu']}: the rejection by {entry['rule']} is not in the trace"
+
+
+def _remarks(evidence: Evidence) -> Iterator[str]:
+    decision = evidence.decision
+    for key, effect in (("warnings", "warn"), ("advice", "advise"), ("monitoring", "monitor")):
+        for remark in decision[key]:
+            rule = remark["rule"]
+            if rule is None:
+                if not remark["sources"]:
+                    yield f"{remark['code']} has neither a rule nor a source"
+                continue
+            said = [e for e in evidence.by_rule.get(rule, ()) if remark["code"] in e["effects"].get(effect, ())]
+            if not said:
+                yield f"{remark['code']}: the trace does not show rule {rule} saying so"
+    for rule in decision["procurement"].get("rules", ()):
+        if not any("procurement" in e["effects"].get("set", {}) for e in evidence.by_rule.get(rule, ())):
+            yield f"procurement: the trace does not show rule {rule} setting it"
+
+
+def _candidates(evidence: Evidence) -> Iterator[str]:
+    verdicts = {entry["id"] for entry in evidence.decision["rules"]}
+    for candidate in evidence.decision["candidates"]:
+        if not candidate["reason"]:
+            yield f"{candidate['gpu']} is {candidate['verdict']} without a reason"
+        if candidate["rule"] is not None and candidate["rule"] not in verdicts:
+            yield f"{candidate['gpu']}: rule {candidate['rule']} has no verdict in this decision"
+
+
+def _other_claims(evidence: Evidence) -> Iterator[str]:
+    decision = evidence.decision
+    for name, figure in decision["figures"].items():
+        if not any(figure["sources"]):
+            yield f"figure {name} names no source"
+    for conflict in decision["disagreements"]:
+        if not conflict["positions"] or not all(position["source"] for position in conflict["positions"]):
+            yield f"disagreement {conflict['id']} does not say who says what"
+    for assumption in decision["assumptions"]:
+        if not assumption.get("because"):
+            yield f"{assumption['fact']} is assumed without a reason"
+    for phase in decision["phases"]:
+        plan = phase["recommendation"]
+        if plan and plan_id(plan) == evidence.chosen and plan != decision["recommendation"]:
+            yield f"phase {phase['phase']}: its plan is not the one recommended under the same name"
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+    return bool(one == other)

@@ -1,0 +1,93 @@
+"""What each rule did in a decision, and what it does otherwise in another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.explain.comparison import RuleChange
+from engine.explain.comparison import shown
+from engine.explain.evidence import Evidence
+from engine.explain.evidence import gather
+from engine.explain.evidence import plan_id
+
+
+def _doings(decision: Mapping[str, Any]) -> dict[tuple[str, str], tuple[Any, ...]]:
+    """What each rule did where, on which conditions; what differs only in the values it met is the same."""
+    found: dict[tuple[str, str], list[Any]] = {}
+    chosen = decision["recommendation"]
+    shown = {plan_id(plan) for plan in (chosen, *decision["alternatives"]) if plan}
+    for entry in decision["trace"]:
+        if not entry.get("rule"):
+            continue
+        where = entry["scope"] if entry["scope"] in shown or entry["kind"] == "rejected" else "workload"
+        if entry["kind"] == "rejected":
+            where = f"{entry['effects'].get('gpu')} (rejected)"
+        found.setdefault((entry["rule"], where), []).append(entry)
+    return {key: tuple(entries) for key, entries in found.items()}
+
+
+def rule_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[RuleChange, ...]:
+    """Rules that do something else, or are judged otherwise."""
+    old, new = _doings(before), _doings(after)
+    sides = gather(before), gather(after)
+    judged = [{entry["id"]: entry for entry in decision["rules"]} for decision in (before, after)]
+    changes = []
+    for key in sorted({*old, *new}):
+        rule, where = key
+        one = _does(old[key]) if key in old else _verdict(judged[0].get(rule))
+        two = _does(new[key]) if key in new else _verdict(judged[1].get(rule))
+        if one != two:
+            met = (old[key], sides[1]) if key in old else (new[key], sides[0])
+            changes.append(RuleChange(rule, where, one, two, _met_the_same(*met)))
+    told = {change.rule for change in changes}
+    for rule in sorted(judged[0].keys() | judged[1].keys()):
+        one, two = _verdict(judged[0].get(rule)), _verdict(judged[1].get(rule))
+        if rule not in told and one != two:
+            absent = rule not in judged[0] or rule not in judged[1]
+            changes.append(RuleChange(rule, "workload", one, two, absent))
+    return tuple(changes)
+
+
+def _met_the_same(entries: tuple[Any, ...], other: Evidence) -> bool:
+    """Whether the other decision has the same values for all that these entries of a rule read."""
+    return all(
+        _value(item["fact"], entry["scope"], other) == item["value"] for entry in entries for item in entry["matched"]
+    )
+
+
+def _value(fact: str, scope: str, evidence: Evidence) -> Any:
+    entry = evidence.producer(fact, scope)
+    return entry["effects"].get(fact) if entry else None
+
+
+def _does(entries: tuple[Any, ...]) -> str:
+    parts = []
+    for entry in entries:
+        effects = entry["effects"]
+        match entry["kind"]:
+            case "scored":
+                counted = "" if effects.get("counted", True) else " (a stronger one counts)"
+                parts.append(f"{effects['points']:+g} for {effects['reason']}{counted}")
+            case "rejected":
+                counts = ", ".join(map(str, effects.get("counts", ())))
+                parts.append(f"rejects x {counts}")
+            case "advised":
+                parts.append("; ".join(f"{key} {shown(value)}" for key, value in sorted(effects.items())))
+            case _:
+                parts.append("sets " + ", ".join(f"{name} = {shown(value)}" for name, value in sorted(effects.items())))
+    return "; ".join(parts)
+
+
+def _verdict(entry: Mapping[str, Any] | None) -> str:
+    if entry is None:
+        return "no such rule"
+    match entry["verdict"]:
+        case "not_fired":
+            return f"does not fire, as {entry.get('failed')} is false"
+        case "undecided":
+            return f"undecided without {', '.join(entry.get('missing', ()))}"
+        case "overridden":
+            return f"overridden by {entry.get('by')}"
+        case _:
+            return "fires"

@@ -1,0 +1,97 @@
+"""Deciding a recorded workload again: the same given facts, or some of them changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from engine.canonical import plain
+from engine.expertise import Decision
+from engine.expertise import Expertise
+from engine.intake import Workload
+from engine.problems import InputError
+from engine.problems import Problem
+from engine.values import Value
+from engine.vocabulary import coerce
+
+
+def recorded_facts(decision: Mapping[str, Any], expertise: Expertise) -> dict[str, Value]:
+    """The facts that were given, checked against the present vocabulary.
+
+    Raises:
+        InputError: with every fact that this vocabulary does not take.
+    """
+    given: dict[str, Value] = {}
+    problems: list[Problem] = []
+    for name, entry in decision["facts"].items():
+        if entry["origin"] != "given":
+            continue
+        fact = expertise.vocabulary.fact(name)
+        if fact is None or fact.scope != "workload" or fact.role == "output":
+            message = f"the decision was given {name}, which is no fact of a workload in this vocabulary"
+            problems.append(Problem("unknown-fact", message, fact=name, nearest=expertise.vocabulary.nearest(name)))
+            continue
+        try:
+            value = coerce(fact, entry["value"], error=InputError)
+        except InputError as error:
+            problems += error.problems
+            continue
+        if value is not None:
+            given[fact.name] = value
+    if problems:
+        raise InputError(problems)
+    return given
+
+
+def with_changes(given: Mapping[str, Value], changes: Iterable[str], expertise: Expertise) -> dict[str, Value]:
+    """The given facts with ``fact=value`` texts put in place of what they change; ``unknown`` takes a fact away.
+
+    Raises:
+        InputError: a change is wrong.
+    """
+    texts = tuple(changes)
+    read = expertise.read({name: plain(value) for name, value in given.items()}, texts).given
+    written = [text.partition("=")[0].strip() for text in texts]
+    touched = {expertise.vocabulary.resolve(name) or name for name in written}
+    for name in written:
+        touched |= {fact.name for fact in expertise.vocabulary.conditional_aliases(name)}
+    changed = {name: value for name, value in given.items() if name not in touched}
+    return changed | {name: value for name, value in read.items() if name in touched}
+
+
+def recorded_moment(decision: Mapping[str, Any]) -> datetime:
+    """When it was decided. Raises InputError where that is no time."""
+    try:
+        return datetime.fromisoformat(decision["decided_at"])
+    except ValueError as error:
+        raise InputError(Problem("bad-time", f"decided_at {decision['decided_at']!r} is no time")) from error
+
+
+def decide_again(
+    decision: Mapping[str, Any],
+    expertise: Expertise,
+    *,
+    given: Mapping[str, Value] | None = None,
+    objective: str | None = None,
+    decided_at: datetime | None = None,
+) -> Decision:
+    """Decide a recorded workload by the present rulebook and knowledge.
+
+    Args:
+        decision: in the shape of the contract.
+        expertise: the rulebook and knowledge to decide by.
+        given: in place of the recorded facts.
+        objective: in place of the recorded one.
+        decided_at: in place of the recorded time.
+
+    Raises:
+        InputError: the present vocabulary does not take a recorded fact.
+    """
+    facts = dict(recorded_facts(decision, expertise) if given is None else given)
+    return expertise.decide(
+        Workload(facts),
+        objective=objective or decision["objective"],
+        decided_at=decided_at or recorded_moment(decision),
+    )

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Expertise
+from engine import load_expertise
+from engine.explain.audit import audit
+from engine.explain.audit import check_complete
+from engine.explain.audit import check_intact
+from engine.explain.audit import check_reproducible
+from engine.explain.audit import check_silence
+from engine.problems import InputError
+from engine.record import Record
+from engine.record import make_record
+from engine.record import read_record
+
+
+Decided = Callable[[str], dict[str, Any]]
+EXAMPLES = sorted(path.stem for path in (Path(__file__).parents[3] / "examples").glob("*.yaml"))
+
+
+def from_disk(decision: dict[str, Any]) -> tuple[Record, str]:
+    text = make_record(decision).to_json()
+    return read_record(text, "record"), text
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_a_fresh_record_holds(decided: Decided, expertise: Expertise, example: str) -> None:
+    record, text = from_disk(decided(example))
+    found = {check.name: check.holds for check in audit(record, text, expertise)}
+    assert found == {"intact": True, "complete": True, "reproducible": True, "certificate": None}
+
+
+def test_odd_workloads_hold_too(decide: Callable[..., dict[str, Any]], expertise: Expertise) -> None:
+    for facts in (
+        {"task": "inference", "model_name": "llama-3.1-70b", "gpu_candidates": "h100, l4", "current_gpu": "rtx 3090"},
+        {"task": "peft_finetuning", "peft_method": "qlora", "param_count_b": 13.1234567, "trains_and_serves": True},
+        {"gpu_candidates": "h100"},
+        {"task": "inference", "peft_method": "lora", "param_count_b": 7},
+        {"task": "pretraining", "param_count_b": 500, "num_gpus": 1, "gpu_candidates": "t4, tpu v5p"},
+        {"task": "inference", "param_count_b": 7.61561656, "utilization_pct": 33.3333333},
+    ):
+        record, text = from_disk(decide(**facts))
+        for check in audit(record, text, expertise):
+            assert check.holds is not False, (facts, check)
+
+
+@pytest.mark.parametrize(("whole", "places_inside"), [(False, 150), (True, 12)])
+def test_any_byte_changed_fails(
+    decided: Decided, decide: Callable[..., dict[str, Any]], whole: bool, places_inside: int
+) -> None:
+    """Every byte at both ends, where the format, the digest and the engine stand, and a sample of what is between."""
+    decision = decided("sdxl-training") if whole else decide(gpu_candidates="h100")
+    raw = make_record(decision).to_json().encode()
+    chance = random.Random(7)
+    fired_by = raw.index(b'"fired_by"')
+    ends = [*range(30), *range(len(raw) - 110, len(raw)), *range(fired_by, fired_by + 30)]
+    places = [*([] if whole else ends), *chance.sample(range(len(raw)), places_inside)]
+    for place in places:
+        for byte in {raw[place] ^ 1, ord(" "), chance.randrange(32, 127)} - {raw[place]}:
+            changed = raw[:place] + bytes([byte]) + raw[place + 1 :]
+            try:
+                text = changed.decode()
+                record = read_record(text, "record")
+            except (UnicodeDecodeError, InputError):
+                continue  # No record at all: refused before it is audited.
+            assert check_intact(record, text).holds is False, (place, raw[place], byte)
+
+
+def test_a_figure_that_was_changed_and_sealed_again_does_not_trace(decided: Decided, expertise: Expertise) -> None:
+    def changed(edit: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+        decision = decided("llm-serving-70b")
+        edit(decision)
+        return decision
+
+    edits: list[Callable[[dict[str, Any]], object]] = [
+        lambda d: d["recommendation"]["memory"].update(needed_gb=1.0),
+        lambda d: d["recommendation"]["memory"]["breakdown"].update(weights_gb=1.0),
+        lambda d: d["recommendation"]["speed"].update(tokens_per_s=99999.0),
+        lambda d: d["recommendation"]["cost"].update(usd_per_month=1.0),
+        lambda d: d["recommendation"]["points"][0].update(points=9),
+        lambda d: d["recommendation"].update(score=99.0),
+        lambda d: d["recommendation"].update(power_w=1),
+        lambda d: d["alternatives"][0]["memory"].update(per_gpu_gb=1.0),
+        lambda d: d["facts"]["weights_gb"].update(value=1.0),
+        lambda d: d["facts"]["weights_gb"].update(seq=None),
+        lambda d: d["facts"]["param_count_b"].update(origin="given"),
+        lambda d: d["rejected"][0].update(counts=[77]),
+        lambda d: d["rejected"][0].update(rule="made-up"),
+        lambda d: d["warnings"][0].update(rule="made-up"),
+        lambda d: d["warnings"][0].update(rule=None, sources=[]),
+        lambda d: d["procurement"].update(rules=["made-up"]),
+        lambda d: next(iter(d["figures"].values())).update(sources=[]),
+        lambda d: d["disagreements"][0].update(positions=[]),
+        lambda d: d["assumptions"][0].update(because=""),
+        lambda d: next(e for e in d["trace"] if e["kind"] == "derived")["matched"][0].update(seq=9999),
+        lambda d: next(e for e in d["trace"] if e["kind"] == "scored").update(sources=[]),
+        lambda d: next(e for e in d["trace"] if e["kind"] == "assumed").update(because=None),
+    ]
+    for number, edit in enumerate(edits):
+        decision = changed(edit)
+        assert check_complete(decision).holds is False, number
+        assert make_record(decision).intact
+    assert check_complete(decided("llm-serving-70b")).holds
+
+
+def test_another_answer_under_a_good_seal_is_not_reproduced(decided: Decided, expertise: Expertise) -> None:
+    decision = decided("qlora-7b")
+    decision["recommendation"], decision["alternatives"][0] = decision["alternatives"][0], decision["recommendation"]
+    check = check_reproducible(decision, expertise)
+    assert check.holds is False
+    assert any("recommendation" in finding for finding in check.findings)
+
+
+def test_the_engine_that_fired_does_not_matter(decided: Decided, expertise: Expertise) -> None:
+    decision = decided("qlora-7b") | {"fired_by": "reference", "engine_version": "0.0.1"}
+    assert check_reproducible(decision, expertise).holds
+
+
+def test_facts_that_are_not_taken_any_more_are_named(decided: Decided, expertise: Expertise) -> None:
+    decision = decided("qlora-7b")
+    decision["facts"]["moon_phase"] = {"value": "full", "origin": "given", "seq": 1}
+    decision["facts"]["task"] = {**decision["facts"]["task"], "value": "astrology"}
+    check = check_reproducible(decision, expertise)
+    assert check.holds is False
+    assert "moon_phase" in " ".join(check.findings)
+    assert "astrology" in " ".join(check.findings)
+    broken = decided("qlora-7b") | {"decided_at": "2026-99-99"}
+    assert check_reproducible(broken, expertise).holds is False
+
+
+def test_a_changed_rule_is_named(decided: Decided, tmp_path: Path) -> None:
+    rules = tmp_path / "rules"
+    rules.mkdir()
+    shipped = Path(__file__).parents[3] / "rules"
+    for file in shipped.glob("*.yaml"):
+        (rules / file.name).write_text(file.read_text())
+    decision = decided("llm-serving-70b")
+    scored = next(p for p in decision["recommendation"]["points"] if p["rule"] == "h200-serves-70b-faster")
+    assert scored["points"] == 2
+    file = next(f for f in rules.glob("*.yaml") if "id: h200-serves-70b-faster" in f.read_text())
+    head, _, tail = file.read_text().partition("id: h200-serves-70b-faster")
+    file.write_text(head + "id: h200-serves-70b-faster" + tail.replace("points: 2", "points: 1", 1))
+    check = check_reproducible(decision, load_expertise(own_rules=rules))
+    assert check.holds is False
+    assert any("h200-serves-70b-faster" in finding and "+1 for speed" in finding for finding in check.findings)
+
+
+def test_a_certificate_that_claims_too_much_is_found_out(decided: Decided, expertise: Expertise) -> None:
+    decision = decided("qlora-7b")
+    decision["interview"] = {"unasked": [{"fact": "task", "why": "", "checked": ""}]}
+    assert check_silence(decision, expertise, 20).holds is False
+    decision["interview"] = {"unasked": [{"fact": "no_such_fact", "why": "", "checked": ""}]}
+    assert check_silence(decision, expertise, 5).holds is False
+    decision["interview"] = {"unasked": []}
+    assert check_silence(decision, expertise, 5).holds
+
+
+def test_a_decision_survives_the_way_to_disk(decided: Decided) -> None:
+    decision = decided("qlora-7b")
+    record, text = from_disk(copy.deepcopy(decision))
+    assert json.loads(text)["decision"] == record.decision
+    assert check_intact(record, text).holds
