@@ -1,0 +1,35 @@
+"""Prints the digest of the decision on every example and on some public cases. Run as a script by the tests."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC
+from datetime import datetime
+from pathlib import Path
+
+import yaml
+
+from engine.expertise import load_expertise
+from engine.record import decision_digest
+
+
+TESTS = Path(__file__).parents[1]
+
+
+def main() -> None:
+    """One line a workload: its name and the digest of its decision."""
+    expertise = load_expertise()
+    moment = datetime(2026, 11, 20, tzinfo=UTC)
+    cases = yaml.load((TESTS / "cases.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)["cases"]
+    workloads = {
+        path.stem: yaml.safe_load(path.read_text()) for path in sorted((TESTS.parent / "examples").glob("*.yaml"))
+    }
+    workloads |= {case["id"]: case["workload"] for case in cases[::15]}
+    for name, workload in workloads.items():
+        decision = expertise.decide(workload, decided_at=moment).to_dict()
+        print(name, decision_digest(decision))
+    print(expertise.fired_by, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""The same decision, byte for byte, whatever the order of files and keys, the hash seed, the engine and the thread."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.canonical import canonical_json
+from engine.expertise import Decision
+from engine.expertise import Expertise
+from engine.expertise import load_expertise
+from engine.locate import locate
+from engine.problems import InputError
+from engine.source import plain
+from engine.source import read_yaml
+
+
+HERE = Path(__file__).parent
+MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+def text_of(decision: Decision) -> str:
+    """The decision without what may differ: who fired the rules, and where they lay."""
+    value = decision.to_dict()
+    del value["fired_by"]
+    for layer in value["rulebook"]["layers"]:
+        del layer["name"]
+    return canonical_json(value)
+
+
+@pytest.fixture(scope="module")
+def workloads(examples: dict[str, Path]) -> dict[str, Mapping[str, Any]]:
+    return {name: plain(read_yaml(path, error=InputError)) for name, path in examples.items()}
+
+
+@pytest.fixture(scope="module")
+def expected(expertise: Expertise, workloads: dict[str, Mapping[str, Any]]) -> dict[str, str]:
+    return {name: text_of(expertise.decide(facts, decided_at=MOMENT)) for name, facts in workloads.items()}
+
+
+def shuffled_rules(folder: Path, seed: int) -> None:
+    """All shipped rules in ``folder``: other files, other order, other order of keys."""
+    luck = random.Random(seed)
+    entries = [
+        shuffled_keys(entry, luck)
+        for path in sorted(locate("rules").glob("*.yaml"))
+        for entry in re.split(r"(?m)^(?=- )", re.sub(r"(?m)^#.*\n", "", path.read_text(encoding="utf-8")))
+        if entry.strip()
+    ]
+    luck.shuffle(entries)
+    for number in range(5):
+        (folder / f"{luck.choice('abcxyz')}{number}.yaml").write_text("".join(entries[number::5]), encoding="utf-8")
+
+
+def shuffled_keys(entry: str, luck: random.Random) -> str:
+    """An entry with its keys in another order; what stands below each key stays as it is."""
+    keys = re.split(r"(?m)^(?=  [a-z])", "  " + entry.removeprefix("- "))
+    keys = [key.rstrip("\n") + "\n" for key in keys if key.strip()]
+    luck.shuffle(keys)
+    return "-" + "".join(keys)[1:]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_order_of_rule_files_rules_and_keys_decides_nothing(
+    seed: int, tmp_path: Path, workloads: dict[str, Mapping[str, Any]], expected: dict[str, str], expertise: Expertise
+) -> None:
+    shuffled_rules(tmp_path, seed)
+    other = load_expertise(own_rules=tmp_path)
+    assert [rule.id for rule in other.rulebook.rules] == [rule.id for rule in expertise.rulebook.rules]
+    assert {name: text_of(other.decide(facts, decided_at=MOMENT)) for name, facts in workloads.items()} == expected
+
+
+def test_the_order_of_facts_decides_nothing(
+    workloads: dict[str, Mapping[str, Any]], expected: dict[str, str], expertise: Expertise
+) -> None:
+    for name, facts in workloads.items():
+        backwards = dict(reversed(facts.items()))
+        assert text_of(expertise.decide(backwards, decided_at=MOMENT)) == expected[name], name
+
+
+def test_a_decision_does_not_depend_on_those_before_it(
+    workloads: dict[str, Mapping[str, Any]], expected: dict[str, str], expertise: Expertise
+) -> None:
+    names = [*workloads, *workloads]
+    random.Random(3).shuffle(names)
+    for name in names:
+        assert text_of(expertise.decide(workloads[name], decided_at=MOMENT)) == expected[name], name
+
+
+def test_threads_may_share_an_expert(
+    workloads: dict[str, Mapping[str, Any]], expected: dict[str, str], expertise: Expertise
+) -> None:
+    def decide(name: str) -> tuple[str, str]:
+        return name, text_of(expertise.decide(workloads[name], decided_at=MOMENT))
+
+    with ThreadPoolExecutor(4) as pool:
+        for name, text in pool.map(decide, [*workloads, *reversed(workloads), *workloads]):
+            assert text == expected[name], name
+
+
+def test_the_reference_decides_the_same(
+    workloads: dict[str, Mapping[str, Any]],
+    expected: dict[str, str],
+    expertise: Expertise,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("WHICHGPU_ENGINE", "reference")
+    reference = load_expertise()
+    assert reference.fired_by == "reference"
+    for name, facts in workloads.items():
+        decision = reference.decide(facts, decided_at=MOMENT)
+        assert decision.to_dict(full=False)["fired_by"] == "reference"
+        assert text_of(decision) == expected[name], name
+
+
+def test_hash_seeds_and_processes_decide_nothing() -> None:
+    runs = [
+        subprocess.run(  # noqa: S603
+            [sys.executable, str(HERE / "decision_digests.py")],
+            cwd=HERE.parents[1],
+            env={**os.environ, "PYTHONPATH": str(HERE.parents[1]), "PYTHONHASHSEED": seed, "WHICHGPU_ENGINE": engine},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for seed, engine in (("0", ""), ("1", ""), ("4711", "reference"))
+    ]
+    assert len(runs[0].stdout.splitlines()) > 20
+    assert runs[0].stdout == runs[1].stdout == runs[2].stdout
+    assert runs[2].stderr.strip() == "reference"
