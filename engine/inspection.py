@@ -22,7 +22,7 @@ from engine.verify import lint
 from engine.vocabulary import Vocabulary
 
 
-#: Read by the engine itself: phases, power, the weights of an objective, the networks of a vision task, the sizing shown.
+#: Read by the engine itself: phases, power, the weights of an objective, a vision task's networks, the sizing shown.
 READ_BY_THE_PIPELINE = frozenset({"objective", "pue", "recommended_vram_gb", "training_task", "vision_task"})
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e\d+)?")

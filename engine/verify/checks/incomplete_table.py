@@ -20,7 +20,7 @@ Good: ``>= 7`` in the last row::
         - {id: small, if: ['< 7'], then: {set: {tier: low}}}
         - {id: large, if: ['>= 7'], then: {set: {tier: high}}}
 
-Proved for all values of the columns. That a column is unknown counts as a case only where some cell asks for it.
+Proved for all values of the columns. That a column is unknown is a case only where some cell says ``is unknown``.
 
 Silence: put ``# lint: allow incomplete-table: why`` at the end of the line with the table's name, or drop ``complete``.
 """
@@ -29,10 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.language.shaping import to_nnf
 from engine.language.tree import And
 from engine.language.tree import Expr
 from engine.language.tree import Known
-from engine.language.tree import Not
 from engine.language.tree import Or
 from engine.rulebook.model import Rule
 from engine.rulebook.model import Table
@@ -78,7 +78,7 @@ def _run(desk: Desk) -> Iterator[Finding]:
 
 def _domain(table: Table, rows: list[Rule], desk: Desk) -> Iterator[Formula]:
     """The columns are known, unless a cell asks whether they are; and hold some value that a row speaks of."""
-    asked = {cell.column for row in rows for cell in row.when if cell.column and _asks(cell.expr)}
+    asked = {cell.column for row in rows for cell in row.when if cell.column and _asks(to_nnf(cell.expr))}
     for column in table.columns:
         classes = desk.regions.conditions.atlas.of(column)
         if column not in asked:
@@ -86,9 +86,10 @@ def _domain(table: Table, rows: list[Rule], desk: Desk) -> Iterator[Formula]:
 
 
 def _asks(expr: Expr) -> bool:
+    """Whether a condition, in negation normal form, says ``is unknown`` somewhere."""
     if isinstance(expr, And | Or):
         return any(_asks(part) for part in expr.operands)
-    return isinstance(expr, Known) or (isinstance(expr, Not) and _asks(expr.operand))
+    return isinstance(expr, Known) and expr.negated
 
 
 CHECK = Check("incomplete-table", "error", _run, __doc__ or "")

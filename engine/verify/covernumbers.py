@@ -1,0 +1,115 @@
+"""Whether the numbers that a heuristic states can be read in what carries it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from engine.expertise import Expertise
+from engine.language.writing import write
+from engine.rulebook.model import ConsiderCounts
+from engine.rulebook.model import Monitor
+from engine.rulebook.model import Points
+from engine.rulebook.model import Rule
+from engine.rulebook.model import SetFact
+
+
+if TYPE_CHECKING:
+    from engine.verify.coverage import Entry
+
+_NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
+#: Names of cards carry their memory: nvidia-a100-40gb.
+_GPU_NAME = re.compile(r"\b[a-z]+(?:-[a-z0-9]+)+\b")
+_MEMORY_IN_NAME = re.compile(r"(\d+)gb\b")
+_WORDS = {
+    "one": 1.0, "single": 1.0, "two": 2.0, "pair": 2.0, "twice": 2.0, "double": 2.0, "doubles": 2.0, "three": 3.0,
+    "third": 3.0, "four": 4.0, "fourfold": 4.0, "quarter": 25.0, "five": 5.0, "fifths": 20.0, "six": 6.0,
+    "sixteen": 16.0, "eight": 8.0, "nine": 9.0, "ten": 10.0, "tenth": 10.0, "twelve": 12.0, "half": 50.0,
+    "halves": 50.0, "halve": 50.0, "halving": 50.0, "first": 1.0, "fifth": 5.0,
+}  # fmt: skip
+_TENTHS = re.compile(r"\b(one|two|three|four|five|six|seven|eight|nine) tenths?\b")
+_CLOSE = 0.02
+#: What a stated number may be written as: itself, in thousands (TB as GB), as a share.
+_SCALES = (1.0, 1000.0, 0.01, 0.001)
+
+
+def missing_numbers(stated: Iterable[str], entry: Entry, expertise: Expertise) -> list[str]:
+    """The stated numbers that stand in no carrier. A number that the catalogue itself derived is not looked for."""
+    there = list(_there(entry, expertise))
+    return [
+        text
+        for text in stated
+        if "(derived)" not in text and not all(_found(number, there) for number in numbers_in(text))
+    ]
+
+
+def _found(number: float, there: list[float]) -> bool:
+    return any(abs(number * scale - other) <= _CLOSE * abs(other) for scale in _SCALES for other in there)
+
+
+def numbers_in(text: str) -> Iterator[float]:
+    """Figures and number words of a text; of the names of cards only the memory in them."""
+    for name in _GPU_NAME.findall(text):
+        yield from (float(number) for number in _MEMORY_IN_NAME.findall(name))
+    plain = _GPU_NAME.sub(" ", text)
+    yield from (float(number.replace(",", "")) for number in _NUMBER.findall(plain.replace("..", " ")))
+    for number in re.findall(r"(?<![\w.])(\d+(?:\.\d+)?)(?:[a-zA-Z]+|x)\b", plain):
+        yield float(number)
+    yield from (_WORDS[word] * 10 for word in _TENTHS.findall(plain.lower()) if word in _WORDS)
+    yield from (_WORDS[word] for word in re.findall(r"[a-z]+", plain.lower()) if word in _WORDS)
+
+
+def _there(entry: Entry, expertise: Expertise) -> Iterator[float]:
+    knowledge = expertise.knowledge
+    for name in entry.rules:
+        if name in expertise.rules:
+            yield from _in_rule(expertise.rules[name], expertise)
+    for name in entry.figures:
+        figure = knowledge.figures.get(name, {})
+        yield from numbers_in(f"{figure.get('value', '')} {figure.get('meaning', '')}")
+    for name in entry.disagreements:
+        dispute = knowledge.disagreements.get(name, {})
+        yield from numbers_in(f"{dispute.get('resolution', '')} {dispute.get('title', '')}")
+        for position in dispute.get("positions", ()):
+            yield from numbers_in(position["says"])
+    for name in entry.facts:
+        yield from numbers_in(expertise.vocabulary.facts[name].model_dump_json())
+    yield from (float(v.is_) for v in entry.values if isinstance(v.is_, int | float) and not isinstance(v.is_, bool))
+    for done in entry.sums:
+        yield done.is_
+        yield from numbers_in(" ".join(map(str, done.given.values())))
+    yield from (number for value in entry.costs.values() for number in numbers_in(str(value)))
+
+
+def _in_rule(rule: Rule, expertise: Expertise) -> Iterator[float]:
+    said = [rule.title, rule.text, rule.because, *(condition.text for condition in rule.when)]
+    for effect in rule.effects:
+        match effect:
+            case SetFact():
+                said.append(write(effect.expr))
+            case ConsiderCounts():
+                yield from map(float, effect.counts)
+            case Monitor():
+                yield from (value for value in (effect.low, effect.high) if value is not None)
+            case Points():
+                pass  # A weight is ours, not the guide's.
+            case _:
+                said.append(str(getattr(effect, "text", "")))
+    for test in rule.tests:
+        if test.fires:
+            said += map(str, (*test.given.values(), *test.plan.values()))
+    yield from (number for text in said for number in numbers_in(text))
+    for condition in rule.when:
+        yield from _memory_of_named(condition.text, expertise)
+
+
+def _memory_of_named(text: str, expertise: Expertise) -> Iterator[float]:
+    """The memory of the cards that a condition names: who writes RTX 4090 means 24 GB."""
+    for name in _GPU_NAME.findall(text):
+        match = expertise.knowledge.find_gpu(name)
+        for gpu_id in match.ids if match.found else ():
+            memory = expertise.knowledge.gpus[gpu_id].vram_gb
+            if memory is not None:
+                yield memory
