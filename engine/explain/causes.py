@@ -29,6 +29,11 @@ def causes_of(
         causes += _rulebook_causes(before, after, rules)
     if before["knowledge"]["digest"] != after["knowledge"]["digest"]:
         causes += _knowledge_causes(before, after)
+    days = before["decided_at"][:10], after["decided_at"][:10]
+    if rules and days[0] != days[1]:
+        causes.append(
+            Cause("time", "day", f"decided on {days[0]}, and then on {days[1]}; prices are judged by their age")
+        )
     same_ground = before["rulebook"]["digest"] == after["rulebook"]["digest"] and not facts
     if (
         same_ground
@@ -43,14 +48,26 @@ def causes_of(
 def _rulebook_causes(before: Mapping[str, Any], after: Mapping[str, Any], rules: tuple[RuleChange, ...]) -> list[Cause]:
     causes: list[Cause] = []
     known = [{entry["id"] for entry in decision["rules"]} for decision in (before, after)]
-    causes += [Cause("rule", rule, "is new in the rulebook") for rule in sorted(known[1] - known[0])]
-    causes += [Cause("rule", rule, "is gone from the rulebook") for rule in sorted(known[0] - known[1])]
+    for here, gone, says in ((1, 0, "new in the rulebook"), (0, 1, "gone from the rulebook")):
+        listed = sorted(known[here] - known[gone])
+        causes += [Cause("rule", rule, f"is {says}") for rule in listed if _acts(rule, rules)]
+        idle = [rule for rule in listed if not _acts(rule, rules)]
+        if idle:
+            causes.append(Cause("rule", f"{len(idle)} rules", f"are {says} and did nothing here"))
     told = known[0] ^ known[1]
     for change in rules:
         if change.of_itself and change.rule not in told:
             says = f"on {change.where}: {change.before}, now {change.after}"
             causes.append(Cause("rule", change.rule, says))
     return causes or [Cause("rule", "rulebook", "its digest differs, in nothing that either decision shows")]
+
+
+def _acts(rule: str, rules: tuple[RuleChange, ...]) -> bool:
+    """Whether a rule that one side lacks did anything on the other."""
+    silent = ("no such rule", "does not fire", "undecided", "does nothing", "overridden")
+    return any(
+        not said.startswith(silent) for change in rules if change.rule == rule for said in (change.before, change.after)
+    )
 
 
 def _knowledge_causes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Cause]:

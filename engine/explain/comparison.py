@@ -8,7 +8,7 @@ from typing import Any
 from typing import Literal
 
 
-CauseKind = Literal["fact", "rule", "knowledge", "price", "objective", "engine"]
+CauseKind = Literal["fact", "rule", "knowledge", "price", "objective", "engine", "time"]
 
 
 @dataclass(frozen=True, slots=True)

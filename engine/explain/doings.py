@@ -28,15 +28,18 @@ def _doings(decision: Mapping[str, Any]) -> dict[tuple[str, str], tuple[Any, ...
 
 
 def rule_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[RuleChange, ...]:
-    """Rules that do something else, or are judged otherwise."""
+    """Rules that do something else, or are judged otherwise; on plans, those that both decisions show."""
     old, new = _doings(before), _doings(after)
     sides = gather(before), gather(after)
     judged = [{entry["id"]: entry for entry in decision["rules"]} for decision in (before, after)]
+    one_sided = sides[0].plans.keys() ^ sides[1].plans.keys()
     changes = []
     for key in sorted({*old, *new}):
         rule, where = key
-        one = _does(old[key]) if key in old else _verdict(judged[0].get(rule))
-        two = _does(new[key]) if key in new else _verdict(judged[1].get(rule))
+        if where in one_sided:
+            continue
+        one = _does(old[key]) if key in old else _idle(judged[0].get(rule), where, sides[0].chosen)
+        two = _does(new[key]) if key in new else _idle(judged[1].get(rule), where, sides[1].chosen)
         if one != two:
             met = (old[key], sides[1]) if key in old else (new[key], sides[0])
             changes.append(RuleChange(rule, where, one, two, _met_the_same(*met)))
@@ -47,6 +50,13 @@ def rule_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[R
             absent = rule not in judged[0] or rule not in judged[1]
             changes.append(RuleChange(rule, "workload", one, two, absent))
     return tuple(changes)
+
+
+def _idle(entry: Mapping[str, Any] | None, where: str, chosen: str | None) -> str:
+    """What is said of a rule that did nothing there; its verdict holds for the workload and the chosen plan alone."""
+    if entry is None or where in ("workload", chosen):
+        return _verdict(entry)
+    return "does nothing"
 
 
 def _met_the_same(entries: tuple[Any, ...], other: Evidence) -> bool:

@@ -1,0 +1,112 @@
+"""``whichgpu what-if``, ``diff`` and ``replay``: one view over two decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from cli import output
+from cli.expertise import load
+from cli.expertise import names_of
+from cli.expertise import now
+from cli.options import all_option
+from cli.options import output_format
+from cli.options import rules_options
+from cli.options import set_option
+from cli.render.comparison import comparison_blocks
+from cli.saved import read_saved
+from engine import Expertise
+from engine.canonical import plain
+from engine.explain.compare import compare
+from engine.explain.phrases import Phrases
+from engine.explain.rerun import decide_again
+from engine.explain.rerun import with_changes
+from engine.problems import InputError
+from engine.problems import Problem
+
+
+_decision = click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))
+_forms = output_format("text", "json", "markdown")
+
+
+@click.command(name="what-if")
+@_decision
+@set_option
+@click.option("--objective", type=click.Choice(["cheapest", "fastest", "balanced"]), help="What to rank by.")
+@all_option
+@_forms
+@rules_options
+def what_if(
+    *,
+    decision: str,
+    sets: tuple[str, ...],
+    objective: str | None,
+    everything: bool,
+    form: str,
+    rules: tuple[str, ...],
+    builtin: bool,
+) -> int:
+    """Decide DECISION's workload again with some facts changed, and compare.
+
+    --set FACT=unknown takes a fact away. Both sides are decided by the present rulebook, so that only the facts differ.
+    """
+    if not sets and not objective:
+        fix = "say what should differ: --set FACT=VALUE, or --objective"
+        raise InputError(Problem("bad-option", "nothing differs without --set or --objective", fix=fix))
+    saved = read_saved(decision)
+    expertise = load(rules, builtin=builtin)
+    before = decide_again(saved.decision, expertise)
+    changed = with_changes(before.workload.given, sets, expertise)
+    # An objective among the changed facts counts, where the option does not overrule it.
+    stated = changed.get("objective") if changed.get("objective") != before.workload.given.get("objective") else None
+    wanted = objective or (str(stated) if stated else None)
+    after = decide_again(saved.decision, expertise, given=changed, objective=wanted)
+    return _show(before.to_dict(), after.to_dict(), ("as decided", "what if"), expertise, form, everything=everything)
+
+
+@click.command()
+@click.argument("before", metavar="BEFORE", type=click.Path(allow_dash=True))
+@click.argument("after", metavar="AFTER", type=click.Path(allow_dash=True))
+@all_option
+@_forms
+def diff(*, before: str, after: str, everything: bool, form: str) -> int:
+    """Compare two decisions as they were saved."""
+    if before == after == "-":
+        raise InputError(Problem("bad-option", "standard input holds one decision; name a file for the other"))
+    old, new = read_saved(before), read_saved(after)
+    return _show(old.decision, new.decision, ("before", "after"), load(), form, everything=everything)
+
+
+@click.command()
+@_decision
+@all_option
+@_forms
+@rules_options
+def replay(*, decision: str, everything: bool, form: str, rules: tuple[str, ...], builtin: bool) -> int:
+    """Decide DECISION's workload again by the present rulebook, knowledge and prices, and say what differs and why."""
+    saved = read_saved(decision)
+    expertise = load(rules, builtin=builtin)
+    again = decide_again(saved.decision, expertise, decided_at=now())
+    return _show(saved.decision, again.to_dict(), ("recorded", "today"), expertise, form, everything=everything)
+
+
+def _show(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    sides: tuple[str, str],
+    expertise: Expertise,
+    form: str,
+    *,
+    everything: bool,
+) -> int:
+    found = compare(before, after)
+    if form == "json":
+        output.emit_json({"same": found.same, **plain(asdict(found))})
+    else:
+        phrases = Phrases(expertise.vocabulary)
+        blocks = comparison_blocks(found, names_of(expertise), phrases, sides, everything=everything)
+        output.emit_blocks(blocks, form)
+    return 0
