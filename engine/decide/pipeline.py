@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace
+from datetime import date
 
 from engine.decide.candidates import judge_candidates
 from engine.decide.lookups import look_up
@@ -56,8 +57,11 @@ class Bench:
         return PlanMaker(job, intake.facts, self.knowledge)
 
 
-def decide_workload(bench: Bench, workload: Workload, objective: Objective) -> Outcome:
-    """Decide one workload. Unknown facts are no error: the outcome says what is missing."""
+def decide_workload(bench: Bench, workload: Workload, objective: Objective, today: date | None = None) -> Outcome:
+    """Decide one workload. Unknown facts are no error: the outcome says what is missing.
+
+    ``today`` is the day that the age of prices is reckoned from.
+    """
     given = {name: Claim("given", "input", value) for name, value in workload.given.items()}
     found = look_up(workload.given, bench.knowledge, bench.vocabulary)
     intake = bench.stages.intake.run(given, extra=found.claims)
@@ -69,7 +73,7 @@ def decide_workload(bench: Bench, workload: Workload, objective: Objective) -> O
         no_answer = _nothing_fits(plan_round)
     chosen = plan_round.judged[0] if plan_round and plan_round.judged else None
     phases = _phases(bench, workload, intake, objective, chosen) if no_answer is None else ()
-    procurement = reckon(intake.facts, chosen.ranked.plan if chosen else None)
+    procurement = reckon(intake.facts, chosen.ranked.plan if chosen else None, today)
     final, fired = _advise(bench.stages, plan_round.survey if plan_round else intake, chosen, procurement)
     candidates = judge_candidates(maker, final.facts, bench.knowledge, bench.stages.reject, plan_round)
     fired = (*fired, *_advise_candidates(bench.stages.candidate, final.facts, candidates))

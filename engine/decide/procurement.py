@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from dataclasses import field
+from datetime import date
 
 from engine.economics.constants import load_economics
 from engine.economics.ledger import ledger_of
+from engine.economics.offers import price_age_days
 from engine.economics.procurement import Flip
 from engine.economics.procurement import nearest_flip
 from engine.economics.procurement import procurement_facts
@@ -30,8 +32,11 @@ class Procurement:
     claims: dict[str, list[Claim]] = field(default_factory=dict)
 
 
-def reckon(facts: Facts, plan: Plan | None) -> Procurement:
-    """Reckon renting against owning for a plan, or for what the facts alone say where there is none."""
+def reckon(facts: Facts, plan: Plan | None, today: date | None = None) -> Procurement:
+    """Reckon renting against owning for a plan, or for what the facts alone say where there is none.
+
+    ``today`` tells how old the plan's price is; without it nothing is said of that.
+    """
     constants = load_economics()
     figures = procurement_figures(facts, plan, constants)
     thresholds = guide_thresholds(facts, ledger_of(facts, plan, constants), constants)
@@ -59,4 +64,14 @@ def reckon(facts: Facts, plan: Plan | None) -> Procurement:
             tuple(dict.fromkeys(threshold.source for threshold in thresholds)),
         )
     ]
+    if today is not None and plan is not None and plan.cost.offer is not None:
+        age = Claim(
+            "computed",
+            "economics.price_age_days",
+            max(0, price_age_days(plan.cost.offer, today)),
+            (),
+            "day of the decision - day the price was seen",
+            (plan.cost.offer.source,),
+        )
+        claims["price_age_days"] = [age]
     return Procurement(figures, thresholds, nearest_flip(facts, plan, constants), claims)
