@@ -1,0 +1,42 @@
+"""Hundreds of decisions in one process leave nothing behind: neither Python objects nor memory of the C engine."""
+
+from __future__ import annotations
+
+import gc
+from datetime import UTC
+from datetime import datetime
+from itertools import cycle
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.expertise import Expertise
+
+
+MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
+STATUS = Path("/proc/self/statm")
+DECISIONS = 500
+
+
+def resident_mb() -> float:
+    """Memory of this process that is in use, in MB."""
+    pages = int(STATUS.read_text().split()[1])
+    return pages * 4096 / 1e6
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="memory is read from /proc")
+def test_five_hundred_decisions_leave_nothing_behind(expertise: Expertise, cases: list[dict[str, Any]]) -> None:
+    workloads = [expertise.read(case["workload"]) for case in cases[::6]]
+
+    def run(number: int) -> None:
+        for workload in islice(cycle(workloads), number):
+            expertise.decide(workload, decided_at=MOMENT).to_dict(full=False)
+        gc.collect()
+
+    run(2 * len(workloads))  # Caches fill, and the allocator takes what it will need.
+    objects, memory = len(gc.get_objects()), resident_mb()
+    run(DECISIONS)
+    assert len(gc.get_objects()) - objects < DECISIONS  # Less than one object a decision.
+    assert resident_mb() - memory < 8
