@@ -51,7 +51,8 @@ def _answer(plan: Plan, workload: Workload) -> dict[str, Any]:
         "id": workload.id,
         "gpu": plan.gpu.id,
         "count": plan.count,
-        "fits": plan.facts.get("plan.fits"),
+        "fits": _fits(plan),
+        "tight": _tight(plan),
         **memory,
         "speed": speed_dict(plan),
         "link": plan.link,
@@ -68,6 +69,19 @@ def _answer(plan: Plan, workload: Workload) -> dict[str, Any]:
     }
     rounded: dict[str, Any] = plain(answer)
     return rounded
+
+
+def _fits(plan: Plan) -> bool | None:
+    """The best estimate is within what the GPU can give. A recommended plan also needs a margin: see ``_tight``."""
+    if plan.memory is None or plan.gpu.usable_gb is None:
+        return None
+    return plan.memory.per_gpu_gb <= plan.gpu.usable_gb
+
+
+def _tight(plan: Plan) -> bool | None:
+    """It fits by the best estimate, but not with the margin that a recommendation keeps."""
+    fits = _fits(plan)
+    return None if fits is None else fits and not plan.facts.get("plan.fits")
 
 
 def _gpu_id(expertise: Expertise, workload: Workload, gpu: str | None) -> str:

@@ -48,7 +48,8 @@ class EngineReserve(Entry):
     """What a serving engine takes beside weights and KV cache, GiB per GPU."""
 
     before: str | None = None  # holds for versions below this one
-    activation_gib: float
+    activation_gib: float  # at the usual chunk of prompt tokens
+    whole_prompts_to: int | None = None  # prompts up to so many tokens pass in one piece, whose peak is kept free
     activation_moe_gib: float | None = None
     outside_gib: float
     outside_split_gib: float
@@ -99,6 +100,7 @@ class Framework(Entry):
     """How a training framework departs from plain Hugging Face behaviour."""
 
     chunked_loss: bool = False
+    fused_loss: bool = False
     releases_gradients: bool = False
     foreach: bool = True
     checkpointing: str | None = None

@@ -65,7 +65,7 @@ def generator_of(job: Job) -> Generator:
     for name, size in sorted((job.model.components_b if job.model else {}).items()):
         if "vae" in name or "autoencoder" in name:
             vae += size
-        elif any(word in name for word in ("text", "clip", "t5", "encoder")):
+        elif any(word in name for word in ("text", "clip", "t5", "encoder", "guardrail")):
             text += size
         else:
             denoiser += size

@@ -167,6 +167,8 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         stated_gb=stated,
         stated_high_gb=stated_high,
         assumed=tuple(reader.assumed),
+        fused_loss=bool(habits and habits.fused_loss) or (framework is None and kind == "pretraining"),
+        expert_parallel=reader.whole("expert_parallel"),
         compiled=bool(reader.flag("compiled")),
         activation_offload=bool(reader.flag("activation_offload")),
         optimizer_in_backward=bool(reader.flag("optimizer_in_backward")),

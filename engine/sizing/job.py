@@ -81,6 +81,8 @@ class Job:
     stated_high_gb: float | None
     assumed: tuple[Assumed, ...] = ()
     compiled: bool = False
+    fused_loss: bool = False  # softmax and its gradient in one kernel
+    expert_parallel: int | None = None  # GPUs over which routed experts are spread; None: as many as the layout allows
     activation_offload: bool = False
     optimizer_in_backward: bool = False
     unstated: frozenset[str] = frozenset()  # of the loads: facts that nobody stated, whoever assumed their value

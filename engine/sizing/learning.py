@@ -88,7 +88,7 @@ def logits_gb(job: Job, shape: Shape, tensor: int) -> float:
         return 0.0
     training = sizing_constants().training
     per_logit = training.logit_bytes.value
-    if job.compiled:
+    if job.compiled or job.fused_loss:
         per_logit = training.logit_bytes_compiled.value
     elif job.kind == "qlora" and job.weight_precision.startswith(("gptq", "awq")):
         per_logit = training.logit_bytes_16bit.value

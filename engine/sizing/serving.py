@@ -81,13 +81,10 @@ def serving_memory(job: Job, shape: Shape, layout: Layout) -> MemoryEstimate:
     if job.family != "encoder":
         parts.append((_CACHE, cache, (sequences, job.context_tokens, job.kv_precision, per_sequence)))
     if reserve.activation_gib > 0:
-        kept = reserve.activation_moe_gib if shape.moe and reserve.activation_moe_gib else reserve.activation_gib
-        # 1.89 GiB on one stage falls to 1.10 and 1.05 on two and four (llm-d-planner, vLLM 0.19 report).
-        activation = kept * GIB * (0.57 if pipeline > 1 else 1.0)
+        activation = _kept_free(job, shape, reserve, layout)
         parts.append((_ACTIVATIONS, activation, (job.engine, job.engine_version or "unstated", pipeline)))
     else:
-        elements = 3 * shape.intermediate + 3 * shape.hidden
-        activation = sequences * job.input_tokens * elements * 2.0 / tensor / 1e9
+        activation = sequences * job.input_tokens * _passing_bytes(shape) / tensor / 1e9
         parts.append((_PREFILL, activation, (sequences, job.input_tokens, shape.hidden, shape.intermediate, tensor)))
     parts.append((_OUTSIDE, outside, (job.engine, ranks)))
     if graphs:
@@ -114,6 +111,23 @@ def serving_memory(job: Job, shape: Shape, layout: Layout) -> MemoryEstimate:
     )
 
 
+def _passing_bytes(shape: Shape) -> float:
+    """Bytes that one prompt token holds while it passes through a layer: gate, up and product, and three inputs."""
+    return (3.0 * shape.intermediate + 3.0 * shape.hidden) * 2.0
+
+
+def _kept_free(job: Job, shape: Shape, reserve: EngineReserve, layout: Layout) -> float:
+    """What an engine keeps free for the forward pass, in GB."""
+    kept = reserve.activation_moe_gib if shape.moe and reserve.activation_moe_gib else reserve.activation_gib
+    # 1.89 GiB on one stage falls to 1.10 and 1.05 on two and four (llm-d-planner, vLLM 0.19 report).
+    free = kept * GIB * (0.57 if layout.pipeline > 1 else 1.0)
+    if reserve.whole_prompts_to is not None and job.context_tokens <= reserve.whole_prompts_to:
+        # Only the feed-forward part is split over tensor ranks.
+        split = 6.0 * shape.intermediate / layout.tensor + 6.0 * shape.hidden
+        free = max(free, job.context_tokens * split / 1e9)
+    return free
+
+
 def _weights_gb(job: Job, shape: Shape, weight: WeightFormat, tensor: int, pipeline: int) -> float:
     layer_params, end_params = stage_params(shape, pipeline)
     ends = 2.0 if weight.ends_16bit else weight.body
@@ -137,6 +151,8 @@ def _band(
     split = max(0.0, outside - reserve.outside_gib * GIB)
     if reserve.activation_gib > 0:
         low_rest, high_rest = reserve.low_gib * GIB, highest * GIB + split
+        if reserve.whole_prompts_to is not None:
+            low_rest, high_rest = low_rest + 0.7 * activation, high_rest + activation
     else:
         low_rest, high_rest = 0.0, 1.05 * activation + reserve.high_gib * GIB
     if shape.known:

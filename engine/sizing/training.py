@@ -100,6 +100,7 @@ class Block:
     params: float
     embeddings: float
     largest: float
+    stepped: float | None = None  # parameters whose optimiser state counts here, where that differs from ``params``
 
 
 def training_memory(job: Job, shape: Shape, layout: Layout, context_gb: float) -> MemoryEstimate:
@@ -113,16 +114,18 @@ def training_memory(job: Job, shape: Shape, layout: Layout, context_gb: float) -
         _adapters(job, shape, layout, parts)
     else:
         block = Block(
-            (layer_params + end_params) / tensor,
+            _on_rank(job, shape, layout, layer_params, end_params),
             min(end_params, shape.embedding) / tensor,
             shape.largest_layer / tensor,
+            stepped=(layer_params + end_params) / tensor,
         )
         workspace, released = trained_states(job, block, layout, parts)
     kept, one_layer = activations_gb(job, shape, tensor, pipeline)
     activations = kept + one_layer
     settings = (job.micro_batch, job.seq_len_tokens, job.checkpointing, job.flash_attention, tensor, pipeline)
     parts.append((_ACTIVATIONS, activations, settings))
-    logits = logits_gb(job, shape, tensor)
+    # Logits arise on the last stage, where one micro-batch is in flight; the first stage holds them all.
+    logits = logits_gb(job, shape, tensor) if pipeline == 1 else _logits_over(job, shape, layout, kept)
     if logits:
         parts.append((_LOGITS, logits, (job.micro_batch, job.seq_len_tokens, shape.vocab, job.chunked_loss)))
     freed = activations + logits
@@ -133,6 +136,28 @@ def training_memory(job: Job, shape: Shape, layout: Layout, context_gb: float) -
     if workspace > freed:
         parts.append((STEP, workspace - freed, (workspace, freed)))
     return finished(job, parts, layout, context_gb, known=shape.known, soft=freed)
+
+
+def _on_rank(job: Job, shape: Shape, layout: Layout, layer_params: float, end_params: float) -> float:
+    """Parameters whose weights and gradients lie on one rank, before sharding by ZeRO.
+
+    Routed experts are spread over tensor and data ranks where the job says so, or where a pipeline shows that it is
+    trained in the manner of Megatron; sharded weights (ZeRO-3, FSDP) are spread already.
+    """
+    whole = (layer_params + end_params) / layout.tensor
+    if not shape.expert_params or layout.sharding in {"zero3", "fsdp"}:
+        return whole
+    ranks = layout.tensor * layout.data
+    wanted = job.expert_parallel or (shape.experts if layout.pipeline > 1 else 1)
+    spread = max(layout.tensor, min(wanted, ranks, max(1, shape.experts)))
+    routed = layer_params * min(1.0, shape.expert_params / shape.body)
+    return whole - routed / layout.tensor + routed / spread
+
+
+def _logits_over(job: Job, shape: Shape, layout: Layout, kept: float) -> float:
+    """What logits on the last stage add to the activations that the first stage holds, in GB."""
+    stages = min(layout.pipeline, max(1, job.gradient_accumulation or layout.pipeline))
+    return max(0.0, logits_gb(job, shape, layout.tensor) - kept * (1.0 - 1.0 / stages))
 
 
 def _frozen(job: Job, shape: Shape, layout: Layout, parts: list[Part]) -> None:
@@ -190,8 +215,9 @@ def trained_states(job: Job, block: Block, layout: Layout, parts: list[Part]) ->
     gradients = (block.largest / 1e9 if job.optimizer_in_backward else count) * per.gradients / over_gradients
     if not releases:
         parts.append((GRADIENTS, gradients, (count, per.gradients, over_gradients)))
-    state = (count * per.optimizer + block.embeddings * per.embedding_extra / 1e9) / over_states
-    parts.append((OPTIMIZER, state, (count, job.optimizer, per.optimizer, over_states)))
+    stepped = count if block.stepped is None else block.stepped / 1e9
+    state = (stepped * per.optimizer + block.embeddings * per.embedding_extra / 1e9) / over_states
+    parts.append((OPTIMIZER, state, (stepped, job.optimizer, per.optimizer, over_states)))
     if over_weights > 1:
         gathered = training.largest_layer_bytes.value
         parts.append((LIVE_LAYER, block.largest * gathered / 1e9, (block.largest / 1e9, gathered)))

@@ -199,7 +199,8 @@ def test_a_middle_stage_can_be_the_fullest():
 
 
 @pytest.mark.parametrize(
-    ("version", "activation"), [("0.6.4", 1.9), ("0.11.0", 4.6), ("v0.19", 2.0), (None, 2.0), ("nightly", 2.0)]
+    ("version", "activation"),
+    [("0.5.3", 0.3), ("0.6.4", 0.3), ("0.11.0", 4.6), ("v0.19", 2.0), (None, 2.0), ("nightly", 2.0)],
 )
 def test_the_reserve_goes_by_the_engines_version(version, activation):
     assert reserve_of("vllm", version).activation_gib == activation
@@ -273,3 +274,16 @@ def test_an_unknown_architecture_says_so_and_has_a_wider_band():
     assert (known.method, unknown.method) == ("architecture", "rule of thumb")
     assert unknown.high_gb - unknown.low_gb > known.high_gb - known.low_gb
     assert unknown.per_gpu_gb == pytest.approx(known.per_gpu_gb, rel=0.1)
+
+
+@pytest.mark.parametrize(("tokens", "gib"), [(20_000, 2.07), (29_000, 2.99)])
+def test_an_early_vllm_keeps_one_whole_prompt_free_as_its_logs_show(tokens, gib):
+    found = estimate(LLAMA_8B, serving_engine="vllm", serving_engine_version="0.6.4", context_tokens=tokens)
+    assert found.breakdown["activations"] / GIB == pytest.approx(gib, abs=0.02)
+
+
+def test_an_early_vllm_cuts_only_long_prompts_into_chunks():
+    facts = {"serving_engine": "vllm", "context_tokens": 131_072}
+    whole = estimate(LLAMA_8B, serving_engine_version="0.5.3", **facts).breakdown["activations"]
+    cut = estimate(LLAMA_8B, serving_engine_version="0.6.4", **facts).breakdown["activations"]
+    assert whole > 10 > 1 > cut

@@ -6,6 +6,7 @@ import pytest
 
 from engine.knowledge.model import Gpu
 from engine.knowledge.model import ModelSpec
+from engine.knowledge.model import Moe
 from engine.sizing import Layout
 from engine.sizing import MemoryEstimate
 from engine.sizing import estimate_memory
@@ -266,3 +267,30 @@ def test_nothing_fits_a_card_that_is_too_small_and_nothing_is_said_of_one_that_i
     assert max_micro_batch(job, CARD, Layout()) == 0
     assert max_micro_batch(job, CARD.model_copy(update={"usable_gb": None}), Layout()) is None
     assert max_micro_batch(job_from_facts({"task": "pretraining"}, None), CARD, Layout()) is None
+
+
+def sparse(layout: Layout, **facts) -> MemoryEstimate:
+    moe = Moe(experts=64, experts_per_token=4, expert_intermediate=2048)
+    return estimate(layout, model=LLAMA_7B.model_copy(update={"moe": moe}), **facts)
+
+
+def test_experts_are_spread_over_data_ranks_in_a_pipeline_or_where_stated():
+    together, spread = sparse(Layout(data=8)), sparse(Layout(data=8), expert_parallel=8)
+    assert spread.breakdown["weights"] < 0.2 * together.breakdown["weights"]
+    assert spread.breakdown["optimizer"] == pytest.approx(together.breakdown["optimizer"])
+    pipelined = sparse(Layout(pipeline=2, data=8, sharding="zero1"))
+    assert pipelined.breakdown["weights"] < 0.2 * together.breakdown["weights"]
+    sharded = Layout(data=8, sharding="fsdp")
+    assert sparse(sharded, expert_parallel=8).breakdown["weights"] == sparse(sharded).breakdown["weights"]
+
+
+def test_logits_of_a_pipeline_hide_behind_the_activations_of_its_first_stage():
+    facts = {"seq_len_tokens": 4096, "gradient_checkpointing": "none"}
+    assert estimate(**facts).breakdown["logits"] > 0
+    assert "logits" not in estimate(Layout(pipeline=4), **facts).breakdown
+
+
+def test_pre_training_stacks_fuse_the_loss():
+    plain = estimate().breakdown["logits"]
+    assert estimate(task="pretraining").breakdown["logits"] == pytest.approx(plain * 8 / 14)
+    assert estimate(training_framework="nemo").breakdown["logits"] == pytest.approx(plain * 8 / 14)
