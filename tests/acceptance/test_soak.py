@@ -32,7 +32,8 @@ def test_five_hundred_decisions_leave_nothing_behind(expertise: Expertise, cases
 
     def run(number: int) -> None:
         for workload in islice(cycle(workloads), number):
-            expertise.decide(workload, decided_at=MOMENT).to_dict(full=False)
+            decision = expertise.decide(workload, decided_at=MOMENT)
+        decision.to_dict()
         gc.collect()
 
     run(2 * len(workloads))  # Caches fill, and the allocator takes what it will need.
