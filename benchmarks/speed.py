@@ -1,0 +1,246 @@
+"""How fast decisions are, measured in one run: ``python benchmarks/speed.py [--soak 20000] [--write]``.
+
+Side by side, on the same workloads: ``decide()`` with durable-rules and with the reference alone, putting the answer
+into words and JSON, ``recommend --jsonl`` per line, the cold command, and a soak that watches memory. ``--write`` puts
+the table into ``benchmarks/RESULTS.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import io
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from collections.abc import Iterable
+from datetime import UTC
+from datetime import datetime
+from itertools import cycle
+from itertools import islice
+from pathlib import Path
+
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from cli.main import run as run_command  # noqa: E402
+from engine.expertise import Expertise  # noqa: E402
+from engine.expertise import load_expertise  # noqa: E402
+from engine.intake import Workload  # noqa: E402
+from engine.problems import InputError  # noqa: E402
+from engine.source import plain  # noqa: E402
+from engine.source import read_yaml  # noqa: E402
+
+
+MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
+Row = tuple[str, str, str, str]
+
+
+def main() -> None:
+    """Measure, print, and write if asked to."""
+    options = _options()
+    nodes = {path.stem: read_yaml(path, error=InputError) for path in sorted((ROOT / "examples").glob("*.yaml"))}
+    started = datetime.now(UTC)
+    rows: list[Row] = []
+    load_ms = _timed(load_expertise, 3)
+    rows.append(("load_expertise(), files cached", *_spread(load_ms)))
+    expertise, reference = load_expertise(), _reference()
+    workloads = {name: expertise.read(node) for name, node in nodes.items()}
+    rows += _deciding(expertise, reference, workloads, options.repeat)
+    rows += _presenting(expertise, workloads, options.repeat)
+    rows += _lines({name: plain(node) for name, node in nodes.items()}, options.lines)
+    rows += _cold(options.cold)
+    details = _by_example(expertise, reference, workloads, options.repeat)
+    soak = _soak(expertise, list(workloads.values()), options.soak)
+    text = _report(rows, details, soak, expertise, started)
+    print(text)
+    if options.write:
+        (ROOT / "benchmarks" / "RESULTS.md").write_text(text, encoding="utf-8")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeat", type=int, default=30, help="decisions on each example")
+    parser.add_argument("--lines", type=int, default=200, help="lines of --jsonl")
+    parser.add_argument("--cold", type=int, default=10, help="starts of the cold command")
+    parser.add_argument("--soak", type=int, default=20_000, help="decisions of the soak")
+    parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md")
+    return parser.parse_args()
+
+
+def _reference() -> Expertise:
+    """An expert without durable-rules. Which engine fires is looked up on every firing, so see ``_as_reference``."""
+    with _as_reference():
+        return load_expertise()
+
+
+@contextlib.contextmanager
+def _as_reference() -> Iterable[None]:  # type: ignore[misc]
+    os.environ["WHICHGPU_ENGINE"] = "reference"
+    try:
+        yield
+    finally:
+        del os.environ["WHICHGPU_ENGINE"]
+
+
+def _timed(action: Callable[[], object], times: int) -> list[float]:
+    """Milliseconds of each call, the first left out."""
+    action()
+    found = []
+    for _ in range(times):
+        start = time.perf_counter()
+        action()
+        found.append((time.perf_counter() - start) * 1e3)
+    return found
+
+
+def _spread(milliseconds: list[float]) -> tuple[str, str, str]:
+    ordered = sorted(milliseconds)
+    p95 = ordered[min(len(ordered) - 1, round(0.95 * (len(ordered) - 1)))]
+    return f"{statistics.median(ordered):.1f} ms", f"{p95:.1f} ms", str(len(ordered))
+
+
+def _deciding(durable: Expertise, reference: Expertise, workloads: dict[str, Workload], repeat: int) -> list[Row]:
+    """``decide()`` by both engines, turn by turn, so that what else the machine does falls on both."""
+    both: dict[str, list[float]] = {"durable": [], "reference": []}
+    for workload in workloads.values():
+        for _ in range(repeat):
+            both["durable"] += _timed_once(lambda w=workload: durable.decide(w, decided_at=MOMENT))
+            with _as_reference():
+                both["reference"] += _timed_once(lambda w=workload: reference.decide(w, decided_at=MOMENT))
+    return [
+        (f"decide(), rules fired by {durable.fired_by} and checked", *_spread(both["durable"])),
+        ("decide(), rules fired by the reference", *_spread(both["reference"])),
+    ]
+
+
+def _timed_once(action: Callable[[], object]) -> list[float]:
+    start = time.perf_counter()
+    action()
+    return [(time.perf_counter() - start) * 1e3]
+
+
+def _presenting(expertise: Expertise, workloads: dict[str, Workload], repeat: int) -> list[Row]:
+    decisions = [expertise.decide(workload, decided_at=MOMENT) for workload in workloads.values()]
+    times = max(1, repeat // 5)
+    short = [ms for decision in decisions for ms in _timed(lambda d=decision: d.to_dict(full=False), times)]
+    full = [ms for decision in decisions for ms in _timed(lambda d=decision: d.to_dict(), times)]
+    return [
+        ("to_dict(), a line: without trace, rules, rejections", *_spread(short)),
+        ("to_dict(), everything", *_spread(full)),
+    ]
+
+
+def _by_example(durable: Expertise, reference: Expertise, workloads: dict[str, Workload], repeat: int) -> list[str]:
+    lines = []
+    for name, workload in workloads.items():
+        plans = durable.decide(workload, decided_at=MOMENT).outcome.round
+        mine = _timed(lambda w=workload: durable.decide(w, decided_at=MOMENT), repeat)
+        with _as_reference():
+            others = _timed(lambda w=workload: reference.decide(w, decided_at=MOMENT), repeat)
+        count = len(plans.plans) if plans else 0
+        lines.append(f"| {name} | {count} | {_spread(mine)[0]} | {_spread(mine)[1]} | {_spread(others)[0]} |")
+    return lines
+
+
+def _lines(workloads: dict[str, object], count: int) -> list[Row]:
+    """``recommend --jsonl`` in this process: each line read, decided and written."""
+    texts = [json.dumps(facts) for facts in islice(cycle(workloads.values()), count)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "lines.jsonl"
+        path.write_text("\n".join(texts) + "\n", encoding="utf-8")
+        answers = io.StringIO()
+        with contextlib.redirect_stdout(answers):
+            start = time.perf_counter()
+            code = run_command(["recommend", str(path), "--jsonl"])
+            spent = time.perf_counter() - start
+    if code != 0 or answers.getvalue().count("\n") != count:
+        raise RuntimeError(f"--jsonl ended with {code} and {answers.getvalue().count(chr(10))} answers")
+    return [("recommend --jsonl, a line, loading included", f"{spent / count * 1e3:.1f} ms", "", str(count))]
+
+
+def _cold(times: int) -> list[Row]:
+    """A new process for each decision, with compiled modules as an installed package has them."""
+    example = str(ROOT / "examples" / "llm-chat-8b.yaml")
+    with tempfile.TemporaryDirectory() as folder:
+        env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        env["PYTHONPYCACHEPREFIX"] = folder
+        command = [
+            sys.executable,
+            "-c",
+            "import sys; from cli.main import main; sys.exit(main())",
+            "recommend",
+            example,
+        ]
+
+        def start() -> None:
+            subprocess.run(command, cwd=ROOT, env=env, check=True, stdout=subprocess.DEVNULL)
+
+        start()
+        found = _timed(start, times)
+    return [("the cold command, text, one example", *_spread(found))]
+
+
+def _soak(expertise: Expertise, workloads: list[Workload], number: int) -> list[str]:
+    """Many decisions in one process, with the memory in use along the way."""
+    tenth = max(1, number // 10)
+    source = cycle(workloads)
+    for workload in islice(source, 200):
+        expertise.decide(workload, decided_at=MOMENT)
+    lines, done, began = [f"| 0 | {_resident_mb():.1f} MB | {_objects():,} |"], 0, time.perf_counter()
+    while done < number:
+        for workload in islice(source, tenth):
+            expertise.decide(workload, decided_at=MOMENT)
+        done += tenth
+        lines.append(f"| {done:,} | {_resident_mb():.1f} MB | {_objects():,} |")
+    lines.append(f"\n{done:,} decisions in {time.perf_counter() - began:.0f} s.")
+    return lines
+
+
+def _resident_mb() -> float:
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def _objects() -> int:
+    return len(gc.get_objects())
+
+
+def _report(rows: list[Row], details: list[str], soak: list[str], expertise: Expertise, started: datetime) -> str:
+    load = ", ".join(f"{value:.2f}" for value in os.getloadavg())
+    size = f"{len(expertise.rules)} rules, {len(expertise.knowledge.plannable)} GPUs that can be planned with"
+    parts = [
+        "# Speed",
+        "",
+        f"Measured {started:%Y-%m-%d %H:%M} UTC in one run of `python benchmarks/speed.py`, on {size}.",
+        f"{os.cpu_count()} cores shared with other work (load {load} at the end), {platform.machine()}, "
+        f"Python {platform.python_version()}.",
+        "",
+        "| what | p50 | p95 | of |",
+        "|---|---|---|---|",
+        *(f"| {' | '.join(row)} |" for row in rows),
+        "",
+        "| example | plans | decide() p50 | p95 | reference p50 |",
+        "|---|---|---|---|---|",
+        *details,
+        "",
+        "Soak, all examples in turn in one process:",
+        "",
+        "| decisions | memory in use | Python objects |",
+        "|---|---|---|",
+        *soak,
+        "",
+    ]
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    main()
