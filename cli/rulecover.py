@@ -8,8 +8,9 @@ from itertools import product
 from typing import Any
 
 from engine import Expertise
-from engine.inspection import known_with_heuristics
 from engine.problems import WhichgpuError
+from engine.verify.guides import standings
+from engine.verify.guides import uncarried
 
 
 #: Sizes in billions of parameters that stand for a small, a middle and a large model of each family.
@@ -20,23 +21,20 @@ _OTHER_SIZES = (0.1, 1)
 def cover_of(expertise: Expertise, moment: datetime) -> dict[str, Any]:
     """Heuristics, tests and workloads, with what is missing of each."""
     rules = expertise.rulebook.rules
-    encoded = {name for rule in rules for name in rule.encodes} | _encoded_in_knowledge(expertise)
-    heuristics = known_with_heuristics(expertise).heuristics
-    missing = sorted(heuristics - encoded)
+    listed = standings(expertise)
+    aside = [standing.id for standing in listed if standing.entry and standing.entry.set_aside]
+    missing = uncarried(expertise)
     untested = [rule.id for rule in rules if not rule.tests]
     return {
-        "heuristics": {"total": len(heuristics), "encoded": len(heuristics) - len(missing), "missing": missing},
+        "heuristics": {
+            "total": len(listed),
+            "encoded": len(listed) - len(missing) - len(aside),
+            "set_aside": len(aside),
+            "missing": missing,
+        },
         "rules": {"total": len(rules), "tested": len(rules) - len(untested), "untested": untested},
         "workloads": _workloads(expertise, moment),
     }
-
-
-def _encoded_in_knowledge(expertise: Expertise) -> set[str]:
-    """Heuristics that a fact, a figure or a named disagreement carries instead of a rule."""
-    facts = {name for fact in expertise.vocabulary.facts.values() for name in fact.encodes}
-    figures = {name for figure in expertise.knowledge.figures.values() for name in figure.get("encodes", ())}
-    disputes = {name for entry in expertise.knowledge.disagreements.values() for name in entry.get("heuristics", ())}
-    return facts | figures | disputes
 
 
 def _workloads(expertise: Expertise, moment: datetime) -> dict[str, Any]:

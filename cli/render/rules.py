@@ -129,6 +129,11 @@ def github_findings(findings: Sequence[Finding]) -> str:
     return "".join(_annotation(kinds[f.severity], f.place, f.check, f.message) for f in findings)
 
 
+def github_note(kind: str, place: Place | None, title: str, message: str) -> str:
+    """One workflow command that annotates a change."""
+    return _annotation(kind, place, title, message)
+
+
 def github_results(results: Sequence[TestResult]) -> str:
     """Failed tests as workflow commands that annotate a change."""
     failed = (result for result in results if not result.passed)
@@ -156,7 +161,8 @@ def cover_blocks(report: dict[str, Any]) -> list[Block]:
         Heading("Coverage", 1),
         Paragraph(
             f"{heuristics['encoded']} of {count_of(heuristics['total'], 'heuristic')} are encoded by a rule, a fact, "
-            f"a figure or a named disagreement; {rules['tested']} of {count_of(rules['total'], 'rule')} have a test; "
+            f"a figure or a value, and {heuristics['set_aside']} are set aside; "
+            f"{rules['tested']} of {count_of(rules['total'], 'rule')} have a test; "
             f"rules speak of {workloads['covered']} of {count_of(workloads['total'], 'typical workload')}."
         ),
     ]

@@ -37,13 +37,15 @@ class Spread:
 def cost_is_per_work(workload: Facts) -> bool:
     """Whether plans are compared by the price of the same work, and not by the price of an hour.
 
-    In training and in batch or busy serving a dearer card that ends sooner can be the cheaper one. A quiet service
-    pays for the hour, whatever its card could do in it.
+    In training and in batch or busy serving a dearer card that ends sooner can be the cheaper one, and so it is with a
+    service that is at work around the clock (runpod/cost-considerations-on-runpod). A quiet service pays for the hour,
+    whatever its card could do in it.
     """
     return (
         workload.get("task") in _TRAINING
         or workload.get("serving_mode") == "batch"
         or workload.get("traffic_level") in _BUSY
+        or (workload.get("traffic_level") == "moderate" and workload.get("always_on") is True)
     )
 
 

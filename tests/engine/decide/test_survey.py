@@ -36,10 +36,12 @@ def plans(decide: Callable[..., Decision]) -> list[Plan]:
         ({"task": "inference", "serving_mode": "batch"}, True),
         ({"task": "inference", "traffic_level": "massive"}, True),
         ({"task": "inference", "traffic_level": "low"}, False),
+        ({"task": "inference", "traffic_level": "moderate", "always_on": True}, True),
+        ({"task": "inference", "traffic_level": "moderate", "always_on": False}, False),
         ({}, False),
     ],
 )
-def test_work_is_priced_where_hardware_is_busy(facts: dict[str, str], per_work: bool) -> None:
+def test_work_is_priced_where_hardware_is_busy(facts: dict[str, str | bool], per_work: bool) -> None:
     assert cost_is_per_work(facts) is per_work
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from engine.expertise import Expertise
-from engine.language.writing import write
 from engine.rulebook.model import ConsiderCounts
 from engine.rulebook.model import Monitor
 from engine.rulebook.model import Points
@@ -17,7 +16,7 @@ from engine.rulebook.model import SetFact
 
 
 if TYPE_CHECKING:
-    from engine.verify.coverage import Entry
+    from engine.verify.guides import Entry
 
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 #: Names of cards carry their memory: nvidia-a100-40gb.
@@ -31,8 +30,10 @@ _WORDS = {
 }  # fmt: skip
 _TENTHS = re.compile(r"\b(one|two|three|four|five|six|seven|eight|nine) tenths?\b")
 _CLOSE = 0.02
-#: What a stated number may be written as: itself, in thousands (TB as GB), as a share.
-_SCALES = (1.0, 1000.0, 0.01, 0.001)
+#: What a stated number may be written as beside itself, by its unit: TB as GB, percent as a share.
+_SCALES = {"TB": (1.0, 1000.0), "K": (1.0, 1000.0), "%": (1.0, 0.01)}
+#: Not an amount: it means around the clock.
+_NO_AMOUNT = "24/7"
 
 
 def missing_numbers(stated: Iterable[str], entry: Entry, expertise: Expertise) -> list[str]:
@@ -41,12 +42,19 @@ def missing_numbers(stated: Iterable[str], entry: Entry, expertise: Expertise) -
     return [
         text
         for text in stated
-        if "(derived)" not in text and not all(_found(number, there) for number in numbers_in(text))
+        if "(derived)" not in text
+        and text != _NO_AMOUNT
+        and not all(_found(number, _scales(text), there) for number in numbers_in(text))
     ]
 
 
-def _found(number: float, there: list[float]) -> bool:
-    return any(abs(number * scale - other) <= _CLOSE * abs(other) for scale in _SCALES for other in there)
+def _scales(text: str) -> tuple[float, ...]:
+    """How a number with this unit may be written."""
+    return next((_SCALES[word] for word in text.split() if word in _SCALES), (1.0,))
+
+
+def _found(number: float, scales: tuple[float, ...], there: list[float]) -> bool:
+    return any(abs(number * scale - other) <= _CLOSE * abs(other) for scale in scales for other in there)
 
 
 def numbers_in(text: str) -> Iterator[float]:
@@ -88,7 +96,7 @@ def _in_rule(rule: Rule, expertise: Expertise) -> Iterator[float]:
     for effect in rule.effects:
         match effect:
             case SetFact():
-                said.append(write(effect.expr))
+                said.append(effect.text)
             case ConsiderCounts():
                 yield from map(float, effect.counts)
             case Monitor():

@@ -1,0 +1,76 @@
+"""Where each heuristic of the guides stands: by guide and section, with what carries it."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from cli.render.blocks import Block
+from cli.render.blocks import Bullets
+from cli.render.blocks import Heading
+from cli.render.blocks import Item
+from cli.render.blocks import Paragraph
+from cli.render.blocks import Table
+from cli.render.figures import count_of
+from engine import Expertise
+from engine.verify.guidemanifest import refreshed_manifest
+from engine.verify.guides import Standing
+from engine.verify.guides import check_coverage
+from engine.verify.guides import standings
+
+
+def guide_cover(expertise: Expertise) -> dict[str, Any]:
+    """The heuristics by guide and section, and in what the manifest and the project differ."""
+    listed = standings(expertise)
+    sections = []
+    for (guide, section), group in groupby(listed, key=lambda standing: (standing.guide, standing.section)):
+        entries = list(group)
+        sections.append(
+            {
+                "guide": guide,
+                "section": section,
+                "encoded": sum(bool(s.entry and s.entry.carried) for s in entries),
+                "set_aside": sum(_aside(s) for s in entries),
+                "heuristics": [{"id": s.id, "says": s.paraphrase, "where": s.where()} for s in entries],
+            }
+        )
+    return {
+        "total": len(listed),
+        "encoded": sum(section["encoded"] for section in sections),
+        "set_aside": sum(section["set_aside"] for section in sections),
+        "sections": sections,
+        "faults": check_coverage(expertise),
+    }
+
+
+def _aside(standing: Standing) -> bool:
+    return standing.entry is not None and standing.entry.set_aside is not None
+
+
+def guide_blocks(report: dict[str, Any]) -> list[Block]:
+    """One table for each section of each guide."""
+    blocks: list[Block] = [
+        Heading("Heuristics of the guides", 1),
+        Paragraph(
+            f"{report['encoded']} of {count_of(report['total'], 'heuristic')} are encoded, "
+            f"{report['set_aside']} are set aside with a reason."
+        ),
+    ]
+    for section in report["sections"]:
+        title = f"{section['guide']}: {section['section']}"
+        rows = tuple((entry["id"], "; ".join(entry["where"])) for entry in section["heuristics"])
+        blocks += [Heading(title), Table(("Heuristic", "Stands in"), rows)]
+    if report["faults"]:
+        blocks += [Heading("Not in order"), Bullets(tuple(map(Item, report["faults"])))]
+    return blocks
+
+
+def update_manifest(expertise: Expertise) -> str:
+    """Write the manifest anew, whole or not at all; says which file."""
+    file = Path(expertise.knowledge.folder) / "coverage.yaml"
+    text = refreshed_manifest(expertise)
+    beside = file.with_suffix(".yaml.new")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(file)
+    return f"{file.name} is up to date."
