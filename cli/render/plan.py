@@ -63,6 +63,8 @@ def plan_sentence(plan: JsonObject, names: Names) -> str:
     """GPU, count, link, precision and split in one sentence."""
     count, nodes = plan["count"], plan["nodes"]
     parts = [short_name(plan, names)]
+    if cut := plan.get("partition"):
+        parts.append(f"cut into MIG slices {cut['profile']}, {cut['slices']} of them in use")
     if nodes > 1:
         parts.append(
             f"in {count_of(nodes, 'node')} joined by {link(plan['node_link'])}, {link(plan['link'])} inside each"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
+from pathlib import Path
 
 from engine.knowledge import Knowledge
+from engine.knowledge.configs import model_from_config
 from engine.knowledge.model import ModelSpec
 from engine.problems import InputError
 from engine.problems import Problem
@@ -41,14 +43,16 @@ _NETWORKS = {"llm": "transformer", "encoder": "transformer", "encoder_decoder": 
 
 
 def look_up(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabulary) -> Found:
-    """Find the named model.
+    """Find the named model: by its name, or in the Hugging Face ``config.json`` that the name is a path to.
 
     Raises:
-        InputError: the name is unknown and nothing else says how large the model is.
+        InputError: the name is unknown and nothing else says how large the model is, or the file cannot be read as a model.
     """
     name = given.get("model_name")
     if name is None:
         return Found()
+    if names_a_config(str(name)):
+        return _found(model_from_config(Path(str(name))), None, vocabulary)
     size = given.get("param_count_b")
     match = knowledge.find_model(str(name), float(size) if isinstance(size, int | float) else None)
     if match.spec is None:
@@ -63,11 +67,20 @@ def look_up(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabu
                 )
             )
         return Found()
-    claims = {fact: [claim] for fact, claim in _claims(match.spec).items() if fact in vocabulary.facts}
-    implied = match.weight_precision or match.spec.native_precision
+    return _found(match.spec, match.weight_precision, vocabulary)
+
+
+def names_a_config(name: str) -> bool:
+    """Whether a model's name is a path to a ``config.json``, or to a folder that holds one."""
+    return name.endswith(".json") or ("/" in name and (Path(name) / "config.json").is_file())
+
+
+def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary) -> Found:
+    claims = {fact: [claim] for fact, claim in _claims(model).items() if fact in vocabulary.facts}
+    implied = precision or model.native_precision
     if implied:
-        claims["weight_precision"] = [_claim(match.spec, implied, "what the model's name or its published weights say")]
-    return Found(match.spec, claims)
+        claims["weight_precision"] = [_claim(model, implied, "what the model's name or its published weights say")]
+    return Found(model, claims)
 
 
 def _claims(model: ModelSpec) -> dict[str, Claim]:

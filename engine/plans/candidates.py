@@ -11,6 +11,7 @@ from engine.knowledge.model import Gpu
 from engine.plans.maker import PlanMaker
 from engine.plans.model import Plan
 from engine.plans.scaling import count_for_target
+from engine.plans.slices import slice_plans
 from engine.sizing.job import Job
 from engine.values import Facts
 
@@ -49,6 +50,7 @@ def candidate_plans(
         counts = _stated_count(facts) or _counts(maker, gpu, asked, named=named)
         for count, wanted in sorted(counts.items()):
             plans.append(maker.plan(gpu, count, wanted.why, least_tensor=wanted.least_tensor, timed=wanted.timed))
+        plans.extend(slice_plans(maker, gpu))
     return plans
 
 

@@ -35,6 +35,10 @@ from engine.sizing.speed import estimate_speed
 from engine.values import Facts
 
 
+#: Facts about all served models together.
+_OF_THE_WHOLE_SERVICE = frozenset({"num_models_served", "peak_qps", "min_tokens_per_s", "num_gpus"})
+
+
 class PlanMaker:
     """Makes the plans of one job. Holds what does not change from plan to plan; its answers depend on nothing else."""
 
@@ -55,6 +59,7 @@ class PlanMaker:
         self._by_batch: dict[int, Job] = {job.micro_batch: job}
         self._limits: dict[str, float | None] = {}
         self._fabrics: dict[str, Fabric] = {}
+        self._solo: PlanMaker | None = None
         self._smallest: dict[str, int | None] = {}
         self._speeds: dict[tuple[str, Layout], tuple[SpeedEstimate | None, int | None]] = {}
 
@@ -62,6 +67,14 @@ class PlanMaker:
     def patience_hours(self) -> int:
         """How long people wait for a run without a deadline."""
         return self._constants.patience_hours.value
+
+    def for_one_model(self) -> PlanMaker:
+        """The maker for one of the served models alone, without a target: what one slice of a card is given."""
+        if self._solo is None:
+            job = replace(self.job, models_served=1, memo={})
+            facts = {name: value for name, value in self.facts.items() if name not in _OF_THE_WHOLE_SERVICE}
+            self._solo = PlanMaker(job, facts, self.knowledge)
+        return self._solo
 
     def fabric(self, gpu: Gpu) -> Fabric:
         """How copies of a GPU are joined in this case."""

@@ -13,7 +13,17 @@ from engine.sizing.model import SpeedEstimate
 from engine.values import Value
 
 
-__all__ = ["Cost", "Layout", "Plan"]
+__all__ = ["Cost", "Layout", "Partition", "Plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Cards cut into MIG slices: the profile, how many slices serve, how many a card holds, what each can give."""
+
+    profile: str
+    slices: int
+    per_card: int
+    usable_gb: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +44,14 @@ class Plan:
     power_w: float | None
     why_count: str  # "one card", "smallest count that fits", "meets the target", "asked by RULE", "stated"
     facts: dict[str, Value] = field(default_factory=dict)
+    partition: Partition | None = None
+
+    @property
+    def units(self) -> int:
+        """What the memory estimate is for one of: slices where the cards are cut, else GPUs."""
+        return self.partition.slices if self.partition else self.count
+
+    @property
+    def usable_gb(self) -> float | None:
+        """What one unit can give, in decimal GB."""
+        return self.partition.usable_gb if self.partition else self.gpu.usable_gb

@@ -34,10 +34,11 @@ def plan_dict(
             "data": plan.layout.data,
             "sharding": plan.layout.sharding,
         },
+        "partition": _partition(plan),
         "precision": plan.precision,
         "why_count": plan.why_count,
         "offer": _offer(plan),
-        "memory": memory_dict(plan.memory, plan.count, plan.gpu.usable_gb),
+        "memory": memory_dict(plan.memory, plan.units, plan.usable_gb),
         "speed": speed_dict(plan),
         "cost": {
             "usd_per_hour": plan.cost.usd_per_hour,
@@ -84,6 +85,11 @@ def speed_dict(plan: Plan) -> dict[str, float]:
         speeds[f"{name}_low"] = figure.low
         speeds[f"{name}_high"] = figure.high
     return speeds
+
+
+def _partition(plan: Plan) -> dict[str, Any] | None:
+    part = plan.partition
+    return None if part is None else {"profile": part.profile, "slices": part.slices, "slices_per_gpu": part.per_card}
 
 
 def _offer(plan: Plan) -> dict[str, Any] | None:

@@ -1,0 +1,98 @@
+"""Plans on MIG slices: what a slice is, when slices are planned, and that each holds what it is given."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.decide.lookups import look_up
+from engine.expertise import shipped_expertise
+from engine.knowledge.model import Gpu
+from engine.plans.candidates import candidate_plans
+from engine.plans.model import Plan
+from engine.plans.slices import as_gpu
+from engine.plans.slices import slices_of
+from engine.settle.model import Claim
+
+
+def gpu(name: str) -> Gpu:
+    return shipped_expertise().knowledge.gpus[name]
+
+
+def plans_of(**facts: object) -> list[Plan]:
+    expert = shipped_expertise()
+    workload = expert.read(facts)
+    found = look_up(workload.given, expert.knowledge, expert.vocabulary)
+    given = {name: Claim("given", "input", value) for name, value in workload.given.items()}
+    intake = expert.stages.intake.run(given, extra=found.claims)
+    maker = expert.bench.plan_maker(found.model, intake)
+    return candidate_plans(maker.job, intake.facts, expert.knowledge, maker=maker)
+
+
+@pytest.mark.parametrize(
+    ("card", "expected"),
+    [
+        ("nvidia-a100-80gb-sxm", {"1g.10gb": 7, "1g.20gb": 4, "2g.20gb": 3, "3g.40gb": 2}),
+        ("nvidia-a100-40gb-sxm", {"1g.5gb": 7, "1g.10gb": 4, "2g.10gb": 3, "3g.20gb": 2}),
+        ("nvidia-a30", {"1g.6gb": 4, "2g.12gb": 2}),
+        ("nvidia-t4", {}),
+    ],
+)
+def test_the_profiles_of_a_card_and_how_many_it_holds(card: str, expected: dict[str, int]) -> None:
+    """The numbers are those of NVIDIA's MIG user guide."""
+    assert {part.profile: part.per_card for part in slices_of(gpu(card))} == expected
+
+
+def test_a_slice_has_its_share_of_the_card_and_no_link() -> None:
+    card = gpu("nvidia-a100-80gb-sxm")
+    part = as_gpu(card, next(part for part in slices_of(card) if part.profile == "2g.20gb"))
+    assert part.usable_gb == pytest.approx(card.usable_gb / 4)
+    assert part.mem_bw_tbs == pytest.approx(card.mem_bw_tbs / 4)
+    assert part.tflops["bf16"] == pytest.approx(card.tflops["bf16"] * 2 / 7)
+    assert (part.link, part.parent) == ("none", card.id)
+
+
+def test_whole_cards_only_where_nobody_asks_for_slices() -> None:
+    assert not [plan for plan in plans_of(task="inference", model_name="llama-3.2-3b") if plan.partition]
+
+
+def test_each_model_gets_a_slice_that_holds_it() -> None:
+    sliced = [
+        plan
+        for plan in plans_of(
+            task="inference", model_name="llama-3.2-3b", guaranteed_isolation=True, num_models_served=5
+        )
+        if plan.partition
+    ]
+    assert {plan.gpu.family for plan in sliced} >= {"nvidia-a30", "nvidia-a100-80gb", "nvidia-h100-80gb"}
+    for plan in sliced:
+        assert plan.partition is not None
+        assert plan.memory is not None
+        assert plan.partition.slices == 5
+        assert plan.count == -(-5 // plan.partition.per_card)
+        assert plan.memory.per_gpu_gb <= (plan.usable_gb or 0)
+        assert plan.facts["plan.mig_profile"] == plan.partition.profile
+        assert plan.facts["plan.needed_gb"] == pytest.approx(plan.memory.per_gpu_gb * 5)
+
+
+def test_more_traffic_takes_more_slices() -> None:
+    def slices(qps: float) -> int:
+        plans = plans_of(task="inference", model_name="llama-3.2-3b", guaranteed_isolation=True, peak_qps=qps)
+        return next(p.partition.slices for p in plans if p.partition and p.gpu.id == "nvidia-a100-80gb-sxm")
+
+    assert slices(0.1) == 1
+    assert slices(40) > slices(10) > 1
+
+
+def test_rates_add_up_over_slices_and_times_do_not() -> None:
+    plans = plans_of(task="inference", model_name="llama-3.2-3b", guaranteed_isolation=True, num_models_served=4)
+    plan = next(plan for plan in plans if plan.partition and plan.gpu.id == "nvidia-a100-80gb-sxm")
+    assert plan.speed is not None
+    figures = plan.speed.figures
+    assert figures["tokens_per_s"].value == pytest.approx(plan.speed.values["tokens_per_s"])
+    assert "over 4 slices" in figures["tokens_per_s"].formula
+    assert "slices" not in figures["tpot_ms"].formula
+
+
+def test_training_gets_no_slices() -> None:
+    plans = plans_of(task="peft_finetuning", peft_method="qlora", param_count_b=3, guaranteed_isolation=True)
+    assert not [plan for plan in plans if plan.partition]
