@@ -1,0 +1,31 @@
+"""The recorded measurements, as read from ``data``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+DATA = Path(__file__).parent / "data"
+GIB = 1.073741824
+
+
+def published_runs() -> list[dict[str, Any]]:
+    """Runs published by others, one record each; fields that a source leaves open are absent."""
+    lines = (DATA / "published_runs.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def table(name: str) -> Any:
+    """One of the JSON tables: train_anchors, accuracy_infer, accuracy_tpot, accuracy_train, workloads."""
+    return json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def peer_answers() -> dict[str, dict[str, Any]]:
+    """What other tools answered to the common workloads, by tool."""
+    answers = {}
+    for path in sorted((DATA / "peers").glob("*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        answers[str(found["peer"])] = found
+    return answers

@@ -1,0 +1,31 @@
+"""Write REPORT.md beside this file, or with --check only tell whether it is up to date.
+
+Usage: python benchmarks/accuracy/run.py [--check]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1])]
+
+from report import report  # noqa: E402 - the folder must be on the path first
+from results import reckon  # noqa: E402
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check the report; 1 where it is out of date."""
+    text = report(reckon())
+    path = HERE / "REPORT.md"
+    if "--check" in arguments:
+        return 0 if path.exists() and path.read_text(encoding="utf-8") == text else 1
+    path.write_text(text, encoding="utf-8")
+    print(f"wrote {path.name}, {len(text.splitlines())} lines")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,210 @@
+"""How far answers are from measurements: errors, bands, verdicts on fit, factors of speed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from reference import GIB
+
+
+Row = dict[str, Any]
+Answer = dict[str, Any]
+
+#: Words by which a source says that it counted what the allocator handed out, without the driver's context.
+_ALLOCATED = ("max_memory_allocated", "memory active", "max gpu ram", "footprint")
+_GROUPS = {
+    "inference": "LLM inference",
+    "asr_inference": "speech",
+    "image_generation": "diffusion, inference",
+    "video_generation": "diffusion, inference",
+    "train_diffusion": "diffusion, training",
+    "train_vision": "vision, training",
+    "vision_inference": "vision, inference",
+    "lora": "LoRA",
+    "qlora": "QLoRA",
+    "full_finetune": "full training",
+    "pretrain": "full training",
+    "rl": "full training",
+}
+#: Sources whose memory figures were looked at while constants were chosen. Every other source is held out.
+_FITTED = (
+    ("Lightning-AI/litgpt", ""),
+    ("pytorch/torchtune", ""),
+    ("QwenLM/Qwen", "qwen1-ft"),
+    ("QwenLM/Qwen3", "qwen2.5-hf"),
+    ("modelscope/ms-swift", ""),
+    ("huggingface/blog", "flux"),
+    ("facebookresearch/detectron2", ""),
+    ("openai/whisper", ""),
+)
+
+
+@dataclass(frozen=True)
+class MemoryScore:
+    """One measured memory figure beside the estimate of the same thing, in decimal GB."""
+
+    id: str
+    source: str
+    group: str
+    trust: str
+    fitted: bool
+    measured_gb: float
+    estimated_gb: float  # as the device counts
+    allocated_gb: float  # as the allocator counts
+    low_gb: float
+    high_gb: float
+    metric: str
+
+    @property
+    def error(self) -> float:
+        """Of the device figure, as a share of what was measured."""
+        return self.estimated_gb / self.measured_gb - 1
+
+    @property
+    def like_error(self) -> float:
+        """Of the figure that counts what the source counted."""
+        counted = any(word in self.metric.lower() for word in _ALLOCATED)
+        return (self.allocated_gb if counted else self.estimated_gb) / self.measured_gb - 1
+
+    @property
+    def inside(self) -> bool:
+        """The measurement lies in the band."""
+        return self.low_gb <= self.measured_gb <= self.high_gb
+
+    @property
+    def width(self) -> float:
+        """The band's, as a share of the estimate."""
+        return (self.high_gb - self.low_gb) / self.estimated_gb
+
+
+def source_of(row: Row) -> str:
+    """The repository, or the page where there is none."""
+    source = row["source"]
+    return str(source.get("repo") or source.get("url") or "unnamed")
+
+
+def group_of(row: Row) -> str:
+    """The kind of job, as the bars tell them apart."""
+    return _GROUPS[row["facts"]["task"]]
+
+
+def is_fitted(row: Row) -> bool:
+    """Constants were chosen with this row's source in view."""
+    source = source_of(row)
+    return any(source == repo and row["id"].startswith(prefix) for repo, prefix in _FITTED)
+
+
+def memory_score(row: Row, answer: Answer) -> MemoryScore:
+    """Published figures in GiB are converted; a total is compared with the total, a figure per GPU with that."""
+    measured = row["measured"]
+    gib = row["derived"].get("memory_unit") == "GiB"
+    per_gpu = str(measured.get("memory_scope", "")).startswith("per_gpu")
+    over = 1 if per_gpu else answer["count"]
+    share = over / answer["count"]
+    return MemoryScore(
+        id=row["id"],
+        source=source_of(row),
+        group=group_of(row),
+        trust=row["trust"],
+        fitted=is_fitted(row),
+        measured_gb=measured["memory_gb"] * (GIB if gib else 1.0),
+        estimated_gb=answer["per_gpu_gb"] * over,
+        allocated_gb=answer["allocated_gb"] * share,
+        low_gb=answer["low_gb"] * share,
+        high_gb=answer["high_gb"] * share,
+        metric=str(measured.get("memory_metric") or ""),
+    )
+
+
+@dataclass(frozen=True)
+class FitScore:
+    """Whether a run that ran is judged to fit, and one that ran out of memory not to."""
+
+    id: str
+    source: str
+    group: str
+    kind: str  # fits, memory, minimum, recommended, oom
+    judged: bool
+    needed_gb: float
+    available_gb: float
+
+    @property
+    def right(self) -> bool:
+        """The verdict is that of the card."""
+        return self.judged is (self.kind != "oom")
+
+
+def fit_score(row: Row, answer: Answer) -> FitScore:
+    """The verdict on a row of the feasibility suite."""
+    return FitScore(
+        row["id"],
+        source_of(row),
+        group_of(row),
+        row["kind"],
+        bool(answer["fits"]),
+        answer["per_gpu_gb"],
+        answer["available_per_gpu_gb"] or 0.0,
+    )
+
+
+@dataclass(frozen=True)
+class SpeedScore:
+    """One measured rate beside the estimate."""
+
+    id: str
+    source: str
+    group: str
+    what: str
+    measured: float
+    estimated: float
+
+    @property
+    def factor(self) -> float:
+        """How many times too fast or too slow; at least 1."""
+        ratio = self.estimated / self.measured
+        return max(ratio, 1.0 / ratio)
+
+
+def speed_score(row: Row, answer: Answer) -> SpeedScore | None:
+    """The first rate that both sides give; None where they have none in common."""
+    measured, speed = row["measured"], answer["speed"]
+    other = measured.get("other", {})
+    count = answer["count"]
+    pairs = (
+        ("tokens/s", measured.get("tokens_per_s"), speed.get("tokens_per_s")),
+        ("tokens/s", _times(measured.get("tokens_per_s_per_gpu"), count), speed.get("tokens_per_s")),
+        ("samples/s", measured.get("samples_per_s"), speed.get("samples_per_s") or speed.get("images_per_s")),
+        ("samples/s", other.get("samples_per_s"), speed.get("samples_per_s")),
+        ("s a step", measured.get("s_per_iter"), speed.get("step_s")),
+        ("s a picture or clip", measured.get("latency_s"), _times(speed.get("latency_ms"), 1e-3)),
+    )
+    for what, seen, said in pairs:
+        if seen and said:
+            return SpeedScore(row["id"], source_of(row), group_of(row), what, float(seen), float(said))
+    return None
+
+
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
+
+
+def share(flags: list[bool]) -> float:
+    """Of how many it is true, in percent; 0 of none."""
+    return 100.0 * sum(flags) / len(flags) if flags else 0.0
+
+
+def median_error(scores: list[MemoryScore]) -> float:
+    """Median absolute error of the device figure, in percent; 0 of none."""
+    return 100.0 * median(abs(score.error) for score in scores) if scores else 0.0
+
+
+def median_like_error(scores: list[MemoryScore]) -> float:
+    """Median absolute error of the figure that counts what the source counted, in percent; 0 of none."""
+    return 100.0 * median(abs(score.like_error) for score in scores) if scores else 0.0
+
+
+def median_width(scores: list[MemoryScore]) -> float:
+    """Median width of the bands, in percent of the estimate; 0 of none."""
+    return 100.0 * median(score.width for score in scores) if scores else 0.0
