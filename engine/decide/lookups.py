@@ -46,7 +46,7 @@ def look_up(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabu
     """Find the named model: by its name, or in the Hugging Face ``config.json`` that the name is a path to.
 
     Raises:
-        InputError: the name is unknown and nothing else says how large the model is, or the file cannot be read as a model.
+        InputError: the name is unknown and nothing else says how large the model is, or the file describes no model.
     """
     name = given.get("model_name")
     if name is None:

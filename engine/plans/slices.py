@@ -1,7 +1,6 @@
 """Plans on MIG slices: one data-centre card cut into partitions, each with memory and compute of its own.
 
-A profile ``2g.20gb`` takes two of the card's compute slices and as many of its eight memory slices as hold 20 GB (four of
-a card with four). Several services that want a guaranteed share, or several models, get one slice each.
+A profile ``2g.20gb`` takes two of the card's compute slices and as many of its memory slices as hold 20 GB. Several services that want a guaranteed share, or several models, get one slice each.
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ def wants_slices(maker: PlanMaker) -> bool:
 
 
 def slice_plans(maker: PlanMaker, gpu: Gpu) -> Iterator[Plan]:
-    """The plan on the smallest slice of the card that holds one model and meets the targets; nothing where none does."""
+    """The plan on the smallest slice of the card that holds one model and meets the targets, if there is one."""
     if not gpu.mig_profiles or not wants_slices(maker):
         return
     solo = maker.for_one_model()
