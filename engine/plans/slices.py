@@ -1,6 +1,7 @@
 """Plans on MIG slices: one data-centre card cut into partitions, each with memory and compute of its own.
 
-A profile ``2g.20gb`` takes two of the card's compute slices and as many of its memory slices as hold 20 GB. Several services that want a guaranteed share, or several models, get one slice each.
+A profile ``2g.20gb`` takes two of the card's compute slices and as many of its memory slices as hold 20 GB. Several
+services that want a guaranteed share, or several models, get one slice each.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def _plan(maker: PlanMaker, gpu: Gpu, part: Slice, single: Plan, count: int, car
         "plan.mig_profile": part.profile,
         "plan.mig_slices": count,
         "plan.replicas": count,
-        "plan.needed_gb": float(single.facts["plan.per_gpu_gb"]) * count,  # type: ignore[arg-type]
+        "plan.needed_gb": float(single.facts["plan.per_gpu_gb"]) * count,
         "plan.is_smallest_fit": True,
     }
     for name in _RATE_FACTS:
