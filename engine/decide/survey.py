@@ -14,6 +14,8 @@ from engine.values import Value
 SOURCE = "whichgpu-survey"
 _TRAINING = ("pretraining", "full_finetuning", "peft_finetuning")
 _BUSY = ("high", "massive")
+#: Up to so long a training job is brief: minutes to a couple of hours (runpod/key-factors-for-training-gpus).
+_BRIEF_HOURS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +41,13 @@ def cost_is_per_work(workload: Facts) -> bool:
 
     In training and in batch or busy serving a dearer card that ends sooner can be the cheaper one, and so it is with a
     service that is at work around the clock (runpod/cost-considerations-on-runpod). A quiet service pays for the hour,
-    whatever its card could do in it.
+    whatever its card could do in it, and so does a training job of an hour or two, of which setting up is a good part
+    (runpod/key-factors-for-training-gpus).
     """
+    hours = _number(workload.get("run_hours"))
+    brief = hours is not None and hours <= _BRIEF_HOURS
     return (
-        workload.get("task") in _TRAINING
+        (workload.get("task") in _TRAINING and not brief)
         or workload.get("serving_mode") == "batch"
         or workload.get("traffic_level") in _BUSY
         or (workload.get("traffic_level") == "moderate" and workload.get("always_on") is True)

@@ -32,6 +32,8 @@ def plans(decide: Callable[..., Decision]) -> list[Plan]:
     ("facts", "per_work"),
     [
         ({"task": "pretraining"}, True),
+        ({"task": "pretraining", "run_hours": 2}, False),
+        ({"task": "pretraining", "run_hours": 3}, True),
         ({"task": "inference"}, False),
         ({"task": "inference", "serving_mode": "batch"}, True),
         ({"task": "inference", "traffic_level": "massive"}, True),
@@ -41,7 +43,7 @@ def plans(decide: Callable[..., Decision]) -> list[Plan]:
         ({}, False),
     ],
 )
-def test_work_is_priced_where_hardware_is_busy(facts: dict[str, str | bool], per_work: bool) -> None:
+def test_work_is_priced_where_hardware_is_busy(facts: dict[str, str | int | bool], per_work: bool) -> None:
     assert cost_is_per_work(facts) is per_work
 
 
