@@ -66,10 +66,13 @@ def run_round(
     preferring = stages.prefer.run(survey.facts, sets, [plan.id for plan in survivors])
     lacking = missing_for_proof(rejecting.evaluation, unstated)
     judged: dict[str, Judged] = {}
+    pointed: dict[tuple[str, ...], list[Award]] = {}  # Many plans get their points from the same rules.
     for position, index in enumerate(alive):
         missing = tuple(sorted(lacking.get(index, ())))
-        fired = stages.prefer.fired(preferring.resolutions[position])
-        awards = (*strongest_per_reason(fired), *_terms(measures[position], ends, objective))
+        fired = preferring.resolutions[position].fired
+        if fired not in pointed:
+            pointed[fired] = strongest_per_reason(stages.prefer.fired(preferring.resolutions[position]))
+        awards = (*pointed[fired], *_terms(measures[position], ends, objective))
         score = sum(award.points for award in awards if award.counted)
         ranked = Ranked(plans[index], score, awards, proven=not missing)
         judged[plans[index].id] = Judged(ranked, sets[position], preferring.resolutions[position], missing)

@@ -35,21 +35,24 @@ class RuleSet:
         self.by_id = {rule.id: rule for rule in self.rules}
         self._level = make_level(self.rules) if self.rules else None
         self._resolver = Resolver(self.rules)
-        # Only these make a resolution differ from the matches; most rule sets have none of them.
-        self._resolves = any(rule.overrides or rule.writes or rule.hit == "first" for rule in self.rules)
+        # A resolution without any of these depends on nothing but what matched.
+        self._writers = frozenset(rule.id for rule in self.rules if rule.writes)
 
     def run(self, shared: Facts, fact_sets: Sequence[Facts], names: Sequence[str]) -> Run:
         """What the rules come to on ``shared`` together with each fact set, in order."""
         if self._level is None or not fact_sets:
             return Run([NOTHING] * len(fact_sets))
         firing = fire(self._level, shared, fact_sets, names)
-        if not self._resolves:
-            return Run([Resolution(tuple(sorted(matched))) for matched in firing.matches], firing.evaluation)
-        resolved = [
-            self._resolver.resolve(matched, {**shared, **facts}) if matched else NOTHING
-            for matched, facts in zip(firing.matches, fact_sets, strict=True)
-        ]
-        return Run(resolved, firing.evaluation)
+        kept: dict[frozenset[str], Resolution] = {frozenset(): NOTHING}
+        resolutions = []
+        for matched, facts in zip(firing.matches, fact_sets, strict=True):
+            if matched & self._writers:
+                resolutions.append(self._resolver.resolve(matched, {**shared, **facts}))
+                continue
+            if matched not in kept:
+                kept[matched] = self._resolver.resolve(matched, {})
+            resolutions.append(kept[matched])
+        return Run(resolutions, firing.evaluation)
 
     def fired(self, resolution: Resolution) -> tuple[Rule, ...]:
         """The rules that fired, sorted by id."""
