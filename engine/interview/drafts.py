@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace
 
 from engine.decide.lookups import look_up
 from engine.decide.pipeline import asked_counts
 from engine.decide.survey import cost_is_per_work
 from engine.expertise import Expertise
 from engine.plans.candidates import candidate_plans
-from engine.plans.maker import PlanMaker
 from engine.problems import InputError
 from engine.settle.model import Claim
 from engine.settle.model import Settlement
-from engine.sizing.intake import job_from_facts
 from engine.values import Facts
 from engine.values import Value
 
@@ -32,6 +32,7 @@ class Watched(dict[str, Value]):
         self.copied = False
 
     def get(self, key: str, default: object = None) -> object:  # type: ignore[override]
+        """As a dict does, remembered."""
         self.read.add(key)
         return super().get(key, default)
 
@@ -48,10 +49,12 @@ class Watched(dict[str, Value]):
         return super().__iter__()
 
     def keys(self):  # type: ignore[no-untyped-def]
+        """As a dict does, remembered."""
         self.copied = True
         return super().keys()
 
     def items(self):  # type: ignore[no-untyped-def]
+        """As a dict does, remembered."""
         self.copied = True
         return super().items()
 
@@ -74,15 +77,15 @@ def settle_intake(expertise: Expertise, given: Mapping[str, Value]) -> Settlemen
     return bench.stages.intake.run(claims, extra=found.claims)
 
 
-def draft(expertise: Expertise, given: Mapping[str, Value]) -> Draft:
-    """Make the plans of these facts, watching what is read."""
+def draft(expertise: Expertise, given: Mapping[str, Value], counts: Sequence[int] = ()) -> Draft:
+    """Make the plans of these facts, watching what is read; ``counts`` of GPUs are planned beside those asked for."""
     bench = expertise.bench
     found = look_up(given, bench.knowledge, bench.vocabulary)
     intake = settle_intake(expertise, given)
     facts = Watched(intake.facts)
-    job = job_from_facts(facts, found.model, assumed=intake.assumed)
-    maker = PlanMaker(job, facts, bench.knowledge)
-    plans = candidate_plans(job, facts, bench.knowledge, asked_counts(intake.fired), maker=maker)
+    maker = bench.plan_maker(found.model, replace(intake, facts=facts))
+    asked = {**dict.fromkeys(counts, "a rule"), **asked_counts(intake.fired)}
+    plans = candidate_plans(maker.job, facts, bench.knowledge, asked, maker=maker)
     per_work = cost_is_per_work(facts)
     return Draft({plan.id: plan.facts for plan in plans}, frozenset(facts.read), facts.copied, per_work)
 
@@ -102,9 +105,9 @@ def difference(one: Draft, other: Draft) -> frozenset[str] | None:
     return frozenset(differ)
 
 
-def try_draft(expertise: Expertise, given: Mapping[str, Value]) -> Draft | None:
+def try_draft(expertise: Expertise, given: Mapping[str, Value], counts: Sequence[int] = ()) -> Draft | None:
     """The same, or None where these facts cannot stand together."""
     try:
-        return draft(expertise, given)
+        return draft(expertise, given, counts)
     except InputError:
         return None

@@ -68,10 +68,13 @@ class FactDef(Entry):
     synonyms: dict[str, str] = Field(default_factory=dict)
     settle: Literal["must_ask", "leave_unknown"] | tuple[Assume, ...] = "leave_unknown"
     askable: Literal["always", "if_it_matters", "on_request", "never"] = "never"
+    asked_when: str | None = None  # the question makes sense only where this condition does not fail
     topic: str = ""
     question: str | None = None
     help: str | None = None
     unknown_help: str | None = None
+    unknown_means: str | None = None  # the choice that stands for "I cannot say", where the fact has to be known
+    wish: bool = False  # a demand, limit, permission or preference: not stated it counts as none; asked on request
     meaning: str = ""
     label: str = ""
     sources: tuple[str, ...] = ()
@@ -104,6 +107,11 @@ class FactDef(Entry):
     def numeric(self) -> bool:
         """True for int and number facts."""
         return self.type in {"int", "number"}
+
+    @property
+    def ranges(self) -> bool:
+        """Whether the interview asks for it of its own accord, so that unasked it may be anything in its domain."""
+        return self.askable in {"always", "if_it_matters"} and not self.wish and self.scope == "workload"
 
     def choice(self, word: str) -> str | None:
         """The choice that a spelling means, or None. Case, '-', '_' and spaces do not matter."""

@@ -1,0 +1,132 @@
+"""The certificate: what was not asked and why it cannot matter, and its check by sampling completions."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+from engine.decide.model import Outcome
+from engine.expertise import Expertise
+from engine.interview.ranges import constants_compared
+from engine.interview.ranges import representatives
+from engine.problems import InputError
+from engine.values import Value
+from engine.vocabulary import FactDef
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """One fact that was not asked, why it cannot matter, and how that was established."""
+
+    fact: str
+    why: str
+    checked: str
+
+    def to_dict(self) -> dict[str, str]:
+        """As it stands in a record."""
+        return {"fact": self.fact, "why": self.why, "checked": self.checked}
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What must be stable in an answer."""
+
+    gpu: str | None
+    count: int | None
+    procurement: Value
+
+    def __str__(self) -> str:
+        plan = f"{self.count} x {self.gpu}" if self.gpu else "no plan"
+        return f"{plan}, {self.procurement}"
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """A completion of the unasked facts that changes the answer."""
+
+    completion: Mapping[str, Value]
+    answer: Answered
+    instead_of: Answered
+
+
+def answered(outcome: Outcome) -> Answered:
+    """GPU, count and procurement verdict of an outcome."""
+    plan = outcome.chosen.ranked.plan if outcome.chosen else None
+    verdict = outcome.final.facts.get("procurement", "undecided")
+    return Answered(plan.gpu.id if plan else None, plan.count if plan else None, verdict)
+
+
+def check_certificate(
+    expertise: Expertise,
+    given: Mapping[str, Value],
+    unasked: Sequence[str],
+    *,
+    samples: int,
+    chance: random.Random,
+    decided_at: datetime,
+) -> list[Counterexample]:
+    """Decide random completions of the unasked facts; those that answer otherwise are returned.
+
+    Completions that contradict themselves are no answers that a person could give; they are drawn again.
+
+    Args:
+        expertise: the expert that decided.
+        given: the facts of the decision.
+        unasked: the facts of the certificate.
+        samples: how many completions to decide.
+        chance: where they are drawn from.
+        decided_at: a moment for the decisions; it does not bear on the answer.
+    """
+    base = answered(expertise.decide(dict(given), decided_at=decided_at).outcome)
+    found, drawn = [], 0
+    for _ in range(samples * 4):
+        if drawn == samples:
+            break
+        completion = complete(expertise, unasked, chance)
+        try:
+            outcome = expertise.decide({**given, **completion}, decided_at=decided_at).outcome
+        except InputError:
+            continue
+        if outcome.no_answer is not None and outcome.no_answer.kind == "contradictory":
+            continue
+        drawn += 1
+        other = answered(outcome)
+        if other != base:
+            found.append(Counterexample(completion, other, base))
+    return found
+
+
+def complete(expertise: Expertise, unasked: Sequence[str], chance: random.Random) -> dict[str, Value]:
+    """A random value for each of these facts, or none for some of them."""
+    facts = expertise.vocabulary.facts
+    completion: dict[str, Value] = {}
+    for name in sorted(unasked):
+        if chance.random() < 0.15:
+            continue
+        value = draw(facts[name], chance, expertise)
+        if value is not None:
+            completion[name] = value
+    return completion
+
+
+def draw(fact: FactDef, chance: random.Random, expertise: Expertise) -> Value | None:
+    """A random value of a fact's domain; None where its values cannot be drawn."""
+    if fact.type == "bool":
+        return chance.random() < 0.5
+    if fact.type == "enum":
+        return chance.choice(fact.choices)
+    if fact.numeric:
+        rules = expertise.rulebook.rules
+        compared = constants_compared(c.expr for rule in rules if fact.name in rule.reads for c in rule.when)
+        values: Any = representatives(fact, compared.get(fact.name, frozenset()))
+        if chance.random() < 0.5:
+            return chance.choice(values)  # type: ignore[no-any-return]
+        low, high = chance.choice(list(pairwise(values)))
+        drawn = chance.uniform(low, high)
+        return round(drawn) if fact.type == "int" else drawn
+    return None

@@ -1,0 +1,178 @@
+"""The contest of plans at one state: who could still be rejected, who could still overtake the front-runner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from dataclasses import replace
+
+from engine.decide.model import Judged
+from engine.decide.model import Outcome
+from engine.decide.model import PlanRound
+from engine.decide.pipeline import asked_counts
+from engine.decide.round import run_round
+from engine.decide.survey import survey_claims
+from engine.interview.atlas import Atlas
+from engine.interview.rivals import Entrant
+from engine.interview.rivals import Rivalry
+from engine.interview.rivals import bundles_of
+from engine.interview.rivals import entrant_of
+from engine.interview.rivals import rejected_by
+from engine.interview.rivals import rivalry_of
+from engine.interview.truths import Fog
+from engine.interview.truths import truths_of
+from engine.plans.candidates import candidate_plans
+from engine.rulebook.model import ConsiderCounts
+from engine.values import Value
+
+
+#: More than any term of cost or speed gives: stands for a term whose scale is open.
+_ANY_TERM = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """Counts of GPUs that may yet come in, and the askable facts on which that hangs."""
+
+    counts: tuple[int, ...] = ()
+    causes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """What of the choice among the plans is open."""
+
+    rivalry: Rivalry
+    fog: Fog  # with what the survey leaves open
+    at_risk: frozenset[str] = frozenset()  # askable facts that could put out the front-runner, or bring another in
+    contradictory: frozenset[str] = frozenset()
+    plans: int = 0
+    leader: str | None = None
+    rejecting: Mapping[str, frozenset[str]] = field(default_factory=dict)  # plan -> facts that could put it out
+
+    @property
+    def settled(self) -> bool:
+        """Whether the front-runner wins whatever is answered."""
+        return not self.rivalry.threats and not self.at_risk
+
+    def weights(self, askable: Iterable[str]) -> dict[str, float]:
+        """The askable facts that could change the choice, each with the points that it could move."""
+        weights: dict[str, float] = dict.fromkeys(self.at_risk, _ANY_TERM)
+        for threat in self.rivalry.threats:
+            for cause, gain in threat.causes.items():
+                weights[cause] = weights.get(cause, 0.0) + gain
+        allowed = frozenset(askable)
+        return {name: weight for name, weight in weights.items() if name in allowed}
+
+
+def contest_of(atlas: Atlas, outcome: Outcome, fog: Fog, extra: Extra) -> Contest:
+    """Judge the contest. Without a plan that survives, what could bring one in is what matters."""
+    plan_round = _wider_round(atlas, outcome, extra) if outcome.round and extra.counts else outcome.round
+    shared = outcome.intake.facts
+    contradiction = _contradiction(outcome, fog)
+    if plan_round is None or not plan_round.judged:
+        returning = _returning(atlas, plan_round, shared, fog) if plan_round else frozenset()
+        return Contest(Rivalry(), fog, returning | contradiction)
+    real = {plan.id for plan in outcome.round.plans} if outcome.round else set()
+    rejecting = {
+        entry.ranked.plan.id: causes
+        for entry in plan_round.judged
+        if (
+            causes := rejected_by(atlas, shared, entry.facts, fog)[1]
+            | (frozenset() if entry.ranked.plan.id in real else extra.causes)
+        )
+    }
+    chosen = outcome.chosen.ranked.plan.id if outcome.chosen else None
+    at_risk = _returning(atlas, plan_round, shared, fog) | _unproven(plan_round.judged, fog)
+    if chosen is None:
+        # Nothing survives as it is, but a count that a rule may yet ask for would.
+        return Contest(Rivalry(), fog, at_risk | extra.causes, contradiction)
+    at_risk |= rejecting.get(chosen, frozenset())
+    fog = _surveyed(plan_round, rejecting, fog)
+    bundles = bundles_of(atlas, plan_round.survey.facts, fog)
+    entrants = {
+        entry.ranked.plan.id: _open_terms(entrant_of(entry, plan_round.survey.facts, bundles, fog), entry, rejecting)
+        for entry in plan_round.judged
+    }
+    leader = entrants.pop(chosen)
+    rivalry = rivalry_of(bundles, leader, [*entrants.values()], dict.fromkeys(entrants.keys() - real, extra.causes))
+    return Contest(rivalry, fog, at_risk, contradiction, len(real), chosen, rejecting)
+
+
+def extra_counts(atlas: Atlas, facts: Mapping[str, Value], fog: Fog) -> Extra:
+    """Counts of GPUs that rules may yet want planned, and the askable facts on which that hangs."""
+    counts: set[int] = set()
+    causes: frozenset[str] = frozenset()
+    for view in atlas.counting:
+        truths = truths_of(view.lines, facts, fog)
+        if True in truths and len(truths) > 1:
+            counts |= {
+                count for effect in view.rule.effects if isinstance(effect, ConsiderCounts) for count in effect.counts
+            }
+            causes |= fog.behind(view.reads)
+    return Extra(tuple(sorted(counts)), causes)
+
+
+def _wider_round(atlas: Atlas, outcome: Outcome, extra: Extra) -> PlanRound:
+    """The round with the plans of those counts as well."""
+    bench = atlas.expertise.bench
+    maker = bench.plan_maker(outcome.model, outcome.intake)
+    asked = {**dict.fromkeys(extra.counts, "a rule"), **asked_counts(outcome.intake.fired)}
+    plans = candidate_plans(maker.job, outcome.intake.facts, bench.knowledge, asked, maker=maker)
+    return run_round(plans, outcome.intake, bench.stages, bench.knowledge, bench.unstated, outcome.objective)
+
+
+def _contradiction(outcome: Outcome, fog: Fog) -> frozenset[str]:
+    if outcome.no_answer is None or outcome.no_answer.kind != "contradictory":
+        return frozenset()
+    return fog.behind(name for rule in outcome.no_answer.rules for name in rule.reads)
+
+
+def _returning(atlas: Atlas, plan_round: PlanRound, shared: Mapping[str, Value], fog: Fog) -> frozenset[str]:
+    """Askable facts that could bring back a plan which is rejected only as long as they are open."""
+    waiting = {view.rule.id for view in atlas.rejecting if fog.hides(view.reads)}
+    causes: frozenset[str] = frozenset()
+    for rejection in plan_round.rejections:
+        ids = {rule.id for rule in rejection.rules}
+        if ids <= waiting:
+            found = rejected_by(atlas, shared, rejection.facts, fog)[1]
+            causes |= found
+    return causes
+
+
+def _unproven(judged: Sequence[Judged], fog: Fog) -> frozenset[str]:
+    """Facts that plans lack to be proven: with them, another plan may come first."""
+    return fog.behind(name for entry in judged for name in entry.missing)
+
+
+def _surveyed(plan_round: PlanRound, rejecting: Mapping[str, frozenset[str]], fog: Fog) -> Fog:
+    """The fog with those figures of the survey that move when plans drop out."""
+    if not rejecting:
+        return fog
+    causes = frozenset(cause for found in rejecting.values() for cause in found)
+    wider = Fog(dict(fog.values), dict(fog.causes))
+    plans = [entry.ranked.plan for entry in plan_round.judged]
+    sure = [plan for plan in plans if plan.id not in rejecting]
+    now = {name: claims[0].value for name, claims in survey_claims(plans).items()}
+    then = {name: claims[0].value for name, claims in survey_claims(sure).items()}
+    for name in sorted(now.keys() | then.keys()):
+        if now.get(name) != then.get(name):
+            both = isinstance(now.get(name), bool) and isinstance(then.get(name), bool)
+            wider.add(name, (now.get(name), then.get(name)) if both else None, causes)
+    sure_facts = [entry.facts for entry in plan_round.judged if entry.ranked.plan.id not in rejecting]
+    for fact in ("plan.cost_vs_cheapest", "plan.speed_vs_fastest"):
+        # Who is cheapest or fastest stands at 1; if all of these may drop out, the scale moves.
+        if not any(facts.get(fact) == 1.0 for facts in sure_facts):
+            wider.add(fact, None, causes)
+    return wider
+
+
+def _open_terms(entrant: Entrant, judged: Judged, rejecting: Mapping[str, frozenset[str]]) -> Entrant:
+    """A plan of unknown cost or speed counts as the dearest or slowest of those that survive, whoever that is."""
+    unknown = any(award.rule is None and award.reason.endswith("unknown") for award in judged.ranked.awards)
+    if not unknown or not rejecting:
+        return entrant
+    return replace(entrant, best_terms=max(entrant.terms, 0.0), worst_terms=entrant.terms - _ANY_TERM)

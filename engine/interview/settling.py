@@ -1,0 +1,157 @@
+"""How far the facts are settled while some are open: every producer run on what its inputs may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+
+from engine.calculators import Calculator
+from engine.interview.atlas import Atlas
+from engine.interview.atlas import Producers
+from engine.interview.atlas import RuleView
+from engine.interview.atlas import written_constants
+from engine.interview.truths import Fog
+from engine.interview.truths import combinations
+from engine.interview.truths import overlays
+from engine.interview.truths import truths_of
+from engine.language import evaluate
+from engine.language import facts_read
+from engine.settle.graph import Default
+from engine.settle.model import Settlement
+from engine.values import Facts
+from engine.values import Value
+
+
+_MOST_RUNS = 64
+
+
+class _Anything(Exception):  # noqa: N818  (control flow inside this module; it never leaves it)
+    pass
+
+
+def fog_over(atlas: Atlas, intake: Settlement, open_facts: Iterable[str]) -> Fog:
+    """The open facts and all that depend on them, with what each may be.
+
+    Args:
+        atlas: rules and producers.
+        intake: the facts settled with the open ones left out.
+        open_facts: askable facts whose answer is not in.
+    """
+    fog = Fog()
+    waiting = set(open_facts)
+    for producers in atlas.producers:
+        _settle(atlas, producers, intake, fog, waiting)
+    for name in sorted(waiting - fog.values.keys()):
+        _range(atlas, name, intake.facts.get(name), fog)
+    return fog
+
+
+def _settle(atlas: Atlas, producers: Producers, intake: Settlement, fog: Fog, waiting: set[str]) -> None:
+    fact = producers.fact
+    settled = intake.settled.get(fact)
+    origin = settled.claim.origin if settled else None
+    if origin == "given":
+        return
+    ranges = fact in waiting
+    values: set[Value | None] = {intake.facts.get(fact)}
+    causes: set[str] = {fact} if ranges else set()
+    anything = False
+    if origin != "looked_up":
+        try:
+            _add_producers(atlas, producers, origin, intake.facts, fog, values, causes)
+        except _Anything:
+            anything = True
+    if ranges:
+        own = atlas.values[fact]
+        values |= set(own or ())
+        anything = anything or own is None
+    if causes:
+        fog.add(fact, None if anything else _sorted(values), causes)
+
+
+def _add_producers(
+    atlas: Atlas,
+    producers: Producers,
+    origin: str | None,
+    facts: Facts,
+    fog: Fog,
+    values: set[Value | None],
+    causes: set[str],
+) -> None:
+    """Add what the producers of a fact might say, and the askable facts on which that depends."""
+    computed = False
+    for calculator in producers.calculators:
+        inputs = calculator.needs + calculator.uses
+        if fog.hides(inputs):
+            causes |= fog.behind(inputs)
+            values |= _computed(atlas, calculator, facts, fog)
+        else:
+            computed = origin == "computed"
+    if computed:
+        return  # Rules and defaults say nothing against what is computed.
+    for view in producers.rules:
+        _add_rule(view, producers.fact, facts, fog, values, causes)
+    for default in producers.defaults:
+        _add_default(default, facts, fog, values, causes)
+    if causes - {producers.fact}:
+        values.add(None)
+
+
+def _add_rule(view: RuleView, fact: str, facts: Facts, fog: Fog, values: set[Value | None], causes: set[str]) -> None:
+    truths = truths_of(view.lines, facts, fog)
+    may = True in truths
+    undecided = len(truths) > 1 and may
+    for expr, reads in written_constants(view, fact):
+        if not may:
+            continue
+        if fog.hides(reads):
+            causes |= fog.behind(reads | view.reads)
+            raise _Anything
+        if undecided:
+            causes |= fog.behind(view.reads)
+            values.add(evaluate(expr, facts))
+
+
+def _add_default(default: Default, facts: Facts, fog: Fog, values: set[Value | None], causes: set[str]) -> None:
+    if default.when is None:
+        values.add(default.value)
+        return
+    reads = facts_read(default.when)
+    if fog.hides(reads):
+        causes |= fog.behind(reads) - {default.fact}
+        values.add(default.value)
+    elif evaluate(default.when, facts) is True:
+        values.add(default.value)
+
+
+def _computed(atlas: Atlas, calculator: Calculator, facts: Facts, fog: Fog) -> set[Value | None]:
+    """What a calculator can say: at every joint value of its open inputs, and all between where it is monotone."""
+    inputs = calculator.needs + calculator.uses
+    hidden = sorted(name for name in inputs if name in fog.values)
+    numeric = [name for name in hidden if atlas.expertise.vocabulary.facts[name].numeric]
+    if (
+        any(fog.values[name] is None for name in hidden)
+        or any(calculator.trends.get(name, "mixed") == "mixed" for name in numeric)
+        or combinations(hidden, fog) > _MOST_RUNS
+    ):
+        raise _Anything
+    results: set[Value | None] = set()
+    for overlay in overlays(hidden, fog):
+        seen: Mapping[str, Value | None] = {**{name: facts.get(name) for name in inputs}, **overlay}
+        lacking = any(seen[name] is None for name in calculator.needs)
+        results.add(None if lacking else calculator.function(**seen))
+    numbers = [float(value) for value in results if isinstance(value, int | float) and not isinstance(value, bool)]
+    if numeric and numbers:
+        between = atlas.values.get(calculator.output) or ()
+        low, high = min(numbers), max(numbers)
+        results |= {v for v in between if isinstance(v, int | float) and low <= v <= high}
+    return results
+
+
+def _range(atlas: Atlas, name: str, fallback: Value | None, fog: Fog) -> None:
+    own = atlas.values[name]
+    fog.add(name, None if own is None else _sorted({*own, fallback}), (name,))
+
+
+def _sorted(values: set[Value | None]) -> tuple[Value | None, ...]:
+    return tuple(sorted(values, key=lambda value: (value is not None, type(value).__name__, str(value))))

@@ -1,0 +1,84 @@
+"""Where an interview stands: the answers in their order, and what was put off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import Literal
+
+from engine.values import Value
+
+
+Origin = Literal["asked", "stated", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer. ``value`` None: the person does not know."""
+
+    fact: str
+    value: Value | None
+    written: str = ""  # as the person wrote it
+    origin: Origin = "asked"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The answers so far, oldest first, one a fact. A new answer to a fact takes the place of the old one."""
+
+    answers: tuple[Answer, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> dict[str, Value]:
+        """What is known."""
+        return {answer.fact: answer.value for answer in self.answers if answer.value is not None}
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What was answered by not knowing."""
+        return tuple(answer.fact for answer in self.answers if answer.value is None)
+
+    @property
+    def answered(self) -> frozenset[str]:
+        """Every fact with an answer, not knowing included."""
+        return frozenset(answer.fact for answer in self.answers)
+
+    def answer(self, fact: str, value: Value | None, written: str = "", origin: Origin = "asked") -> State:
+        """The state after an answer."""
+        new = Answer(fact, value, written, origin)
+        kept = tuple(name for name in self.skipped if name != fact)
+        if fact in self.answered:
+            return State(tuple(new if old.fact == fact else old for old in self.answers), kept)
+        return State((*self.answers, new), kept)
+
+    def state_facts(self, facts: Mapping[str, Value], origin: Origin) -> State:
+        """The state with facts from elsewhere, which count as answered."""
+        found = self
+        for name in facts:
+            found = found.answer(name, facts[name], origin=origin)
+        return found
+
+    def skip(self, fact: str) -> State:
+        """Put a question off until nothing else is left to ask; a second time, it counts as not known."""
+        if fact in self.skipped:
+            return self.answer(fact, None, "skip")
+        return replace(self, skipped=(*self.skipped, fact))
+
+    def back(self) -> tuple[State, str | None]:
+        """The state before the last answer or skip that the person gave, and the fact to ask again."""
+        asked = [answer for answer in self.answers if answer.origin != "file"]
+        if not asked:
+            return self, None
+        last = asked[-1].fact
+        return self.without([last]), last
+
+    def without(self, facts: Iterable[str]) -> State:
+        """The state with some answers taken back."""
+        gone = frozenset(facts)
+        return State(
+            tuple(answer for answer in self.answers if answer.fact not in gone),
+            tuple(name for name in self.skipped if name not in gone),
+        )

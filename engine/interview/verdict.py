@@ -1,0 +1,160 @@
+"""Which verdicts on renting and owning are still possible for a plan that is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+
+from engine.decide.procurement import reckon
+from engine.interview.atlas import VERDICT
+from engine.interview.atlas import Atlas
+from engine.interview.atlas import Court
+from engine.interview.atlas import RuleView
+from engine.interview.atlas import written_constants
+from engine.interview.drafts import Watched
+from engine.interview.truths import ALWAYS
+from engine.interview.truths import Fog
+from engine.interview.truths import Truths
+from engine.interview.truths import combinations
+from engine.interview.truths import overlays
+from engine.interview.truths import truths_of
+from engine.language import evaluate
+from engine.plans.model import Plan
+from engine.values import Facts
+from engine.values import Value
+
+
+#: What the answer says where no rule gives a verdict.
+NONE_GIVEN = "undecided"
+#: At so many joint values of what is open the ledger is drawn up; with more, its figures may be anything.
+_MOST_LEDGERS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The verdicts that some completion could bring, and the askable facts on which it depends."""
+
+    possible: frozenset[Value]
+    causes: Mapping[str, float] = field(default_factory=dict)  # askable fact -> how much its answer would tell
+
+    @property
+    def settled(self) -> bool:
+        """Whether only one is left."""
+        return len(self.possible) == 1
+
+
+def with_ledger(atlas: Atlas, facts: Facts, plan: Plan | None, fog: Fog) -> tuple[dict[str, Value], Fog]:
+    """The facts with the figures of renting and owning, and the fog with those figures that are open."""
+    watched = Watched(facts)
+    figures = _figures(watched, plan)
+    known = {**facts, **figures}
+    hidden = sorted(fog.values if watched.copied else watched.read & fog.values.keys())
+    if not hidden:
+        return known, fog
+    causes = fog.behind(hidden)
+    numeric = [name for name in hidden if fog.values[name] is None]
+    drawn = [figures]
+    if not numeric and combinations(hidden, fog) <= _MOST_LEDGERS:
+        for overlay in overlays(hidden, fog):
+            changed = {name: value for name, value in {**facts, **overlay}.items() if value is not None}
+            drawn.append(_figures(changed, plan))
+        names = {name for each in drawn for name in each}
+        spread = {name: {each.get(name) for each in drawn} for name in names}
+        return known, _fogged(fog, {n: v for n, v in spread.items() if len(v) > 1}, atlas, causes)
+    outcome = {n for n, fact in atlas.expertise.vocabulary.facts.items() if fact.available == "outcome"}
+    return known, _fogged(fog, {name: set() for name in outcome & (figures.keys() | _LEDGER_FACTS)}, atlas, causes)
+
+
+#: Outcome facts that the ledger may give.
+_LEDGER_FACTS = frozenset(
+    {
+        "breakeven_gpu_hours",
+        "breakeven_months",
+        "monthly_rent_usd",
+        "monthly_own_usd",
+        "purchase_usd",
+        "own_cheaper_over_horizon",
+        "breakeven_within_horizon",
+        "thresholds_disagree",
+    }
+)
+
+
+def _figures(facts: Facts, plan: Plan | None) -> dict[str, Value]:
+    return {name: claims[0].value for name, claims in reckon(facts, plan).claims.items()}
+
+
+def _fogged(fog: Fog, spread: Mapping[str, set[Value | None]], atlas: Atlas, causes: frozenset[str]) -> Fog:
+    wider = Fog(dict(fog.values), dict(fog.causes))
+    for name in sorted(spread):
+        if atlas.expertise.vocabulary.facts[name].type == "bool":
+            values = spread[name] or {True, False, None}
+            wider.add(name, tuple(sorted(values, key=str)), causes)
+        else:
+            wider.add(name, None, causes)
+    return wider
+
+
+def verdicts_of(atlas: Atlas, facts: Facts, fog: Fog) -> Verdicts:
+    """The verdicts that may come of these facts, and how much each open fact would tell of them.
+
+    An answer tells the more, the fewer verdicts are left once it is in, on average over its possible values.
+    """
+    court = atlas.court
+    truths = {view.rule.id: truths_of(view.lines, facts, fog) for view in court.views}
+    possible = _possible(court, truths, facts, fog)
+    if len(possible) == 1:
+        return Verdicts(possible)
+    told = {}
+    for name, rules in _causes(court, truths, fog).items():
+        values = [value for value in fog.values.get(name) or () if value is not None]
+        readers = [view for view in court.views if name in view.reads and True in truths[view.rule.id]]
+        left = []
+        for value in values:
+            lifted = fog.without(name, value)
+            changed = {view.rule.id: truths_of(view.lines, facts, lifted) for view in readers}
+            left.append(len(_possible(court, {**truths, **changed}, facts, lifted)))
+        average = sum(left) / len(left) if left else float(len(possible))
+        told[name] = len(possible) - average + rules / 1000
+    return Verdicts(possible, told)
+
+
+def _possible(court: Court, truths: Mapping[str, Truths], facts: Facts, fog: Fog) -> frozenset[Value]:
+    """The verdicts that may come of these facts.
+
+    Sound: a rule counts as winning unless some rule that beats it is sure to stand.
+    """
+    given = facts.get(VERDICT)
+    if given is not None and VERDICT not in fog.values:
+        return frozenset((given,))
+    winners = [view for view in court.views if True in truths[view.rule.id] and not _beaten(view, court, truths)]
+    possible: set[Value] = set()
+    for view in winners:
+        for expr, reads in written_constants(view, VERDICT):
+            value = None if fog.hides(reads) else evaluate(expr, facts)
+            possible.add(f"whatever {view.rule.id} says" if value is None else value)
+    if not any(truths[view.rule.id] == ALWAYS for view in winners):
+        possible.add(NONE_GIVEN)
+    return frozenset(possible)
+
+
+def _causes(court: Court, truths: Mapping[str, Truths], fog: Fog) -> dict[str, int]:
+    """The askable facts behind rules that wait, with how many wait for each."""
+    causes: dict[str, int] = {}
+    for view in court.views:
+        found = truths[view.rule.id]
+        if len(found) > 1 and True in found:
+            for cause in fog.behind(view.reads):
+                causes[cause] = causes.get(cause, 0) + 1
+    return causes
+
+
+def _beaten(view: RuleView, court: Court, truths: Mapping[str, Truths]) -> bool:
+    """Whether a rule that is sure to stand comes before this one."""
+    if any(truths[name] == ALWAYS for name in court.earlier[view.rule.id]):
+        return True
+    return any(
+        truths[name] == ALWAYS and not any(True in truths[row] for row in court.earlier[name])
+        for name in court.above[view.rule.id]
+    )
