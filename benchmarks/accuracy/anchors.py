@@ -21,7 +21,7 @@ OTHERS_BEST = ("LG1", "LG2", "LG4", "QW1", "QW2", "QW3", "QW6", "TT1")
 
 
 def training_line(row: dict[str, Any]) -> Line:
-    """A training anchor as a size line. What its source's scripts fix (targets, framework) is stated, as it is there."""
+    """A training anchor as a size line. What its source's scripts fix (targets, framework) is stated."""
     line: Line = {
         "id": row["id"],
         "model_name": _MODELS[row["arch"]],

@@ -26,14 +26,15 @@ Made by `python benchmarks/accuracy/run.py` from the measurements in `data/`; ev
 `whichgpu size --jsonl`, asked with the facts that the source states (`mapping.py`, `anchors.py`). Nothing here was run
 for this report: the measurements are other people's, each with its source in the data.
 
-**Device** is what the tool answers as `per_gpu_gb` or `needed_gb`: everything on the card. Many sources count less (what
-the allocator handed out, without the driver's context); **like for like** compares such rows with `allocated_gb`.
+**Device** is what the tool answers as `per_gpu_gb` or `needed_gb`: everything on the card. Many sources count less
+(what the allocator handed out, without the driver's context); **like for like** compares such rows with `allocated_gb`.
 GB are decimal; figures that a source gives in GiB are converted, those whose base is not known are taken as GB.
 
 **Fitted** sources were looked at while constants were chosen (litgpt, torchtune, Qwen's fine-tuning tables, Qwen2.5's
-speed page, ms-swift, the FLUX runs, detectron2, Whisper); what was chosen on which rows stands beside each constant in
-`knowledge/sizing.yaml`. The split goes by source, never by row (`scores.py`), so no page is on both sides. **Held out**
-rows were never used to choose a constant's value; they were seen when mistakes of structure were looked for.
+and Qwen3's speed pages, ms-swift, the FLUX runs, detectron2, Whisper); what was chosen on which rows stands beside each
+constant in `knowledge/sizing.yaml`. The split goes by source, never by row (`scores.py`); a page with several tables is
+split by table. **Held out** rows were never used to choose a constant's value; they were seen when mistakes of
+structure were looked for.
 """
 
 
@@ -94,7 +95,8 @@ def _sources(scores: list[MemoryScore]) -> str:
     rows = []
     for source in sorted({score.source for score in scores}):
         found = [score for score in scores if score.source == source]
-        rows.append((source, "yes" if found[0].fitted else "no", *_summary(found)))
+        sides = {score.fitted for score in found}
+        rows.append((source, "in part" if len(sides) > 1 else "yes" if sides == {True} else "no", *_summary(found)))
     head = "source|fitted|rows|median error, device|like for like|inside the band|median width"
     return "## Memory by source\n\n" + _table(head, rows)
 
@@ -123,9 +125,9 @@ def _anchors(results: Results) -> str:
     covered = [abs(anchor.error) for anchor in results.anchors if anchor.covered]
     alike = [abs(anchor.allocated_gb / anchor.measured_gb - 1) for anchor in results.anchors]
     text = (
-        f"Mean error {100 * mean(errors):.1f} % on all eighteen, {100 * mean(covered):.1f} % on the eight that the best"
-        f" other tool covers (it has 7.3 %); counting tensors only, {100 * mean(alike):.1f} %. Vramcalc was calibrated on"
-        " the VC rows."
+        f"Mean error {100 * mean(errors):.1f} % on all eighteen, {100 * mean(covered):.1f} % on the eight that the"
+        f" best other tool covers (it has 7.3 %); counting tensors only, {100 * mean(alike):.1f} %. Vramcalc was"
+        " calibrated on the VC rows."
     )
     head = "row|run|measured GB|device GB|error|tensors only|band|" + "|".join(names)
     return f"## Training anchors, beside other tools\n\n{text}\n\n{_table(head, rows)}"
@@ -137,9 +139,7 @@ def _reserves(results: Results) -> str:
     for reserve in results.reserves:
         band = f"{reserve.low_gib:.1f} to {reserve.high_gib:.1f}"
         others = [reserve.peers[name] for name in names]
-        rows.append(
-            (reserve.run, reserve.version, reserve.measured_gib, f"{reserve.estimated_gib:.2f}", band, *others)
-        )
+        rows.append((reserve.run, reserve.version, reserve.measured_gib, f"{reserve.estimated_gib:.2f}", band, *others))
     head = "run|vLLM|measured GiB|this tool|band|" + "|".join(names)
     return f"## What vLLM keeps beside weights and cache, H100\n\n{_table(head, rows)}"
 
@@ -254,6 +254,6 @@ def _data() -> str:
 |---|---|
 | `published_runs.jsonl` | 367 runs published by others: source, facts, hardware, measured values, trust grade |
 | `train_anchors.json` | eighteen measured fine-tuning runs |
-| `accuracy_train.json`, `accuracy_infer.json`, `accuracy_tpot.json` | what other tools answer to runs with a measurement |
+| `accuracy_train.json`, `accuracy_infer.json`, `accuracy_tpot.json` | other tools beside measured runs |
 | `workloads.json`, `peers/` | fifteen common workloads, and what other tools answer to them |
 """

@@ -34,6 +34,7 @@ _FITTED = (
     ("pytorch/torchtune", ""),
     ("QwenLM/Qwen", "qwen1-ft"),
     ("QwenLM/Qwen3", "qwen2.5-hf"),
+    ("QwenLM/Qwen3", "qwen3-hf"),
     ("modelscope/ms-swift", ""),
     ("huggingface/blog", "flux"),
     ("facebookresearch/detectron2", ""),

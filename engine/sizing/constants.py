@@ -59,6 +59,14 @@ class EngineReserve(Entry):
     source: str
 
 
+class RecentPrefill(Entry):
+    """From a version on, a prompt's passing through a layer is hardly seen in the peak."""
+
+    since: str
+    share: float
+    source: str
+
+
 class Context(Entry):
     """The driver's context on one GPU, GiB."""
 
@@ -192,6 +200,7 @@ class SizingConstants(Entry):
     kv_cache: dict[str, float]
     kv_source: str
     engines: dict[str, tuple[EngineReserve, ...]]
+    recent_prefill: RecentPrefill
     context: Context
     allocator: Allocator
     collectives_gib: Constant

@@ -140,7 +140,12 @@ def _inference(job: Job, generator: Generator, layout: Layout, context_gb: float
     return MemoryEstimate(
         per_gpu_gb=total,
         low_gb=weights * 0.96 + 0.4 * activations,
-        high_gb=weights * 1.06 + 1.3 * activations + 1.2 * held + context_gb * 1.5,
+        # Of quantised weights it is seldom said whether the text encoders are among them.
+        high_gb=weights * 1.06
+        + 1.3 * activations
+        + 1.2 * held
+        + context_gb * 1.5
+        + (0.2 * text if weight < 2 else 0.0),
         allocated_gb=weights + activations,
         parts=parts,
         band_reason="slicing, tiling and the order of the steps change what is alive together",

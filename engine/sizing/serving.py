@@ -84,7 +84,7 @@ def serving_memory(job: Job, shape: Shape, layout: Layout) -> MemoryEstimate:
         activation = _kept_free(job, shape, reserve, layout)
         parts.append((_ACTIVATIONS, activation, (job.engine, job.engine_version or "unstated", pipeline)))
     else:
-        activation = sequences * job.input_tokens * _passing_bytes(shape) / tensor / 1e9
+        activation = sequences * job.input_tokens * _passing_bytes(shape) / tensor / 1e9 * _prefill_share(job)
         parts.append((_PREFILL, activation, (sequences, job.input_tokens, shape.hidden, shape.intermediate, tensor)))
     parts.append((_OUTSIDE, outside, (job.engine, ranks)))
     if graphs:
@@ -99,6 +99,7 @@ def serving_memory(job: Job, shape: Shape, layout: Layout) -> MemoryEstimate:
         cache=cache,
         activation=activation,
         outside=outside,
+        context_stated="context_tokens" not in job.unstated,
     )
     return MemoryEstimate(
         per_gpu_gb=total,
@@ -114,6 +115,15 @@ def serving_memory(job: Job, shape: Shape, layout: Layout) -> MemoryEstimate:
 def _passing_bytes(shape: Shape) -> float:
     """Bytes that one prompt token holds while it passes through a layer: gate, up and product, and three inputs."""
     return (3.0 * shape.intermediate + 3.0 * shape.hidden) * 2.0
+
+
+def _prefill_share(job: Job) -> float:
+    """What is seen of a prompt's passing through a layer, by the version of transformers; all where none is stated."""
+    recent = sizing_constants().recent_prefill
+    numbers, since = version_numbers(job.engine_version), version_numbers(recent.since)
+    if job.engine != "transformers" or numbers is None or since is None or numbers < since:
+        return 1.0
+    return recent.share
 
 
 def _kept_free(job: Job, shape: Shape, reserve: EngineReserve, layout: Layout) -> float:
@@ -147,6 +157,7 @@ def _band(
     cache: float,
     activation: float,
     outside: float,
+    context_stated: bool,
 ) -> tuple[float, float, str]:
     split = max(0.0, outside - reserve.outside_gib * GIB)
     if reserve.activation_gib > 0:
@@ -155,14 +166,18 @@ def _band(
             low_rest, high_rest = low_rest + 0.7 * activation, high_rest + activation
     else:
         low_rest, high_rest = 0.0, 1.05 * activation + reserve.high_gib * GIB
+    reason = "the engine's reserve varies by version, model family and settings"
+    low_cache = cache
+    if not context_stated:  # A few words may be all that is asked.
+        low_cache, reason = 0.1 * cache, f"no context length is stated; {reason}"
     if shape.known:
         # Checkpoints quantised to one format differ in scales and in what stays in 16 bits.
         spread = (0.02 if shape.exact else 0.05) + (0.0 if bytes_per >= 2.0 else 0.04)
-        low = weights * (1.0 - spread) + cache + low_rest
+        low = weights * (0.99 - spread) + low_cache + low_rest
         high = weights * (1.01 + spread) + cache * 1.02 + high_rest
-        return low, high, "the engine's reserve varies by version, model family and settings"
+        return low, high, reason
     typical = sizing_constants().typical
-    low = weights * typical.low_factor + 0.5 * cache + low_rest
+    low = weights * typical.low_factor + 0.5 * low_cache + low_rest
     high = weights * typical.high_factor + 2.0 * cache + high_rest
     return low, high, "only the size is known: cache and reserve are those of a typical model of that size"
 

@@ -265,19 +265,19 @@ def _band(
     if not known:
         low, high = 0.78 * tensors - 0.3 * soft, 1.25 * total
         return low, high, "only the size is known: activations are those of a typical model of that size"
-    low, high = 0.9 * tensors - 0.2 * soft, 1.05 * total + 0.12 * soft
+    low, high = 0.92 * tensors - 0.17 * soft, 1.04 * total + 0.08 * soft
     reasons = ["frameworks keep different activations and workspaces"]
     if job.kind == "qlora":
         # Checkpoints quantised to one format differ in scales and in what stays in 16 bits.
-        high += 0.05 * sum(value for kind, value, _ in parts if kind is FROZEN)
+        high += 0.08 * sum(value for kind, value, _ in parts if kind is FROZEN)
         reasons.append("quantised checkpoints differ")
     if job.unstated & {"seq_len_tokens", "batch_size_per_gpu"} and job.shape is not None:
         low, high = low - 0.2 * soft, high + 0.5 * soft
         reasons.append("sequence length or micro-batch is not stated")
     if job.peft and not job.lora_rank_stated:
-        # From 8 to 64 are usual: a rank of 8 or 16 may be twice as large, one of 64 an eighth.
+        # From 8 to 64 are usual: most often half or twice what is assumed.
         adapters = sum(value for kind, value, _ in parts if kind is ADAPTERS)
-        low -= adapters * max(0.0, 1.0 - 8.0 / job.lora_rank)
+        low -= 0.35 * adapters if job.lora_rank > 8 else 0.0
         high += adapters * max(0.0, min(1.0, 64.0 / job.lora_rank - 1.0))
         reasons.append("the adapter rank is not stated")
     return low, high, "; ".join(reasons)
