@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ from engine.knowledge import Knowledge
 from engine.knowledge.model import ModelSpec
 from engine.plans.candidates import candidate_plans
 from engine.plans.maker import PlanMaker
+from engine.plans.model import Plan
 from engine.rulebook.model import Ask
 from engine.rulebook.model import ConsiderCounts
 from engine.rulebook.model import Rule
@@ -42,6 +44,10 @@ from engine.vocabulary import Vocabulary
 TRAINING_TASKS = ("pretraining", "full_finetuning", "peft_finetuning")
 
 
+#: ``candidate_plans``, or what stands in for it.
+MakePlans = Callable[..., list[Plan]]
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """What every decision is made with: loaded once, never changed."""
@@ -50,6 +56,7 @@ class Bench:
     knowledge: Knowledge
     stages: Stages
     unstated: frozenset[str]
+    make_plans: MakePlans = candidate_plans  # a comparison of two rulebooks makes the plans of both at once
 
     def plan_maker(self, model: ModelSpec | None, intake: Settlement) -> PlanMaker:
         """Makes the plans of one settled workload."""
@@ -116,7 +123,7 @@ def asked_facts(rules: Iterable[Rule]) -> dict[str, str]:
 
 def _round(bench: Bench, maker: PlanMaker, intake: Settlement, objective: Objective) -> PlanRound:
     asked = asked_counts(intake.fired)
-    plans = candidate_plans(maker.job, intake.facts, bench.knowledge, asked, maker=maker)
+    plans = bench.make_plans(maker.job, intake.facts, bench.knowledge, asked, maker=maker)
     return run_round(plans, intake, bench.stages, bench.knowledge, bench.unstated, objective)
 
 

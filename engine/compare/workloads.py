@@ -1,0 +1,55 @@
+"""The workloads on which two rulebooks are compared: examples, the tests inside rules, and a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.compare.sampling import sample_workloads
+from engine.problems import InputError
+from engine.problems import WhichgpuError
+from engine.rulebook.model import Rule
+from engine.source import plain
+from engine.source import read_yaml
+from engine.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A workload, what it is called, and where it comes from."""
+
+    name: str
+    origin: str  # example, scenario, test, sample
+    facts: dict[str, Any]
+
+
+def example_workloads(folder: Path) -> Iterator[Named]:
+    """The workload files of a folder, by name. Files that are none are passed over."""
+    for path in sorted(folder.glob("*.yaml")):
+        try:
+            facts = plain(read_yaml(path, error=InputError))
+        except WhichgpuError:
+            continue
+        if isinstance(facts, dict) and "task" in facts:
+            yield Named(path.stem, "example", facts)
+
+
+def tested_workloads(rules: Iterable[Rule]) -> Iterator[Named]:
+    """What the tests inside rules are given, where it says what the job is; equal ones once."""
+    seen: set[str] = set()
+    for rule in rules:
+        for number, test in enumerate(rule.tests, 1):
+            facts = {name: value for name, value in test.given.items() if value != "unknown"}
+            key = repr(sorted(facts.items()))
+            if "task" in facts and key not in seen:
+                seen.add(key)
+                yield Named(f"{rule.id}, test {number}", "test", facts)
+
+
+def sampled_workloads(vocabulary: Vocabulary, amount: int, seed: int) -> Iterator[Named]:
+    """The seeded sample."""
+    for facts in sample_workloads(vocabulary, amount, seed=seed):
+        yield Named(str(facts["id"]), "sample", facts)
