@@ -96,6 +96,12 @@ def produced_facts(vocabulary: Vocabulary) -> frozenset[str]:
     return frozenset(registered()) | later - {"procurement"}  # That verdict only rules can give.
 
 
+def worked_out_facts(expertise: Expertise) -> frozenset[str]:
+    """Facts that the engine works out by other means than rules, so that a check cannot look into them."""
+    by_rules = {fact for rule in expertise.rulebook.rules for fact in rule.writes} - set(registered())
+    return produced_facts(expertise.vocabulary) - by_rules
+
+
 def consumed_facts() -> frozenset[str]:
     """Facts that something other than a rule reads: calculators' inputs, and what sizing, plans and prices are told."""
     read = {name for calculator in registered().values() for name in (*calculator.needs, *calculator.uses)}

@@ -124,9 +124,11 @@ def _inside(span: Span, *, integer: bool) -> float:
 class Atlas:
     """The classes of all facts, as fine as a rulebook needs them."""
 
-    def __init__(self, rulebook: Rulebook, vocabulary: Vocabulary) -> None:
-        """Look at every constant that a condition or a ``set`` of the rulebook names."""
+    def __init__(self, rulebook: Rulebook, vocabulary: Vocabulary, extra: Iterable[tuple[str, Scalar]] = ()) -> None:
+        """Look at every constant that a condition or a ``set`` of the rulebook names, and at ``extra`` ones by fact."""
         named: dict[str, set[Scalar]] = {}
+        for fact, value in extra:
+            named.setdefault(fact, set()).add(value)
         for rule in rulebook.rules:
             for condition in rule.when:
                 for fact, value in constants(condition.expr):

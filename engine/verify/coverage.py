@@ -1,301 +1,110 @@
-"""Where each heuristic of the catalogue stands: the manifest ``knowledge/coverage.yaml``, held against the rulebook.
-
-Every heuristic is either carried by something (rules, facts that are asked for, figures, values of the knowledge,
-calculators, code of the pipeline, disagreements that rules report) or set aside with a reason. The manifest says by
-what; ``check_coverage`` says where the manifest and what it speaks of differ.
-"""
+"""What the tests inside rules exercise, both ways: rules fired and not, conditions true and not, rows taken."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-from typing import Literal
 
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import ValidationError
-
-from engine.calculators import registered
-from engine.expertise import Expertise
-from engine.problems import KnowledgeError
-from engine.rulebook.model import Disagree
-from engine.source import problems_from_pydantic
-from engine.source import read_document
-from engine.verify.covernumbers import missing_numbers
-
-
-#: Why a heuristic is carried by nothing: a seller's praise of itself, a statement that another is followed instead of
-#: (the disagreement says which), or the same statement in other words.
-SetAside = Literal["promotion", "superseded", "duplicate"]
-_FEWER_THAN = 60
-_CLOSE = 0.02
-
-
-class GpuValue(BaseModel):
-    """A figure of one GPU in the catalogue: what it ``is``, or the GPU whose figure it is ``above``."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    gpu: str
-    field: str
-    is_: Any = None
-    above: str | None = None
-
-
-class Sum(BaseModel):
-    """What a calculator gives for stated facts."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    calculator: str
-    given: dict[str, Any]
-    is_: float
-
-
-class Entry(BaseModel):
-    """One heuristic of the manifest."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    rules: tuple[str, ...] = ()
-    facts: tuple[str, ...] = ()
-    figures: tuple[str, ...] = ()
-    disagreements: tuple[str, ...] = ()
-    values: tuple[GpuValue, ...] = ()
-    sums: tuple[Sum, ...] = ()
-    costs: dict[str, Any] = {}
-    code: tuple[str, ...] = ()
-    without_numbers: str | None = None  # why a number that the heuristic states stands nowhere
-    set_aside: SetAside | None = None
-    instead: str | None = None  # the heuristic or the disagreement that stands for it
-    because: str | None = None
-
-    @property
-    def carried(self) -> bool:
-        """Whether anything carries it."""
-        return any((self.rules, self.facts, self.figures, self.values, self.sums, self.costs, self.code)) or (
-            bool(self.disagreements) and self.set_aside is None
-        )
+from engine.language.compiling import compile_expr
+from engine.problems import Place
+from engine.rulebook.model import Rule
+from engine.rulebook.model import Rulebook
+from engine.values import Facts
+from engine.verify.trials import FactsFor
+from engine.verify.trials import Settled
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A heuristic as the catalogue has it, with its entry in the manifest."""
+class Covered:
+    """How often the tests of a rule had something hold, and how often not."""
 
-    id: str
-    guide: str
-    section: str
-    paraphrase: str
-    numbers: tuple[str, ...]
-    entry: Entry | None
+    rule: str
+    what: str  # "" for the rule itself, else the condition as written
+    held: int
+    failed: int
+    row: bool = False
+    place: Place | None = None
 
-    def where(self) -> list[str]:
-        """What carries it, in short; or that it is set aside, and why."""
-        entry = self.entry
-        if entry is None:
-            return ["nowhere"]
-        said = [f"{kind} {name}" for kind, names in _named(entry) for name in names]
-        said += [f"value {value.gpu} {value.field}" for value in entry.values]
-        said += [f"calculator {done.calculator}" for done in entry.sums]
-        said += [f"cost {name}" for name in entry.costs] + [f"code {name}" for name in entry.code]
-        if entry.set_aside:
-            said.insert(0, f"set aside ({entry.set_aside}): {entry.because}")
-        return said
+    @property
+    def both_ways(self) -> bool:
+        """Whether it was seen to hold and to fail."""
+        return bool(self.held and self.failed)
 
-
-def _named(entry: Entry) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return (
-        ("rule", entry.rules),
-        ("fact", entry.facts),
-        ("figure", entry.figures),
-        ("disagreement", entry.disagreements),
-    )
+    @property
+    def missing(self) -> str:
+        """What no test shows, in words; "" where nothing is missing."""
+        if self.both_ways:
+            return ""
+        verb = "fires" if not self.what else "is met"
+        if not self.held:
+            return f"never {verb}"
+        return f"always {verb}"
 
 
-def read_manifest(folder: Path) -> dict[str, Entry]:
-    """The manifest of a knowledge folder.
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Coverage of rules (rows of tables among them) and of their conditions."""
 
-    Raises:
-        KnowledgeError: with every problem of the file.
+    rules: tuple[Covered, ...]
+    conditions: tuple[Covered, ...]
+
+    @property
+    def gaps(self) -> tuple[Covered, ...]:
+        """Everything that the tests show one way only, or not at all."""
+        return tuple(entry for entry in (*self.rules, *self.conditions) if not entry.both_ways)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts and gaps as JSON values."""
+        rows = [entry for entry in self.rules if entry.row]
+        plain = [entry for entry in self.rules if not entry.row]
+        return {
+            "rules": _counts(plain),
+            "rows": _counts(rows),
+            "conditions": _counts(self.conditions),
+            "gaps": [
+                {
+                    "rule": gap.rule,
+                    "condition": gap.what or None,
+                    "missing": gap.missing,
+                    "path": gap.place.path if gap.place else None,
+                    "line": gap.place.line if gap.place else None,
+                }
+                for gap in self.gaps
+            ],
+        }
+
+
+def _counts(entries: Iterable[Covered]) -> dict[str, int]:
+    found = list(entries)
+    return {"total": len(found), "both_ways": sum(entry.both_ways for entry in found)}
+
+
+def coverage(rulebook: Rulebook, facts_for: FactsFor) -> Coverage:
+    """What the tests exercise. A condition counts as failed where it is false or unknown.
+
+    A rule is looked at on its own tests, a row of a ``first`` table with the rows above it.
     """
-    document = read_document(folder / "coverage.yaml", error=KnowledgeError, cached=True)
-    entries: dict[str, Entry] = {}
-    problems = []
-    for name, raw in document.plain["coverage"].items():
-        try:
-            entries[name] = Entry.model_validate(_renamed(raw))
-        except ValidationError as error:
-            problems += problems_from_pydantic(error, document.node, ("coverage", name))
-    if problems:
-        raise KnowledgeError(problems)
-    return entries
+    settled = Settled(facts_for)
+    rows: dict[str, list[Rule]] = {}
+    for rule in rulebook.rules:
+        if rule.table is not None and rule.hit == "first":
+            rows.setdefault(rule.table, []).append(rule)
+    rules: list[Covered] = []
+    conditions: list[Covered] = []
+    for rule in rulebook.rules:
+        cases = [facts for test in rule.tests if (facts := settled.of(test, rule.each)) is not None]
+        above = [row for row in rows.get(rule.table or "", ()) if row.row < rule.row]
+        fired = [_matches(rule, facts) and not any(_matches(row, facts) for row in above) for facts in cases]
+        whole = Covered(rule.id, "", sum(fired), len(fired) - sum(fired), rule.table is not None, rule.place)
+        # A rule without conditions cannot fail, and need not be shown to.
+        rules.append(whole if rule.when or above else Covered(rule.id, "", whole.held, 1, whole.row, rule.place))
+        for condition in rule.when:
+            test = compile_expr(condition.expr)
+            held = sum(test(facts) is True for facts in cases)
+            conditions.append(Covered(rule.id, condition.text, held, len(cases) - held, False, condition.place))
+    return Coverage(tuple(rules), tuple(conditions))
 
 
-def _renamed(raw: Any) -> Any:
-    """``is`` is a word of Python, so the records call it ``is_``."""
-    if isinstance(raw, dict):
-        return {("is_" if key == "is" else key): _renamed(value) for key, value in raw.items()}
-    return [_renamed(value) for value in raw] if isinstance(raw, list) else raw
-
-
-def standings(expertise: Expertise) -> list[Standing]:
-    """Every heuristic with its entry, in the order of the catalogue."""
-    folder = Path(expertise.knowledge.folder)
-    entries = read_manifest(folder)
-    catalogue = read_document(folder / "heuristics.yaml", error=KnowledgeError, cached=True).plain["heuristics"]
-    return [
-        Standing(
-            row["id"],
-            row["guide"],
-            row["section"],
-            row["paraphrase"],
-            tuple(map(str, row["numbers"])),
-            entries.get(row["id"]),
-        )
-        for row in catalogue
-    ]
-
-
-def carriers(expertise: Expertise) -> dict[str, dict[str, set[str]]]:
-    """By kind and heuristic, what says of itself that it carries the heuristic."""
-    knowledge = expertise.knowledge
-    found: dict[str, dict[str, set[str]]] = {"rules": {}, "facts": {}, "figures": {}, "disagreements": {}}
-    for rule in expertise.rulebook.rules:
-        _note(found["rules"], rule.encodes, rule.id)
-    for fact in expertise.vocabulary.facts.values():
-        _note(found["facts"], fact.encodes, fact.name)
-    for name, figure in knowledge.figures.items():
-        _note(found["figures"], figure.get("encodes", ()), name)
-    for name, dispute in knowledge.disagreements.items():
-        _note(found["disagreements"], dispute.get("heuristics", ()), name)
-    return found
-
-
-def _note(kind: dict[str, set[str]], heuristics: Any, carrier: str) -> None:
-    for heuristic in heuristics:
-        kind.setdefault(heuristic, set()).add(carrier)
-
-
-def check_coverage(expertise: Expertise) -> list[str]:
-    """Everything in which the manifest, the catalogue and the rest of the project differ, in words."""
-    listed = standings(expertise)
-    known = {standing.id for standing in listed}
-    said = [f"{name} is in the manifest and not in the catalogue" for name in _strangers(expertise, known)]
-    actual = carriers(expertise)
-    for standing in listed:
-        if standing.entry is None:
-            said.append(f"{standing.id} is not in the manifest")
-        else:
-            said += [f"{standing.id}: {what}" for what in _faults(standing, standing.entry, actual, known, expertise)]
-    aside = [standing for standing in listed if standing.entry and standing.entry.set_aside]
-    if len(aside) >= _FEWER_THAN:
-        said.append(f"{len(aside)} heuristics are set aside; fewer than {_FEWER_THAN} may be")
-    return said + [f"disagreement {name} is reported by no rule" for name in unreported(expertise)]
-
-
-def _strangers(expertise: Expertise, known: set[str]) -> list[str]:
-    manifest = read_manifest(Path(expertise.knowledge.folder))
-    carried = {name for kind in carriers(expertise).values() for name in kind}
-    return sorted((set(manifest) | carried) - known)
-
-
-def unreported(expertise: Expertise) -> list[str]:
-    """Disagreements that no rule reports."""
-    reported = {
-        effect.conflict for rule in expertise.rulebook.rules for effect in rule.effects if isinstance(effect, Disagree)
-    }
-    return sorted(set(expertise.knowledge.disagreements) - reported)
-
-
-def _faults(
-    standing: Standing,
-    entry: Entry,
-    actual: Mapping[str, Mapping[str, set[str]]],
-    known: set[str],
-    expertise: Expertise,
-) -> Iterator[str]:
-    for kind, by_heuristic in actual.items():
-        listed, found = set(getattr(entry, kind)), by_heuristic.get(standing.id, set())
-        for name in sorted(found - listed):
-            yield f"{name} says that it carries it, and the manifest does not list it among the {kind}"
-        for name in sorted(listed - found):
-            yield f"the manifest lists {name} among the {kind}, which says nothing of it"
-    if entry.set_aside:
-        yield from _aside_faults(entry, known, expertise)
-    elif not entry.carried:
-        yield "nothing carries it, and it is not set aside"
-    yield from (fault for value in entry.values if (fault := _value_fault(value, expertise)))
-    yield from (fault for done in entry.sums if (fault := _sum_fault(done)))
-    yield from (fault for name, value in entry.costs.items() if (fault := _cost_fault(name, value, expertise)))
-    yield from (f"there is no code {name}" for name in entry.code if not _exists(name))
-    if not entry.set_aside:
-        missing = missing_numbers(standing.numbers, entry, expertise)
-        if missing and entry.without_numbers is None:
-            yield f"its numbers {', '.join(missing)} stand in nothing that carries it"
-        if not missing and entry.without_numbers is not None:
-            yield "without_numbers says why numbers are missing, and none is"
-
-
-def _aside_faults(entry: Entry, known: set[str], expertise: Expertise) -> Iterator[str]:
-    if not entry.because:
-        yield "it is set aside without because"
-    if any((entry.rules, entry.facts, entry.figures, entry.values, entry.sums, entry.code)):
-        yield "it is set aside, and something carries it"
-    if entry.set_aside == "superseded" and entry.instead not in expertise.knowledge.disagreements:
-        yield "superseded needs instead: the disagreement that says what is followed"
-    if entry.set_aside == "duplicate" and entry.instead not in known:
-        yield "duplicate needs instead: the heuristic that it repeats"
-
-
-def _value_fault(value: GpuValue, expertise: Expertise) -> str | None:
-    found = gpu_figure(value.gpu, value.field, expertise)
-    if value.above is not None:
-        other = gpu_figure(value.above, value.field, expertise)
-        return None if found > other else f"{value.field} of {value.gpu} is {found}, not above {other} of {value.above}"
-    return None if _same(value.is_, found) else f"{value.field} of {value.gpu} is {found}, not {value.is_}"
-
-
-def gpu_figure(gpu_id: str, field: str, expertise: Expertise) -> Any:
-    """A field of a GPU in the catalogue, ``tflops.fp16`` among them; None where it is not known."""
-    gpu = expertise.knowledge.gpus[gpu_id]
-    if field.startswith("tflops."):
-        return gpu.tflops.get(field.removeprefix("tflops."))
-    known = expertise.knowledge.gpu_facts[gpu_id].get(f"gpu.{field}")
-    return getattr(gpu, field, None) if known is None else known
-
-
-def _sum_fault(done: Sum) -> str | None:
-    calculator = registered().get(done.calculator)
-    if calculator is None:
-        return f"nothing computes {done.calculator}"
-    inputs = dict.fromkeys((*calculator.needs, *calculator.uses)) | done.given
-    found = calculator.function(**inputs)
-    return None if _same(done.is_, found) else f"{done.calculator} of {done.given} is {found}, not {done.is_}"
-
-
-def _cost_fault(name: str, wanted: Any, expertise: Expertise) -> str | None:
-    item = next((cost for cost in expertise.knowledge.costs if cost.id == name), None)
-    if item is None:
-        return f"there is no cost {name}"
-    found = item.value if item.value is not None else [item.low, item.high]
-    return None if _same(wanted, found) else f"{name} is {found}, not {wanted}"
-
-
-def _same(wanted: Any, found: Any) -> bool:
-    if isinstance(wanted, list | tuple) and isinstance(found, list | tuple):
-        return len(wanted) == len(found) and all(map(_same, wanted, found))
-    if isinstance(wanted, bool) or not isinstance(wanted, int | float):
-        return bool(wanted == found)
-    return isinstance(found, int | float) and abs(wanted - found) <= _CLOSE * abs(wanted)
-
-
-def _exists(name: str) -> bool:
-    module, _, attribute = name.partition(":")
-    try:
-        return hasattr(importlib.import_module(module), attribute)
-    except ModuleNotFoundError:
-        return False
+def _matches(rule: Rule, facts: Facts) -> bool:
+    return all(compile_expr(condition.expr)(facts) is True for condition in rule.when)

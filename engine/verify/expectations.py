@@ -45,10 +45,10 @@ class Expectation:
         """Everything that the decision misses, in words; an unknown expectation is a miss too."""
         misses: list[str] = []
         for key in sorted(expect):
-            if key not in _CHECKS:
-                misses.append(f"{key} is no known expectation; known are {', '.join(sorted(_CHECKS))}")
+            if key not in EXPECTATIONS:
+                misses.append(f"{key} is no known expectation; known are {', '.join(sorted(EXPECTATIONS))}")
             else:
-                misses.extend(_CHECKS[key](self, expect[key]))
+                misses.extend(EXPECTATIONS[key](self, expect[key]))
         return misses
 
 
@@ -183,6 +183,68 @@ def _separate_phases(case: Expectation, wanted: bool) -> list[str]:
     return [] if (len(planned) > 1) == wanted else [f"{len(planned)} phases are planned"]
 
 
+def _recommendation(case: Expectation, wanted: Mapping[str, Any]) -> list[str]:
+    """``gpu`` (a name, family or series), ``count`` and any other key of the recommended plan."""
+    plan = case.decision["recommendation"]
+    if plan is None:
+        return [f"nothing is recommended: {_why_not(case)}"]
+    misses = []
+    for key, value in wanted.items():
+        met = plan["gpu"] in case.ids(value) if key == "gpu" else same(value, plan.get(key))
+        if not met:
+            misses.append(f"recommendation.{key} is {plan.get(key)}, not {value}")
+    return misses
+
+
+def _why_not(case: Expectation) -> str:
+    answer = case.decision["no_answer"]
+    return str(answer["kind"]) if isinstance(answer, Mapping) else "nobody knows why"
+
+
+def _no_answer(case: Expectation, wanted: str) -> list[str]:
+    if case.decision["recommendation"] is not None:
+        return [f"{case.plans[0]['count']} x {case.plans[0]['gpu']} is recommended, and no answer was expected"]
+    reason = _why_not(case)
+    return [] if wanted in (True, reason) else [f"there is no answer because of {reason}, not {wanted}"]
+
+
+def _fired_rules(case: Expectation) -> frozenset[str]:
+    return frozenset(str(entry["id"]) for entry in case.decision["rules"] if entry["verdict"] == "fired")
+
+
+def _fired(case: Expectation) -> frozenset[str]:
+    """Rules that fired on the workload, the chosen plan or a rejected one, and the tables that they are rows of."""
+    rejecting = {str(plan["rule"]) for plan in case.decision["rejected"]}
+    ids = _fired_rules(case) | rejecting
+    return ids | {name.partition("/")[0] for name in ids}
+
+
+def _fires(case: Expectation, names: Iterable[str]) -> list[str]:
+    fired = _fired(case)
+    verdicts = {str(entry["id"]): entry for entry in case.decision["rules"]}
+    return [f"{name} does not fire{_because(verdicts.get(name))}" for name in names if name not in fired]
+
+
+def _because(entry: Mapping[str, Any] | None) -> str:
+    if entry is None:
+        return ""
+    if entry.get("failed"):
+        return f": `{entry['failed']}` fails with {entry.get('value')}"
+    if entry.get("missing"):
+        return f": unknown is {', '.join(entry['missing'])}"
+    return f": {entry['by']} overrides it" if entry.get("by") else ""
+
+
+def _silent(case: Expectation, names: Iterable[str]) -> list[str]:
+    fired = _fired(case)
+    return [f"{name} fires" for name in names if name in fired]
+
+
+def _nothing_fires(case: Expectation, _: object) -> list[str]:
+    """No rule at all fires: what is given is no case for this rulebook."""
+    return [f"{name} fires" for name in sorted(_fired_rules(case))]
+
+
 def same(wanted: Any, found: Any) -> bool:
     """Whether a found value is the wanted one: numbers within the tolerance, lists item by item."""
     if isinstance(wanted, list) and isinstance(found, list):
@@ -194,7 +256,8 @@ def same(wanted: Any, found: Any) -> bool:
     return bool(wanted == found)
 
 
-_CHECKS: dict[str, Callable[[Expectation, Any], list[str]]] = {
+#: What can be expected, by name.
+EXPECTATIONS: dict[str, Callable[[Expectation, Any], list[str]]] = {
     "sets_any_of": _sets_any_of,
     "forbid_single": _forbid_single,
     "forbid_gpus": _forbid_gpus,
@@ -213,4 +276,28 @@ _CHECKS: dict[str, Callable[[Expectation, Any], list[str]]] = {
     "facts": _facts,
     "candidate_facts": _candidate_facts,
     "separate_phases": _separate_phases,
+    "recommendation": _recommendation,
+    "no_answer": _no_answer,
+    "fires": _fires,
+    "silent": _silent,
+    "nothing_fires": _nothing_fires,
 }
+
+_NAMING_RULES = frozenset({"fires", "silent"})
+_NAMING_GPUS = frozenset({"forbid_single", "forbid_gpus"})
+
+
+def rules_in(key: str, value: Any) -> list[str]:
+    """The rules and tables that an expectation names."""
+    return [str(name) for name in value] if key in _NAMING_RULES and isinstance(value, list) else []
+
+
+def accelerators_in(key: str, value: Any) -> list[str]:
+    """The accelerators that an expectation names."""
+    if key in _NAMING_GPUS and isinstance(value, list):
+        return [str(name) for name in value]
+    if key == "recommendation" and isinstance(value, dict):
+        return [str(value["gpu"])] if "gpu" in value else []
+    if key == "sets_any_of" and isinstance(value, list):
+        return [str(entry["gpu"]) for entry in value if isinstance(entry, dict) and "gpu" in entry]
+    return []

@@ -14,6 +14,7 @@ from engine.rulebook.model import Rule
 from engine.rulebook.model import Rulebook
 from engine.rulebook.model import SetFact
 from engine.rulebook.resolve import overriders
+from engine.values import Scalar
 from engine.values import Value
 from engine.verify.atlas import Atlas
 from engine.verify.formulas import FALSE
@@ -47,11 +48,24 @@ class Case:
 class Regions:
     """The regions of one rulebook's rules."""
 
-    def __init__(self, rulebook: Rulebook, vocabulary: Vocabulary, computed: Iterable[str] = ()) -> None:
-        """Prepare. ``computed`` are facts that calculators and the pipeline give: what they are is not looked into."""
+    def __init__(
+        self,
+        rulebook: Rulebook,
+        vocabulary: Vocabulary,
+        computed: Iterable[str] = (),
+        extra: Iterable[tuple[str, Scalar]] = (),
+    ) -> None:
+        """Prepare.
+
+        Args:
+            rulebook: the rules.
+            vocabulary: the facts.
+            computed: facts that calculators and the pipeline give: what they are is not looked into.
+            extra: constants by fact that conditions from elsewhere will name.
+        """
         self._rules = {rule.id: rule for rule in rulebook.rules}
         self._vocabulary = vocabulary
-        self.conditions = Conditions(Atlas(rulebook, vocabulary))
+        self.conditions = Conditions(Atlas(rulebook, vocabulary, extra))
         self._above = overriders(self._rules)
         self._rows: dict[str, list[Rule]] = {}
         for rule in rulebook.rules:

@@ -82,11 +82,32 @@ def run_rule_tests(
     ]
 
 
+class Settled:
+    """The facts of tests, settled once for equal inputs."""
+
+    def __init__(self, facts_for: FactsFor) -> None:
+        self._facts_for = facts_for
+        self._cache: dict[object, Facts] = {}
+
+    def facts(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
+        """The facts of one case. Raises WhichgpuError where it cannot be settled."""
+        key = (_key(given), _key(plan), each)
+        if key not in self._cache:
+            self._cache[key] = self._facts_for(given, plan, each)
+        return self._cache[key]
+
+    def of(self, test: RuleTest, each: Each) -> Facts | None:
+        """The facts of a test; None where it cannot be settled."""
+        try:
+            return self.facts(test.given, test.plan, each)
+        except WhichgpuError:
+            return None
+
+
 class _Trial:
     def __init__(self, rulebook: Rulebook, facts_for: FactsFor, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._facts_for = facts_for
-        self._cache: dict[object, Facts] = {}
+        self._settled = Settled(facts_for)
         self._compiled: dict[str, tuple[tuple[Condition, Compiled], ...]] = {}
         self._rows: dict[str, list[Rule]] = {}
         for rule in rulebook.rules:
@@ -95,7 +116,7 @@ class _Trial:
 
     def run(self, rule: Rule, number: int, test: RuleTest) -> TestResult:
         try:
-            facts = self._facts(test, rule.each)
+            facts = self._settled.facts(test.given, test.plan, rule.each)
         except WhichgpuError as error:
             outcome: Outcome = "error"
             why = "; ".join(problem.message for problem in error.problems)
@@ -104,12 +125,6 @@ class _Trial:
             # Wording costs more than judging, and nobody reads why a test passes.
             why = "" if (outcome == "fired") == test.fires else self._explain(rule, facts, outcome)
         return TestResult(rule.id, number, test.near_miss is not None, test.fires, outcome, why, test.place)
-
-    def _facts(self, test: RuleTest, each: Each) -> Facts:
-        key = (_key(test.given), _key(test.plan), each)
-        if key not in self._cache:
-            self._cache[key] = self._facts_for(test.given, test.plan, each)
-        return self._cache[key]
 
     def _conditions(self, rule: Rule) -> tuple[tuple[Condition, Compiled], ...]:
         if rule.id not in self._compiled:

@@ -1,0 +1,43 @@
+"""``whichgpu rules mutate``: would the tests of the rules notice a mistake?"""
+
+from __future__ import annotations
+
+import click
+
+from cli import output
+from cli.expertise import load
+from cli.options import output_format
+from cli.options import rules_options
+from cli.render.ruletests import mutation_blocks
+from engine.inspection import worked_out_facts
+from engine.rehearsal import Rehearsal
+from engine.verify import mutate
+
+
+FOUND_WANTING = 1
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--least", metavar="PERCENT", type=float, default=0.0, help="Exit with 1 below this score.")
+@output_format("text", "json")
+@rules_options
+def mutate_rules(*, names: tuple[str, ...], least: float, form: str, rules: tuple[str, ...], builtin: bool) -> int:
+    """Make small mistakes in the rules, and say which ones their tests let pass, with a test that would not.
+
+    Each limit is moved by a fifth, each comparison turned round, each condition and alternative left out. Mistakes
+    that provably change nothing do not count.
+    """
+    expertise = load(rules, builtin=builtin)
+    report = mutate(
+        expertise.rulebook,
+        Rehearsal(expertise).facts_for,
+        expertise.vocabulary,
+        computed=worked_out_facts(expertise),
+        rules=names or None,
+    )
+    if form == "json":
+        output.emit_json(report.to_dict())
+    else:
+        output.emit_blocks(mutation_blocks(report), form)
+    return FOUND_WANTING if 100 * report.score < least else 0

@@ -1,0 +1,123 @@
+"""``whichgpu rules test``: the tests inside rules, and the scenarios beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cli import output
+from cli.expertise import load
+from cli.expertise import now
+from cli.options import output_format
+from cli.options import rules_options
+from cli.render.rules import github_results
+from cli.render.rules import result_blocks
+from cli.render.ruletests import github_scenarios
+from cli.render.ruletests import scenario_blocks
+from cli.rulefolders import folders_of
+from engine import Expertise
+from engine.problems import InputError
+from engine.problems import Problem
+from engine.problems import nearest_words
+from engine.rehearsal import Rehearsal
+from engine.verify import Scenario
+from engine.verify import ScenarioResult
+from engine.verify import TestResult
+from engine.verify import load_scenarios
+from engine.verify import run_rule_tests
+from engine.verify import run_scenarios
+
+
+FOUND_WANTING = 1
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option(
+    "--filter", "pattern", metavar="PATTERN", help="Only rules and scenarios whose id matches, such as '*lora*'."
+)
+@output_format("text", "json", "github")
+@rules_options
+def test_rules(*, names: tuple[str, ...], pattern: str | None, form: str, rules: tuple[str, ...], builtin: bool) -> int:
+    """Run the tests inside rules and the scenarios beside them: all, or those of the rules and tables in NAMES.
+
+    Exits with 0 where all pass, 1 where one fails or there is nothing to run, 2 where the rules cannot be read.
+    """
+    expertise = load(rules, builtin=builtin)
+    results, scenarios = run_all(expertise, folders_of(rules, builtin=builtin), now(), names, pattern)
+    if not results and not scenarios:
+        wanted = f" matches {pattern!r}" if pattern else " belongs to these rules" if names else " is there"
+        raise InputError(
+            Problem("nothing-to-test", f"no test or scenario{wanted}", fix="whichgpu rules list names the rules")
+        )
+    if form == "json":
+        output.emit_json(_value(results, scenarios))
+    elif form == "github":
+        output.emit(github_results(results) + github_scenarios(scenarios))
+    else:
+        output.emit_blocks([*result_blocks(results), *scenario_blocks(scenarios)], form)
+    passed = all(result.passed for result in results) and all(result.passed for result in scenarios)
+    return 0 if passed else FOUND_WANTING
+
+
+def run_all(
+    expertise: Expertise,
+    folders: list[Path],
+    moment: datetime,
+    names: tuple[str, ...] = (),
+    pattern: str | None = None,
+    keep: Callable[[Scenario, Mapping[str, Any]], None] | None = None,
+) -> tuple[list[TestResult], list[ScenarioResult]]:
+    """The results of the tests inside rules, and of the scenarios; names of rules leave the scenarios out.
+
+    ``keep`` is given each scenario with the decision on it.
+    """
+    _check_names(expertise, names)
+    chosen = _chosen(expertise, names, pattern)
+    tests = run_rule_tests(expertise.rulebook, Rehearsal(expertise).facts_for, expertise.vocabulary, rules=chosen)
+    if names:
+        return tests, []
+    found = load_scenarios(folders, expertise.rulebook, expertise.knowledge)
+    wanted = [scenario for scenario in found if pattern is None or fnmatchcase(scenario.id, pattern)]
+
+    def decide(scenario: Scenario) -> Mapping[str, Any]:
+        decision = expertise.decide(scenario.given, decided_at=moment).to_dict()
+        if keep is not None:
+            keep(scenario, decision)
+        return decision
+
+    return tests, run_scenarios(wanted, decide, expertise.knowledge)
+
+
+def _chosen(expertise: Expertise, names: tuple[str, ...], pattern: str | None) -> list[str] | None:
+    """Ids of the rules to test; None for all."""
+    if not names and pattern is None:
+        return None
+    rules = [rule for rule in expertise.rulebook.rules if not names or rule.id in names or rule.table in names]
+    return [rule.id for rule in rules if pattern is None or fnmatchcase(rule.id, pattern)]
+
+
+def _value(results: list[TestResult], scenarios: list[ScenarioResult]) -> list[dict[str, Any]]:
+    return [*(result.to_dict() for result in results), *(result.to_dict() for result in scenarios)]
+
+
+def _check_names(expertise: Expertise, names: tuple[str, ...]) -> None:
+    known = {rule.id for rule in expertise.rulebook.rules} | {table.id for table in expertise.rulebook.tables}
+    problems = [
+        Problem(
+            "unknown-rule",
+            f"there is no rule {name!r}",
+            nearest=nearest_words(name, sorted(known)),
+            fix="whichgpu rules list names them",
+        )
+        for name in names
+        if name not in known
+    ]
+    if problems:
+        raise InputError(problems)

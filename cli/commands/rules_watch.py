@@ -1,0 +1,61 @@
+"""``whichgpu rules watch``: check, test and compare answers whenever a rule file is saved."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from cli import output
+from cli.exits import tell
+from cli.expertise import load
+from cli.expertise import now
+from cli.options import rules_options
+from cli.render.blocks import Paragraph
+from cli.rulefolders import folders_of
+from cli.rulewatch import Snapshot
+from cli.rulewatch import report
+from cli.rulewatch import snapshot
+from cli.rulewatch import stamps
+from engine.problems import WhichgpuError
+
+
+@click.command()
+@click.option(
+    "--every",
+    metavar="SECONDS",
+    type=click.FloatRange(0.01, 60),
+    default=0.5,
+    show_default=True,
+    help="How often to look.",
+)
+@click.option("--rounds", metavar="N", type=click.IntRange(min=1), help="Stop after N reports; else on Ctrl-C.")
+@rules_options
+def watch_rules(*, every: float, rounds: int | None, rules: tuple[str, ...], builtin: bool) -> int:
+    """Check, test and show which answers changed, now and whenever a rule or scenario file is saved."""
+    folders = folders_of(rules, builtin=builtin)
+    seen: dict[str, tuple[int, int]] | None = None
+    last: Snapshot | None = None
+    done = 0
+    while rounds is None or done < rounds:
+        current = stamps(folders)
+        if current == seen:
+            time.sleep(every)
+            continue
+        seen = current
+        last = _round(rules, builtin, last)
+        done += 1
+    return 0
+
+
+def _round(rules: tuple[str, ...], builtin: bool, last: Snapshot | None) -> Snapshot | None:
+    """One look at the rules. Rules that cannot be read are told, and compared again once they can be."""
+    began = time.perf_counter()
+    try:
+        found = snapshot(load(rules, builtin=builtin), folders_of(rules, builtin=builtin), now())
+    except WhichgpuError as error:
+        tell(error)
+        return last
+    took = time.perf_counter() - began
+    output.emit_blocks([*report(last, found), Paragraph(f"Looked at in {took:.1f} s. Ctrl-C ends.")], "text")
+    return found

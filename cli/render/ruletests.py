@@ -1,0 +1,86 @@
+"""Scenarios, coverage by tests and surviving mutants as blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from cli.render.blocks import Block
+from cli.render.blocks import Bullets
+from cli.render.blocks import Heading
+from cli.render.blocks import Item
+from cli.render.blocks import Paragraph
+from cli.render.figures import count_of
+from cli.render.rules import github_note
+from cli.render.rules import shown_place
+from engine.verify import Coverage
+from engine.verify import MutationReport
+from engine.verify import ScenarioResult
+
+
+def scenario_blocks(results: Sequence[ScenarioResult]) -> list[Block]:
+    """The scenarios that failed, each with what its answer misses, and how many passed."""
+    if not results:
+        return []
+    failed = [result for result in results if not result.passed]
+    items = tuple(Item(_scenario(result), result.misses, "bad") for result in failed)
+    blocks: list[Block] = [Bullets(items)] if items else []
+    summary = f"{len(results) - len(failed)} of {count_of(len(results), 'scenario')} passed."
+    return [*blocks, Paragraph(summary, "bad" if failed else "good")]
+
+
+def _scenario(result: ScenarioResult) -> str:
+    scenario = result.scenario
+    place = f"{shown_place(scenario.place)}: " if scenario.place else ""
+    says = f" ({scenario.says})" if scenario.says else ""
+    return f"{place}scenario {scenario.id}{says}"
+
+
+def github_scenarios(results: Sequence[ScenarioResult]) -> str:
+    """Failed scenarios as workflow commands that annotate a change."""
+    failed = (result for result in results if not result.passed)
+    return "".join(
+        github_note("error", r.scenario.place, "scenario", f"{r.scenario.id}: {'; '.join(r.misses)}") for r in failed
+    )
+
+
+def coverage_blocks(found: Coverage, most: int = 40) -> list[Block]:
+    """What the tests inside rules exercise both ways, and what they leave out."""
+    value = found.to_dict()
+    said = ", ".join(
+        f"{value[key]['both_ways']} of {count_of(value[key]['total'], noun)}"
+        for key, noun in (("rules", "rule"), ("rows", "table row"), ("conditions", "condition"))
+    )
+    gaps = found.gaps
+    items = [
+        Item(f"{gap.rule} {gap.missing}" if not gap.what else f"`{gap.what}` in {gap.rule} {gap.missing}")
+        for gap in gaps[:most]
+    ]
+    if len(gaps) > most:
+        items.append(Item(f"and {len(gaps) - most} more; --format json lists them"))
+    blocks: list[Block] = [Heading("By the tests of the rules"), Paragraph(f"Seen both ways: {said}.")]
+    return [*blocks, Bullets(tuple(items))] if items else blocks
+
+
+def mutation_blocks(report: MutationReport, most: int = 40) -> list[Block]:
+    """How many mistakes the tests notice, and those that they do not, with a test for each."""
+    noticed = report.killed + len(report.survivors)
+    blocks: list[Block] = [
+        Paragraph(
+            f"The tests notice {report.killed} of {count_of(noticed, 'mistake')} made on purpose "
+            f"({100 * report.score:.1f} %); {report.equivalent} more change nothing.",
+            "strong",
+        )
+    ]
+    for rule, group in groupby(report.survivors[:most], key=lambda survivor: survivor.rule):
+        items = tuple(
+            Item(
+                entry.what,
+                (f"add {entry.suggestion.text}",) if entry.suggestion else ("no test of one change shows it",),
+            )
+            for entry in group
+        )
+        blocks += [Heading(rule, 3), Bullets(items)]
+    if len(report.survivors) > most:
+        blocks.append(Paragraph(f"And {len(report.survivors) - most} more; --format json lists them."))
+    return blocks

@@ -1,0 +1,125 @@
+"""What a change of the rules comes to: findings that are new or gone, tests that fail, answers that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from cli.commands.rules_test import run_all
+from cli.render.blocks import Block
+from cli.render.blocks import Bullets
+from cli.render.blocks import Heading
+from cli.render.blocks import Item
+from cli.render.blocks import Paragraph
+from cli.render.figures import count_of
+from cli.render.rules import result_blocks
+from cli.render.rules import shown_place
+from cli.render.ruletests import scenario_blocks
+from engine import Expertise
+from engine.inspection import inspect
+from engine.verify import Finding
+from engine.verify import Scenario
+from engine.verify import ScenarioResult
+from engine.verify import TestResult
+
+
+#: What of an answer is compared.
+Answer = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The state of the rules at one moment."""
+
+    findings: tuple[Finding, ...]
+    tests: tuple[TestResult, ...]
+    scenarios: tuple[ScenarioResult, ...]
+    answers: Mapping[str, Answer]
+
+
+def stamps(folders: Iterable[Path]) -> dict[str, tuple[int, int]]:
+    """Every rule and scenario file with the time of its last change and its size."""
+    found: dict[str, tuple[int, int]] = {}
+    for folder in folders:
+        for path in sorted(folder.rglob("*.yaml")):
+            try:
+                state = path.stat()
+            except OSError:
+                continue  # Editors replace files; the next look sees the new one.
+            found[str(path)] = (state.st_mtime_ns, state.st_size)
+    return found
+
+
+def snapshot(expertise: Expertise, folders: list[Path], moment: datetime) -> Snapshot:
+    """Check, test, and answer the workloads of all scenarios."""
+    findings = tuple(f for f in inspect(expertise, moment.date()) if f.severity != "info")
+    answers: dict[str, Answer] = {}
+
+    def keep(scenario: Scenario, decision: Mapping[str, Any]) -> None:
+        answers[scenario.id] = brief(decision)
+
+    tests, scenarios = run_all(expertise, folders, moment, keep=keep)
+    return Snapshot(findings, tuple(tests), tuple(scenarios), answers)
+
+
+def brief(decision: Mapping[str, Any]) -> Answer:
+    """What a person would see change."""
+    plan = decision["recommendation"]
+    return {
+        "recommended": f"{plan['count']} x {plan['gpu']}" if plan else "nothing",
+        "verdict": decision["procurement"]["verdict"],
+        "advice": sorted({entry["code"] for entry in decision["advice"]}),
+        "warnings": sorted({entry["code"] for entry in decision["warnings"]}),
+    }
+
+
+def report(old: Snapshot | None, new: Snapshot) -> list[Block]:
+    """The state in a few lines; beside an older one, what became of it."""
+    blocks: list[Block] = []
+    before = {_key(finding) for finding in old.findings} if old else set()
+    after = {_key(finding) for finding in new.findings}
+    fresh = [finding for finding in new.findings if _key(finding) not in before]
+    if fresh:
+        items = tuple(Item(_finding(f), (f"fix: {f.fix}",) if f.fix else ()) for f in fresh)
+        blocks += [Heading("New findings" if old else "Findings", 3), Bullets(items)]
+    gone = len(before - after)
+    if gone:
+        blocks.append(Paragraph(f"{count_of(gone, 'finding')} gone."))
+    blocks += [*result_blocks(new.tests), *scenario_blocks(new.scenarios)]
+    if old is not None:
+        blocks += _answers(old.answers, new.answers)
+    return blocks
+
+
+def _key(finding: Finding) -> tuple[str, str | None, str]:
+    """A finding whatever its line: lines move with every edit."""
+    return finding.check, finding.rule, finding.message
+
+
+def _finding(finding: Finding) -> str:
+    place = f"{shown_place(finding.place)}: " if finding.place else ""
+    return f"{finding.severity} [{finding.check}] {place}{finding.message}"
+
+
+def _answers(old: Mapping[str, Answer], new: Mapping[str, Answer]) -> list[Block]:
+    changed = [name for name in sorted(old.keys() & new.keys()) if old[name] != new[name]]
+    if not changed:
+        return [Paragraph("No scenario is answered otherwise.")]
+    items = tuple(Item(name, tuple(_difference(old[name], new[name]))) for name in changed)
+    return [Heading(f"{count_of(len(changed), 'scenario')} answered otherwise", 3), Bullets(items)]
+
+
+def _difference(old: Answer, new: Answer) -> Iterable[str]:
+    for key in sorted(old.keys() | new.keys()):
+        before, after = old.get(key), new.get(key)
+        if before == after:
+            continue
+        if isinstance(before, list) and isinstance(after, list):
+            yield from (f"{key}: no longer {code}" for code in before if code not in after)
+            yield from (f"{key}: now {code}" for code in after if code not in before)
+        else:
+            yield f"{key}: {before} became {after}"
