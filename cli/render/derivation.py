@@ -34,6 +34,13 @@ def derivation_blocks(step: Step, names: Names) -> list[Block]:
     return [Heading(step.says, 1), Outline(tuple(lines))] if lines else [Heading(step.says, 1)]
 
 
+def outline(step: Step, names: Names) -> list[Line]:
+    """A tree as lines, its own conclusion the first."""
+    lines: list[Line] = []
+    _write(step, 0, names, lines)
+    return lines
+
+
 def _write(step: Step, depth: int, names: Names, lines: list[Line]) -> None:
     lines.append(Line(depth, headline(step), "plain"))
     below = _below(step, names)

@@ -1,0 +1,46 @@
+"""``whichgpu sensitivity``: which facts flip a decision, and at which value."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from cli import output
+from cli.expertise import load
+from cli.expertise import names_of
+from cli.options import all_option
+from cli.options import output_format
+from cli.options import rules_options
+from cli.render.sensitivity import sensitivity_blocks
+from cli.saved import read_saved
+from engine.canonical import plain
+from engine.explain.phrases import Phrases
+from engine.explain.sensitivity import DECISIONS
+from engine.explain.sensitivity import sensitivity as find_turns
+
+
+@click.command()
+@click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))
+@click.option(
+    "--limit", type=click.IntRange(1, 5000), default=DECISIONS, show_default=True, help="Decisions that may be made."
+)
+@all_option
+@output_format("text", "json", "markdown")
+@rules_options
+def sensitivity(
+    *, decision: str, limit: int, everything: bool, form: str, rules: tuple[str, ...], builtin: bool
+) -> int:
+    """Show which facts of DECISION flip its GPU, count or procurement verdict, and at which value, nearest first.
+
+    Facts that were stated, assumed or are still open are varied one at a time. Every flip named was decided.
+    """
+    saved = read_saved(decision)
+    expertise = load(rules, builtin=builtin)
+    found = find_turns(saved.decision, expertise, limit=limit)
+    if form == "json":
+        output.emit_json(plain(asdict(found)))
+    else:
+        phrases = Phrases(expertise.vocabulary)
+        output.emit_blocks(sensitivity_blocks(found, names_of(expertise), phrases, everything=everything), form)
+    return 0

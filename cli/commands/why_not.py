@@ -1,0 +1,51 @@
+"""``whichgpu why-not``: what stands against a GPU, and the nearest change that would turn it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from cli import output
+from cli.expertise import load
+from cli.expertise import names_of
+from cli.options import output_format
+from cli.options import rules_options
+from cli.render.whynot import why_not_blocks
+from cli.saved import read_saved
+from engine.canonical import plain
+from engine.explain.derivation import to_dict
+from engine.explain.nearest import DECISIONS
+from engine.explain.phrases import Phrases
+from engine.explain.whynot import why_not as find_why_not
+
+
+@click.command(name="why-not")
+@click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))
+@click.argument("gpu", metavar="GPU")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 3000),
+    default=DECISIONS,
+    show_default=True,
+    help="Decisions that the search for the nearest change may make.",
+)
+@output_format("text", "json", "markdown")
+@rules_options
+def why_not(*, decision: str, gpu: str, limit: int, form: str, rules: tuple[str, ...], builtin: bool) -> int:
+    """Say what stands against GPU in DECISION, and which change would bring it in or to the front.
+
+    GPU is an id, a family or a name. The search tries the facts that the deciding rules and calculators read, single
+    facts before pairs. It is not exhaustive; what it names was decided again and holds.
+    """
+    saved = read_saved(decision)
+    expertise = load(rules, builtin=builtin)
+    phrases = Phrases(expertise.vocabulary)
+    found = find_why_not(saved.decision, gpu, expertise, limit=limit, phrases=phrases)
+    if form == "json":
+        told = asdict(found)
+        told["rejections"] = [to_dict(step) for step in found.rejections]
+        output.emit_json(plain(told))
+    else:
+        output.emit_blocks(why_not_blocks(found, gpu, names_of(expertise), phrases), form)
+    return 0

@@ -1,0 +1,76 @@
+"""Which facts flip a decision, nearest first."""
+
+from __future__ import annotations
+
+from cli.render.blocks import Block
+from cli.render.blocks import Bullets
+from cli.render.blocks import Heading
+from cli.render.blocks import Item
+from cli.render.blocks import Paragraph
+from cli.render.figures import count_of
+from cli.render.figures import joined
+from cli.render.names import Names
+from engine.explain.phrases import Phrases
+from engine.explain.sensitivity import Sensitivity
+from engine.explain.sensitivity import Turn
+from engine.explain.sensitivity import Verdict
+
+
+SHOWN = 15
+
+
+def sensitivity_blocks(found: Sensitivity, names: Names, phrases: Phrases, *, everything: bool) -> list[Block]:
+    """The flips, what does not flip it, and how far the analysis went."""
+    blocks: list[Block] = [
+        Heading("What would flip the decision", 1),
+        Paragraph(f"Now: {_verdict(found.verdict, names)}."),
+    ]
+    kept = found.turns if everything else found.turns[:SHOWN]
+    items = [_item(turn, names, phrases) for turn in kept]
+    if len(kept) < len(found.turns):
+        items.append(Item(f"and {len(found.turns) - len(kept)} more; --all shows them"))
+    blocks.append(Bullets(tuple(items)) if items else Paragraph("No value that was tried flips it."))
+    if found.steady:
+        steady = joined([phrases.label(name) for name in found.steady])
+        blocks += [Heading("What does not flip it alone"), Paragraph(f"{steady[:1].upper()}{steady[1:]}.")]
+    limits = "" if found.complete else " The limit was reached before everything was tried."
+    note = (
+        f"{count_of(found.decisions, 'decision')} of at most {found.limit}. One fact at a time: at the thresholds of "
+        "the rules, at the ends of ranges, and for numbers at a half to twice the value; then narrowed by halving. "
+        f"Between two values that both keep the decision nothing is claimed.{limits}"
+    )
+    return [*blocks, Paragraph(note, "faint")]
+
+
+def _item(turn: Turn, names: Names, phrases: Phrases) -> Item:
+    change = turn.change
+    label, after = phrases.label(change.fact), phrases.value(change.fact, change.after)
+    rising = _rises(turn)
+    bound = "" if rising is None else "from " if rising else "down to "
+    before = phrases.value(change.fact, change.before)
+    note = {"given": "", "assumed": ", assumed", "unknown": ""}[turn.origin]
+    return Item(f"{label}: {bound}{after} (now {before}{note})", (f"then {_flipped(turn, names)}",))
+
+
+def _rises(turn: Turn) -> bool | None:
+    before, after = turn.change.before, turn.change.after
+    if isinstance(before, bool | str) or isinstance(after, bool | str):
+        return None
+    return after > before if isinstance(before, int | float) and isinstance(after, int | float) else None
+
+
+def _flipped(turn: Turn, names: Names) -> str:
+    parts = []
+    if {"gpu", "count"} & set(turn.flips):
+        parts.append(_plan(turn.verdict, names))
+    if "procurement" in turn.flips:
+        parts.append(turn.verdict.procurement)
+    return ", ".join(parts)
+
+
+def _verdict(verdict: Verdict, names: Names) -> str:
+    return f"{_plan(verdict, names)}, {verdict.procurement}"
+
+
+def _plan(verdict: Verdict, names: Names) -> str:
+    return f"{verdict.count} x {names.gpu(verdict.gpu)}" if verdict.gpu else "no recommendation"

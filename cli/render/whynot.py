@@ -1,0 +1,121 @@
+"""What stands against a GPU, and the nearest change for it."""
+
+from __future__ import annotations
+
+from cli.render.blocks import Block
+from cli.render.blocks import Bullets
+from cli.render.blocks import Heading
+from cli.render.blocks import Item
+from cli.render.blocks import Line
+from cli.render.blocks import Outline
+from cli.render.blocks import Paragraph
+from cli.render.blocks import Table
+from cli.render.derivation import outline
+from cli.render.figures import count_of
+from cli.render.figures import joined
+from cli.render.names import Names
+from cli.render.reasons import signed
+from engine.explain.nearest import Nearest
+from engine.explain.nearest import Search
+from engine.explain.phrases import Phrases
+from engine.explain.probing import FactChange
+from engine.explain.probing import read_back
+from engine.explain.whynot import WhyNot
+
+
+def why_not_blocks(found: WhyNot, asked: str, names: Names, phrases: Phrases) -> list[Block]:
+    """Its standing, what it lost where, what rejects it, and the nearest change."""
+    name = names.gpu(found.gpus[0]) if len(found.gpus) == 1 else asked
+    says = f"{found.says[:1].upper()}{found.says[1:]}."
+    blocks: list[Block] = [Heading(f"{name}: {found.standing}", 1), Paragraph(says, "strong")]
+    if found.recommendation and found.standing != "recommended":
+        blocks.append(Paragraph(f"Recommended is {plan_name(found.recommendation, names)}."))
+    if not found.same_rulebook:
+        blocks.append(Paragraph("The rulebook or the knowledge has changed since this decision; this is by today's."))
+    if found.missing:
+        blocks.append(Paragraph(f"Unknown, and needed for the proof: {joined(list(found.missing))}."))
+    blocks += _waterfall(found, names)
+    if found.rejections:
+        lines: list[Line] = []
+        for step in found.rejections:
+            lines += outline(step, names)
+        some = "Counts of it that are rejected" if found.plan else "What rejects it"
+        blocks += [Heading(some), Outline(tuple(lines))]
+    if found.search is not None:
+        blocks += _search(found, found.search, names, phrases)
+    return blocks
+
+
+def plan_name(plan: str, names: Names) -> str:
+    """``nvidia-l4x2`` as 2 x L4."""
+    gpu, _, count = plan.rpartition("x")
+    return f"{count} x {names.gpu(gpu)}"
+
+
+def _waterfall(found: WhyNot, names: Names) -> list[Block]:
+    if not found.waterfall or found.plan is None or found.recommendation is None:
+        return []
+    best, other = plan_name(found.recommendation, names), plan_name(found.plan, names)
+    rows = [
+        (
+            row.reason,
+            signed(row.recommended),
+            signed(row.other),
+            signed(-row.lost),
+            _rules(row.recommended_rules, row.other_rules),
+        )
+        for row in found.waterfall
+    ]
+    sums = [sum(side) for side in zip(*((r.recommended, r.other, -r.lost) for r in found.waterfall), strict=True)]
+    rows.append(("sum", signed(sums[0]), signed(sums[1]), signed(sums[2]), ""))
+    lead = f"{other} is {found.behind:.2f} points behind {best}." if found.behind is not None else ""
+    table = Table(("Reason", best, other, "Difference", "Rules"), tuple(rows), frozenset({1, 2, 3}))
+    return [Heading("Where the points differ"), Paragraph(lead), table]
+
+
+def _rules(best: tuple[str, ...], other: tuple[str, ...]) -> str:
+    if best == other:
+        return ", ".join(best)
+    return " / ".join(", ".join(side) or "none" for side in (best, other))
+
+
+def _search(found: WhyNot, search: Search, names: Names, phrases: Phrases) -> list[Block]:
+    blocks: list[Block] = [Heading("The nearest change")]
+    if found.standing == "rejected" or search.fits:
+        blocks += _goal("It would get past every limit", search.fits, names, phrases)
+    blocks += _goal("It would be recommended", search.wins, names, phrases)
+    limits = "" if search.complete else f" It ended at its limit of {search.limit} decisions or left some values out."
+    tried = f"{count_of(search.decisions, 'decision')} over {count_of(len(search.facts), 'fact')}"
+    note = (
+        f"Searched: {tried} that the deciding rules and calculators read, at the rules' thresholds a step either way "
+        "and at the ends of their ranges, one fact at a time, then two. Each change named here was decided again."
+        f"{limits}"
+    )
+    return [*blocks, Paragraph(note, "faint")]
+
+
+def _goal(lead: str, found: tuple[Nearest, ...], names: Names, phrases: Phrases) -> list[Block]:
+    if not found:
+        return [Paragraph(f"{lead}: none found within this search.")]
+    items = tuple(
+        Item(_changes(nearest.changes, phrases), (_then(nearest, names), _command(nearest))) for nearest in found
+    )
+    return [Paragraph(f"{lead} with:"), Bullets(items)]
+
+
+def _changes(changes: tuple[FactChange, ...], phrases: Phrases) -> str:
+    return joined(
+        [
+            f"{phrases.label(c.fact)}: {phrases.value(c.fact, c.after)} instead of {phrases.value(c.fact, c.before)}"
+            for c in changes
+        ]
+    )
+
+
+def _then(nearest: Nearest, names: Names) -> str:
+    then = plan_name(nearest.recommendation, names) if nearest.recommendation else "nothing"
+    return f"its plan is then {plan_name(nearest.plan, names)}; recommended is {then}"
+
+
+def _command(nearest: Nearest) -> str:
+    return " ".join(f'--set {change.fact}="{read_back(change.after)}"' for change in nearest.changes)

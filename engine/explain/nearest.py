@@ -1,0 +1,266 @@
+"""The nearest change that would bring a GPU in, or to the front. Every claim is one that was decided."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from dataclasses import replace
+from typing import Literal
+
+from engine.decide.model import Outcome
+from engine.explain.levers import Levers
+from engine.explain.probing import FactChange
+from engine.explain.probing import Laboratory
+from engine.explain.probing import OutOfDecisionsError
+from engine.explain.probing import between
+from engine.explain.probing import probes
+from engine.vocabulary import FactDef
+
+
+Goal = Literal["wins", "fits"]
+
+#: Re-decisions of one search, the first among them.
+DECISIONS = 300
+#: Of these, so many are kept for pairs of facts.
+_FOR_PAIRS = 100
+#: The search ends when so many facts alone reach the goal: the nearest are tried first.
+_ENOUGH = 3
+#: Facts that take part in pairs: those that alone came nearest.
+_PAIRED = 8
+_BISECTIONS = 8
+#: The gap of a GPU that no rule lets through: beyond any difference of points.
+_REJECTED = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """Changes after which the goal is reached, and what the decision then is."""
+
+    goal: Goal
+    changes: tuple[FactChange, ...]
+    recommendation: str | None  # plan id
+    plan: str  # the plan of the GPU in question
+
+    @property
+    def distance(self) -> tuple[int, float]:
+        """Single facts first, then by the size of the changes."""
+        return len(self.changes), sum(change.distance for change in self.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What was found, nearest first, and how far the search went."""
+
+    wins: tuple[Nearest, ...]
+    fits: tuple[Nearest, ...]
+    decisions: int
+    limit: int
+    facts: tuple[str, ...]  # those tried
+    complete: bool  # whether everything that was to be tried was tried
+
+
+@dataclass(slots=True)
+class _Hunt:
+    laboratory: Laboratory
+    gpus: frozenset[str]
+    facts: Mapping[str, FactDef]
+    found: dict[Goal, list[Nearest]] = field(default_factory=lambda: {"wins": [], "fits": []})
+    gaps: dict[FactChange, float] = field(default_factory=dict)
+
+    def try_out(self, changes: tuple[FactChange, ...], goals: Iterable[Goal]) -> dict[Goal, Nearest]:
+        """Decide with these changes; what they reach."""
+        outcome = self.laboratory.outcome(changes)
+        reached: dict[Goal, Nearest] = {}
+        for goal in goals:
+            plan = REACHED[goal](outcome, self.gpus) if outcome else None
+            if plan is not None and outcome is not None:
+                reached[goal] = Nearest(goal, changes, chosen_id(outcome), plan)
+        if len(changes) == 1:
+            self.gaps[changes[0]] = gap(outcome, self.gpus)
+        return reached
+
+
+def nearest_changes(
+    laboratory: Laboratory, levers: Levers, gpus: frozenset[str], facts: Mapping[str, FactDef]
+) -> Search:
+    """Search for the nearest change.
+
+    Single facts are tried first, nearest first, at the thresholds of the deciding rules a step either way and at the
+    ends of their domains; a number that reaches the goal is then brought nearer by halving. Where no fact alone does,
+    pairs of those that came nearest are tried.
+
+    Args:
+        laboratory: decides, and counts.
+        levers: what may be changed.
+        gpus: any of these will do.
+        facts: definitions by name.
+    """
+    hunt = _Hunt(laboratory, gpus, facts)
+    complete = True
+    goals: list[Goal] = []
+    try:
+        base = laboratory.outcome()
+        goals = [goal for goal in ("fits", "wins") if base is None or REACHED[goal](base, gpus) is None]
+        singles = _singles(base, levers, hunt)
+        complete = _try_singles(hunt, singles, goals)
+        complete = _try_pairs(hunt, base, goals) and complete
+    except OutOfDecisionsError:
+        complete = False
+    return Search(
+        wins=_sorted(hunt.found["wins"]),
+        fits=_sorted(hunt.found["fits"]),
+        decisions=laboratory.made,
+        limit=laboratory.limit,
+        facts=levers.facts,
+        complete=complete,
+    )
+
+
+def _singles(base: Outcome | None, levers: Levers, hunt: _Hunt) -> list[FactChange]:
+    settled = base.final.facts if base else hunt.laboratory.given
+    changes: list[FactChange] = []
+    for name in levers.facts:
+        fact = hunt.facts[name]
+        stated = name in hunt.laboratory.given
+        if fact.type == "list":
+            changes += _list_changes(fact, hunt)
+        else:
+            now = hunt.laboratory.objective if name == "objective" else settled.get(name)
+            changes += probes(fact, now, levers.rules, stated=stated)
+    return sorted(changes, key=lambda change: (change.distance, change.fact, str(change.after)))
+
+
+def _list_changes(fact: FactDef, hunt: _Hunt) -> list[FactChange]:
+    """A list that keeps the GPU out, without it; a list that leaves it out, with it."""
+    now = hunt.laboratory.given.get(fact.name)
+    if not isinstance(now, tuple):
+        return []
+    changes = [FactChange(fact.name, now, None)]
+    if len(now) > 1:
+        changes += [FactChange(fact.name, now, tuple(i for i in now if i != item)) for item in now]
+    if fact.items == "gpu":
+        changes += [FactChange(fact.name, now, (*now, gpu)) for gpu in sorted(hunt.gpus) if gpu not in now][:1]
+    return changes
+
+
+def _try_singles(hunt: _Hunt, singles: list[FactChange], goals: list[Goal]) -> bool:
+    """Try single changes in order; False when the search had to leave some out for pairs."""
+    reserve = min(_FOR_PAIRS, hunt.laboratory.limit // 3)
+    reached: dict[Goal, set[str]] = {goal: set() for goal in goals}
+    for change in singles:
+        open_goals = [goal for goal in goals if len(reached[goal]) < _ENOUGH]
+        if not open_goals:
+            return True
+        if hunt.laboratory.made > hunt.laboratory.limit - reserve and not hunt.found[goals[-1]]:
+            return False
+        if all(change.fact in reached[goal] for goal in open_goals):
+            continue
+        for goal, nearest in hunt.try_out((change,), open_goals).items():
+            if change.fact not in reached[goal]:
+                reached[goal].add(change.fact)
+                hunt.found[goal].append(_brought_nearer(hunt, nearest))
+    return True
+
+
+def _brought_nearer(hunt: _Hunt, nearest: Nearest) -> Nearest:
+    """Halve the way of a number between where it does not reach the goal and where it does."""
+    change = nearest.changes[0]
+    fact = hunt.facts[change.fact]
+    before, after = change.before, change.after
+    if not fact.numeric or isinstance(before, str | tuple | bool) or before is None or after is None:
+        return nearest
+    assert isinstance(after, int | float)  # noqa: S101 - a numeric fact has a number.
+    same_side = [
+        float(tried.after)
+        for tried in hunt.gaps
+        if tried.fact == change.fact
+        and isinstance(tried.after, int | float)
+        and min(before, after) < tried.after < max(before, after)
+    ]
+    near = min(same_side, key=lambda value: abs(value - after), default=float(before))
+    best = nearest
+    for _ in range(_BISECTIONS):
+        middle = between(fact, near, float(best.changes[0].after))  # type: ignore[arg-type]
+        if middle is None:
+            break
+        reached = hunt.try_out((replace(change, after=middle),), (nearest.goal,))
+        if nearest.goal in reached:
+            best = reached[nearest.goal]
+        else:
+            near = float(middle)  # type: ignore[arg-type]
+    return best
+
+
+def _try_pairs(hunt: _Hunt, base: Outcome | None, goals: list[Goal]) -> bool:
+    """Pairs of the changes that alone came nearest, for goals that no fact alone reaches."""
+    missed = [goal for goal in goals if not hunt.found[goal]]
+    if not missed:
+        return True
+    start = gap(base, hunt.gpus)
+    best: dict[str, FactChange] = {}
+    for change in sorted(hunt.gaps, key=lambda c: (hunt.gaps[c], c.distance, c.fact, str(c.after))):
+        if hunt.gaps[change] < start - 1e-9:
+            best.setdefault(change.fact, change)
+    leading = list(best.values())[:_PAIRED]
+    rest = [change for change in hunt.gaps if hunt.gaps[change] < _REJECTED and change not in leading]
+    rest.sort(key=lambda c: (hunt.gaps[c], c.distance, c.fact, str(c.after)))
+    pairs = [*itertools.combinations(leading, 2)]
+    pairs += [(one, other) for one in leading[:3] for other in rest[:10]]
+    pairs = [pair for pair in pairs if pair[0].fact != pair[1].fact]
+    pairs.sort(key=lambda pair: (sum(hunt.gaps[change] for change in pair), sum(change.distance for change in pair)))
+    for pair in pairs:
+        missed = [goal for goal in missed if len(hunt.found[goal]) < _ENOUGH]
+        if not missed:
+            break
+        for goal, nearest in hunt.try_out(pair, missed).items():
+            hunt.found[goal].append(nearest)
+    return True
+
+
+def gap(outcome: Outcome | None, gpus: frozenset[str]) -> float:
+    """How many points a GPU is behind; beyond all points where no plan of it survives."""
+    if outcome is None or outcome.round is None:
+        return 2 * _REJECTED
+    best = next((entry for entry in outcome.round.judged if entry.ranked.plan.gpu.id in gpus), None)
+    if best is None or outcome.chosen is None:
+        rules = [len(entry.rules) for entry in outcome.round.rejections if entry.plan.gpu.id in gpus]
+        return _REJECTED + min(rules, default=_REJECTED)
+    behind = outcome.chosen.ranked.score - best.ranked.score
+    return behind + (0.0 if best.ranked.proven else _REJECTED / 2)
+
+
+def fitting_plan(outcome: Outcome, gpus: frozenset[str]) -> str | None:
+    """The best plan of a GPU that no rule rejects."""
+    judged: Iterable[str] = (
+        entry.ranked.plan.id
+        for entry in (outcome.round.judged if outcome.round else ())
+        if entry.ranked.plan.gpu.id in gpus
+    )
+    return next(iter(judged), None)
+
+
+def winning_plan(outcome: Outcome, gpus: frozenset[str]) -> str | None:
+    """The recommended plan, where it is of this GPU."""
+    chosen = outcome.chosen
+    return chosen.ranked.plan.id if chosen and chosen.ranked.plan.gpu.id in gpus else None
+
+
+def chosen_id(outcome: Outcome) -> str | None:
+    """The recommended plan."""
+    return outcome.chosen.ranked.plan.id if outcome.chosen else None
+
+
+REACHED: dict[Goal, Callable[[Outcome, frozenset[str]], str | None]] = {"wins": winning_plan, "fits": fitting_plan}
+
+
+def _sorted(found: list[Nearest]) -> tuple[Nearest, ...]:
+    def order(nearest: Nearest) -> tuple[int, float, str]:
+        amount, distance = nearest.distance
+        return amount, distance if math.isfinite(distance) else math.inf, str(nearest.changes)
+
+    return tuple(sorted(found, key=order))

@@ -1,0 +1,235 @@
+"""Which facts flip a decision, at which value, nearest first. Every flip named is one that was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import Any
+
+from engine.decide.model import Outcome
+from engine.expertise import Expertise
+from engine.explain.probing import FactChange
+from engine.explain.probing import Laboratory
+from engine.explain.probing import OutOfDecisionsError
+from engine.explain.probing import between
+from engine.explain.probing import probes
+from engine.explain.probing import valid
+from engine.explain.rerun import recorded_facts
+from engine.explain.rerun import recorded_moment
+from engine.values import Value
+from engine.vocabulary import FactDef
+
+
+#: Re-decisions of one analysis, the first among them.
+DECISIONS = 400
+#: Of these, so many may narrow a number down to where the decision flips.
+_FOR_NARROWING = 150
+#: Factors by which a number without a threshold nearby is varied.
+_FACTORS = (0.5, 0.8, 1.25, 2.0)
+_BISECTIONS = 8
+#: Choices of one fact that are shown flipping the decision.
+_CHOICES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What must be stable: the GPU, the count, and whether to rent or buy."""
+
+    gpu: str | None
+    count: int | None
+    procurement: str
+
+    def differs_in(self, other: Verdict) -> tuple[str, ...]:
+        """Which of the three differ."""
+        return tuple(name for name in ("gpu", "count", "procurement") if getattr(self, name) != getattr(other, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A change that flips the decision, and to what. ``origin`` says how the fact stood: given, assumed or unknown."""
+
+    change: FactChange
+    origin: str
+    verdict: Verdict
+    flips: tuple[str, ...]
+    narrowed: bool  # a number brought as near as three digits say
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """What flips the decision, nearest first, and what does not."""
+
+    verdict: Verdict
+    turns: tuple[Turn, ...]
+    steady: tuple[str, ...]  # facts of which no value that was tried flips it
+    decisions: int
+    limit: int
+    complete: bool
+
+
+def sensitivity(decision: Mapping[str, Any], expertise: Expertise, *, limit: int = DECISIONS) -> Sensitivity:
+    """Vary each fact alone: stated ones, assumed ones, and those that are still open.
+
+    A number is tried at the thresholds of the rules that read it, at the ends of its range, and at a half to twice its
+    value; where a try flips the decision, halving finds where between it and the last one that does not. Between two
+    tries that both keep the decision nothing is claimed.
+
+    Args:
+        decision: in the shape of the contract.
+        expertise: decides again.
+        limit: how many re-decisions may be made.
+
+    Raises:
+        InputError: the recorded facts are not taken any more.
+    """
+    given = recorded_facts(decision, expertise)
+    laboratory = Laboratory(expertise, given, decision["objective"], recorded_moment(decision), limit)
+    base = laboratory.outcome()
+    if base is None:  # The recorded facts were read, so they decide; this tells the type checker.
+        return Sensitivity(Verdict(None, None, "undecided"), (), (), laboratory.made, limit, complete=True)
+    study = _Study(laboratory, verdict_of(base), expertise.vocabulary.facts)
+    origins = _origins(base, decision, expertise)
+    complete = True
+    try:
+        turns = study.coarse(_tries(base, origins, expertise, laboratory))
+    except OutOfDecisionsError:
+        turns, complete = study.turns, False
+    turns = [replace(turn, origin=origins[turn.change.fact]) for turn in turns]
+    narrowed = [study.narrow(turn) for turn in sorted(turns, key=_nearness)]
+    tried = {change.fact for change in study.tried}
+    turning = {turn.change.fact for turn in narrowed}
+    return Sensitivity(
+        verdict=study.base,
+        turns=tuple(sorted(narrowed, key=_nearness)),
+        steady=tuple(sorted(tried - turning)),
+        decisions=laboratory.made,
+        limit=limit,
+        complete=complete,
+    )
+
+
+def verdict_of(outcome: Outcome) -> Verdict:
+    """GPU, count and procurement verdict of an outcome."""
+    plan = outcome.chosen.ranked.plan if outcome.chosen else None
+    procurement = str(outcome.final.facts.get("procurement", "undecided"))
+    return Verdict(plan.gpu.id if plan else None, plan.count if plan else None, procurement)
+
+
+class _Study:
+    def __init__(self, laboratory: Laboratory, base: Verdict, facts: Mapping[str, FactDef]) -> None:
+        self.laboratory = laboratory
+        self.base = base
+        self.facts = facts
+        self.tried: dict[FactChange, bool] = {}  # whether it flips
+        self.turns: list[Turn] = []
+
+    def coarse(self, tries: Iterable[FactChange]) -> list[Turn]:
+        """The first flip of each number in either direction, and the first choices that flip."""
+        seen: dict[tuple[str, object], int] = {}
+        reserve = min(_FOR_NARROWING, self.laboratory.limit // 3)
+        for change in tries:
+            if self.laboratory.made >= self.laboratory.limit - reserve:
+                raise OutOfDecisionsError
+            side = _side(change)
+            if seen.get((change.fact, side), 0) >= (_CHOICES if side is None else 1):
+                continue
+            turn = self.turn(change)
+            known = [(other.change.fact, other.verdict) for other in self.turns]
+            if turn is not None and (side is not None or (change.fact, turn.verdict) not in known):
+                seen[change.fact, side] = seen.get((change.fact, side), 0) + 1
+                self.turns.append(turn)
+        return self.turns
+
+    def turn(self, change: FactChange) -> Turn | None:
+        """The flip that a change makes, if it makes one. A workload that contradicts itself is no flip."""
+        outcome = self.laboratory.outcome((change,))
+        contradictory = outcome is None or (outcome.no_answer is not None and outcome.no_answer.kind == "contradictory")
+        verdict = self.base if contradictory or outcome is None else verdict_of(outcome)
+        flips = self.base.differs_in(verdict)
+        self.tried[change] = bool(flips)
+        return Turn(change, "", verdict, flips, narrowed=False) if flips else None
+
+    def narrow(self, turn: Turn) -> Turn:
+        """Halve the way between the flip and the nearest value that keeps the decision."""
+        side, fact = _side(turn.change), self.facts[turn.change.fact]
+        after, before = turn.change.after, turn.change.before
+        if side is None or not isinstance(after, int | float) or not isinstance(before, int | float):
+            return turn
+        kept = [
+            float(change.after)
+            for change, flips in self.tried.items()
+            if change.fact == fact.name
+            and not flips
+            and _side(change) == side
+            and isinstance(change.after, int | float)
+            and abs(change.after - before) < abs(after - before)
+        ]
+        near = max(kept, key=lambda value: abs(value - before), default=float(before))
+        best, whole = turn, True
+        for _ in range(_BISECTIONS):
+            middle = between(fact, near, float(best.change.after))  # type: ignore[arg-type]
+            if middle is None:
+                break
+            try:
+                closer = self.turn(replace(turn.change, after=middle))
+            except OutOfDecisionsError:
+                whole = False
+                break
+            if closer is None:
+                near = float(middle)  # type: ignore[arg-type]
+            else:
+                best = replace(closer, origin=turn.origin)
+        return replace(best, narrowed=whole)
+
+
+def _side(change: FactChange) -> bool | None:
+    """Whether a number rises; None for anything else."""
+    before, after = change.before, change.after
+    for value in (before, after):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+    return after > before  # type: ignore[operator]
+
+
+def _origins(base: Outcome, decision: Mapping[str, Any], expertise: Expertise) -> dict[str, str]:
+    """Facts to vary, with how they stand: what was stated or assumed, and what rules would still like to know."""
+    found: dict[str, str] = {}
+    for name, fact in base.intake.settled.items():
+        definition = expertise.vocabulary.facts[name]
+        stated = fact.claim.origin == "given"
+        if stated or (fact.claim.origin == "assumed" and definition.role == "input"):
+            found[name] = fact.claim.origin
+    for question in decision["open_questions"]:
+        name = question["fact"]
+        if name in expertise.vocabulary.facts and expertise.vocabulary.facts[name].scope == "workload":
+            found.setdefault(name, "unknown")
+    return found
+
+
+def _tries(base: Outcome, origins: Mapping[str, str], expertise: Expertise, laboratory: Laboratory) -> list[FactChange]:
+    """All changes to try, nearest first, the facts taking turns where changes are alike."""
+    tries: list[tuple[float, int, str, FactChange]] = []
+    for name, origin in origins.items():
+        fact = expertise.vocabulary.facts[name]
+        if fact.type in ("list", "text", "gpu"):
+            continue
+        now = laboratory.objective if name == "objective" else base.intake.facts.get(name)
+        rules = tuple(rule for rule in expertise.rulebook.rules if name in rule.reads)
+        changes = probes(fact, now, rules, stated=origin == "given")
+        changes += [change for change in _factored(fact, now) if change not in changes]
+        changes.sort(key=lambda change: (change.distance, str(change.after)))
+        tries += [(change.distance, position, name, change) for position, change in enumerate(changes)]
+    return [change for *_, change in sorted(tries, key=lambda entry: entry[:3])]
+
+
+def _factored(fact: FactDef, now: Value | None) -> list[FactChange]:
+    if isinstance(now, bool) or not isinstance(now, int | float) or not now:
+        return []
+    values = [valid(fact, now * factor) for factor in _FACTORS]
+    return [FactChange(fact.name, now, value) for value in values if value is not None and value != now]
+
+
+def _nearness(turn: Turn) -> tuple[float, str, str]:
+    return turn.change.distance, turn.change.fact, str(turn.change.after)

@@ -1,0 +1,179 @@
+"""Why not: what stands against a GPU, side by side with what is recommended, and what would have to change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from typing import Literal
+
+from engine.decide.model import Judged
+from engine.decide.model import Outcome
+from engine.expertise import Expertise
+from engine.explain.derivation import Step
+from engine.explain.derivation import Teller
+from engine.explain.evidence import Evidence
+from engine.explain.evidence import gather
+from engine.explain.levers import levers_against
+from engine.explain.nearest import DECISIONS
+from engine.explain.nearest import Search
+from engine.explain.nearest import nearest_changes
+from engine.explain.phrases import Phrases
+from engine.explain.probing import Laboratory
+from engine.explain.rerun import decide_again
+from engine.explain.rerun import recorded_moment
+from engine.problems import InputError
+from engine.problems import Problem
+
+
+Standing = Literal["recommended", "outranked", "unproven", "rejected", "not planned", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One reason of the waterfall: what counts for it on either plan."""
+
+    reason: str
+    recommended: float
+    other: float
+    recommended_rules: tuple[str, ...]
+    other_rules: tuple[str, ...]
+
+    @property
+    def lost(self) -> float:
+        """Points that the other plan is behind for this reason."""
+        return self.recommended - self.other
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """The answer. ``behind`` are points; ``waterfall`` adds up to it, the costliest reason first."""
+
+    gpus: tuple[str, ...]
+    standing: Standing
+    says: str
+    recommendation: str | None
+    plan: str | None
+    behind: float | None
+    waterfall: tuple[Row, ...]
+    rejections: tuple[Step, ...]
+    missing: tuple[str, ...]
+    same_rulebook: bool  # whether the present rulebook and knowledge are the recorded ones
+    search: Search | None
+
+
+def why_not(
+    decision: Mapping[str, Any], gpu: str, expertise: Expertise, *, limit: int = DECISIONS, phrases: Phrases
+) -> WhyNot:
+    """What stands against a GPU, by the present rulebook.
+
+    Args:
+        decision: in the shape of the contract.
+        gpu: a GPU, family or series in any spelling.
+        expertise: decides again.
+        limit: how many re-decisions the search for the nearest change may make.
+        phrases: for the words of the derivation.
+
+    Raises:
+        InputError: there is no such GPU, or the recorded facts are not taken any more.
+    """
+    gpus = _gpus(gpu, expertise)
+    again = decide_again(decision, expertise)
+    outcome = again.outcome
+    same = all(
+        decision[part]["digest"] == again.to_dict(full=False)[part]["digest"] for part in ("rulebook", "knowledge")
+    )
+    evidence = gather(again.to_dict())
+    best = _best(outcome, gpus)
+    standing = _standing(outcome, gpus, best, expertise)
+    search = None
+    if standing not in ("recommended", "not planned"):
+        laboratory = Laboratory(
+            expertise, again.workload.given, decision["objective"], recorded_moment(decision), limit
+        )
+        levers = levers_against(expertise, outcome, gpus)
+        search = nearest_changes(laboratory, levers, gpus, expertise.vocabulary.facts)
+    chosen = outcome.chosen
+    behind = chosen.ranked.score - best.ranked.score if chosen and best else None
+    return WhyNot(
+        gpus=tuple(sorted(gpus)),
+        standing=standing,
+        says=_says(standing, gpus, outcome, expertise),
+        recommendation=chosen.ranked.plan.id if chosen else None,
+        plan=best.ranked.plan.id if best else None,
+        behind=behind,
+        waterfall=_waterfall(chosen, best) if chosen and best and best is not chosen else (),
+        rejections=_rejections(evidence, gpus, phrases),
+        missing=best.missing if best else (),
+        same_rulebook=same,
+        search=search,
+    )
+
+
+def _gpus(name: str, expertise: Expertise) -> frozenset[str]:
+    match = expertise.knowledge.find_gpu(name)
+    if not match.found:
+        message = f"no GPU is called {name!r}"
+        raise InputError(Problem("unknown-gpu", message, nearest=match.nearest, fix="see: whichgpu gpus"))
+    return frozenset(match.ids)
+
+
+def _best(outcome: Outcome, gpus: frozenset[str]) -> Judged | None:
+    judged = outcome.round.judged if outcome.round else ()
+    return next((entry for entry in judged if entry.ranked.plan.gpu.id in gpus), None)
+
+
+def _standing(outcome: Outcome, gpus: frozenset[str], best: Judged | None, expertise: Expertise) -> Standing:
+    if not any(expertise.knowledge.gpus[gpu].plannable for gpu in gpus):
+        return "not planned"
+    if outcome.round is None:
+        return "undecided"
+    if best is None:
+        return "rejected" if any(entry.plan.gpu.id in gpus for entry in outcome.round.rejections) else "not planned"
+    if outcome.chosen and outcome.chosen.ranked.plan.gpu.id in gpus:
+        return "recommended"
+    return "outranked" if best.ranked.proven else "unproven"
+
+
+def _says(standing: Standing, gpus: frozenset[str], outcome: Outcome, expertise: Expertise) -> str:
+    match standing:
+        case "recommended":
+            return "it is the recommendation"
+        case "rejected":
+            return "every count of it is rejected"
+        case "unproven":
+            return "a hard limit cannot be checked, so every proven plan comes before it"
+        case "undecided":
+            return "nothing was planned, because the facts do not allow a recommendation"
+        case "outranked":
+            return "it does the job, and another plan has more points"
+    reasons = [expertise.knowledge.gpus[gpu].not_plannable_because for gpu in sorted(gpus)]
+    given = outcome.intake.facts.keys() & {"gpu_candidates", "gpu_excluded", "vendor_preference"}
+    wish = f"what was stated leaves it out: {', '.join(sorted(given))}" if given else "no plan was made with it"
+    return next((reason for reason in reasons if reason), None) or wish
+
+
+def _waterfall(chosen: Judged, other: Judged) -> tuple[Row, ...]:
+    """The counted points of both plans by reason."""
+    sides: list[dict[str, list[tuple[float, str | None]]]] = [{}, {}]
+    for side, entry in zip(sides, (chosen, other), strict=True):
+        for award in entry.ranked.awards:
+            if award.counted:
+                side.setdefault(award.reason, []).append((award.points, award.rule))
+    rows = []
+    for reason in sorted(sides[0].keys() | sides[1].keys()):
+        points = [sum(points for points, _ in side.get(reason, ())) for side in sides]
+        rules = [tuple(rule for _, rule in side.get(reason, ()) if rule) for side in sides]
+        if any(points) or rules[0] != rules[1]:
+            rows.append(Row(reason, points[0], points[1], rules[0], rules[1]))
+    return tuple(sorted(rows, key=lambda row: (-row.lost, row.reason)))
+
+
+def _rejections(evidence: Evidence, gpus: frozenset[str], phrases: Phrases) -> tuple[Step, ...]:
+    teller = Teller(evidence, phrases)
+    steps = []
+    for gpu in sorted(gpus):
+        for entry in evidence.rejections(gpu):
+            counts = ", ".join(map(str, entry["effects"]["counts"]))
+            steps.append(teller.entry(entry, f"{gpu} x {counts}: {entry['because']}"))
+    return tuple(steps)

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine import Expertise
+from engine.explain.levers import levers_against
+from engine.explain.nearest import REACHED
+from engine.explain.nearest import Nearest
+from engine.explain.phrases import Phrases
+from engine.explain.probing import FactChange
+from engine.explain.probing import Laboratory
+from engine.explain.probing import OutOfDecisionsError
+from engine.explain.probing import between
+from engine.explain.probing import probes
+from engine.explain.probing import read_back
+from engine.explain.rerun import decide_again
+from engine.explain.rerun import recorded_facts
+from engine.explain.rerun import with_changes
+from engine.explain.whynot import WhyNot
+from engine.explain.whynot import why_not
+from engine.problems import InputError
+
+
+Decided = Callable[[str], dict[str, Any]]
+
+
+def ask(decision: dict[str, Any], gpu: str, expertise: Expertise, limit: int = 120) -> WhyNot:
+    return why_not(decision, gpu, expertise, limit=limit, phrases=Phrases(expertise.vocabulary))
+
+
+def holds(nearest: Nearest, gpus: tuple[str, ...], decision: dict[str, Any], expertise: Expertise) -> bool:
+    """Whether the change, as a person would type it, does what it claims."""
+    given = recorded_facts(decision, expertise)
+    sets = [f"{change.fact}={read_back(change.after)}" for change in nearest.changes]
+    changed = with_changes(given, sets, expertise)
+    stated = changed.get("objective") if any(c.fact == "objective" for c in nearest.changes) else None
+    again = decide_again(decision, expertise, given=changed, objective=str(stated) if stated else None)
+    return REACHED[nearest.goal](again.outcome, frozenset(gpus)) == nearest.plan
+
+
+@pytest.mark.parametrize(
+    ("example", "gpu"),
+    [
+        ("qlora-7b", "h100"),
+        ("qlora-7b", "nvidia-t4"),
+        ("llm-chat-8b", "a100"),
+        ("llm-serving-70b", "nvidia-l4"),
+        ("sdxl-training", "rtx 4090"),
+    ],
+)
+def test_every_nearest_change_does_what_it_claims(
+    decided: Decided, expertise: Expertise, example: str, gpu: str
+) -> None:
+    decision = decided(example)
+    found = ask(decision, gpu, expertise)
+    assert found.search is not None
+    assert found.search.decisions <= 120
+    for nearest in (*found.search.wins, *found.search.fits):
+        assert holds(nearest, found.gpus, decision, expertise), nearest
+        assert {change.fact for change in nearest.changes} <= set(found.search.facts)
+
+
+def test_some_changes_are_found(decided: Decided, expertise: Expertise) -> None:
+    found = ask(decided("llm-serving-70b"), "nvidia-a100-40gb-sxm", expertise, limit=300)
+    assert found.standing == "outranked"
+    assert found.search is not None
+    assert found.search.wins
+    distances = [nearest.distance for nearest in found.search.wins]
+    assert distances == sorted(distances)
+
+
+def test_the_waterfall_adds_up(decided: Decided, expertise: Expertise) -> None:
+    decision = decided("llm-chat-8b")
+    other = decision["alternatives"][0]
+    found = ask(decision, other["gpu"], expertise, limit=1)
+    assert found.standing == "outranked"
+    assert found.behind == pytest.approx(decision["recommendation"]["score"] - other["score"], rel=1e-3)
+    assert sum(row.lost for row in found.waterfall) == pytest.approx(found.behind)
+    assert list(found.waterfall) == sorted(found.waterfall, key=lambda row: (-row.lost, row.reason))
+
+
+def test_a_rejected_gpu_comes_with_rule_and_values(decided: Decided, expertise: Expertise) -> None:
+    decision = decided("llm-serving-70b")
+    surviving = {plan["gpu"] for plan in (decision["recommendation"], *decision["alternatives"])}
+    gpu = next(entry["gpu"] for entry in decision["rejected"] if entry["gpu"] not in surviving)
+    found = ask(decision, gpu, expertise, limit=1)
+    assert found.standing == "rejected"
+    assert {step.rule for step in found.rejections} == {e["rule"] for e in decision["rejected"] if e["gpu"] == gpu}
+    assert all(step.steps for step in found.rejections)
+    assert found.search is not None
+    assert not found.search.complete
+
+
+def test_other_standings(decided: Decided, expertise: Expertise, decide: Callable[..., dict[str, Any]]) -> None:
+    decision = decided("qlora-7b")
+    chosen = ask(decision, decision["recommendation"]["gpu"], expertise)
+    assert (chosen.standing, chosen.search, chosen.waterfall) == ("recommended", None, ())
+    unplannable = next(g.id for g in expertise.knowledge.gpus.values() if not g.plannable)
+    assert ask(decision, unplannable, expertise).standing == "not planned"
+    nothing = ask(decide(model_name="llama-3.1-8b"), "h100", expertise, limit=40)
+    assert nothing.standing == "undecided"
+    excluded = decide(task="inference", param_count_b=8, gpu_excluded="nvidia-l4")
+    assert ask(excluded, "l4", expertise, limit=60).standing in ("not planned", "rejected")
+    with pytest.raises(InputError, match="no GPU is called"):
+        ask(decision, "h1000x", expertise)
+
+
+def test_it_says_when_the_rulebook_is_another(decided: Decided, expertise: Expertise) -> None:
+    decision = decided("qlora-7b")
+    assert ask(decision, "t4", expertise, limit=1).same_rulebook
+    decision["rulebook"]["digest"] = "0" * 64
+    assert not ask(decision, "t4", expertise, limit=1).same_rulebook
+
+
+def test_levers_are_what_the_deciding_rules_and_calculators_read(decided: Decided, expertise: Expertise) -> None:
+    again = decide_again(decided("llm-serving-70b"), expertise)
+    levers = levers_against(expertise, again.outcome, frozenset({"nvidia-h100-80gb-sxm"}))
+    assert {"concurrency", "input_tokens", "weight_precision"} <= set(levers.facts)
+    assert all(expertise.vocabulary.facts[name].scope == "workload" for name in levers.facts)
+    given = [name for name in levers.facts if name in again.workload.given]
+    assert list(levers.facts[: len(given)]) == given
+
+
+def test_probes_stand_at_thresholds_a_step_either_way_and_at_the_ends(expertise: Expertise) -> None:
+    fact = expertise.vocabulary.facts["utilization_pct"]
+    rules = tuple(rule for rule in expertise.rulebook.rules if "utilization_pct" in rule.reads)
+    tried = probes(fact, 50, rules, stated=True)
+    values = {change.after for change in tried}
+    assert {fact.min, fact.max, None} <= values
+    assert any(isinstance(v, float | int) and 69 < v < 70 for v in values)
+    assert all(change.before == 50 for change in tried)
+    distances = [change.distance for change in tried]
+    assert distances == sorted(distances)
+    task = probes(expertise.vocabulary.facts["task"], "inference", (), stated=True)
+    assert None not in {change.after for change in task}
+    assert min(change.distance for change in task) > FactChange("x", 1, None).distance
+
+
+def test_halving_ends(expertise: Expertise) -> None:
+    whole = expertise.vocabulary.facts["concurrency"]
+    assert between(whole, 4, 5) is None
+    assert between(whole, 4, 8) == 6
+    number = expertise.vocabulary.facts["param_count_b"]
+    assert between(number, 7.01, 7.02) is None
+    low, high = 1.0, 1000.0
+    for _ in range(40):
+        middle = between(number, low, high)
+        if middle is None:
+            break
+        assert low < float(str(middle)) < high
+        high = float(str(middle))
+    else:
+        pytest.fail("halving went on")
+
+
+def test_the_laboratory_counts_and_remembers(decided: Decided, expertise: Expertise) -> None:
+    decision = decided("qlora-7b")
+    again = decide_again(decision, expertise)
+    lab = Laboratory(expertise, again.workload.given, decision["objective"], again.decided_at, 2)
+    change = FactChange("param_count_b", 7, 13.0)
+    assert lab.outcome((change,)) is lab.outcome((change,))
+    lab.outcome()
+    assert lab.made == 2
+    with pytest.raises(OutOfDecisionsError):
+        lab.outcome((FactChange("param_count_b", 7, 14.0),))
