@@ -19,12 +19,9 @@ from engine.present.wording import because
 from engine.present.wording import rejection_text
 from engine.present.wording import say
 from engine.rulebook.model import Ask
-from engine.rulebook.model import ConsiderCounts
 from engine.rulebook.model import Disagree
 from engine.rulebook.model import Effect
 from engine.rulebook.model import Monitor
-from engine.rulebook.model import Points
-from engine.rulebook.model import Reject
 from engine.rulebook.model import Rule
 from engine.rulebook.model import Say
 from engine.rulebook.model import SetFact
@@ -344,16 +341,12 @@ def _term_reads(reason: str, facts: Facts) -> list[str]:
 
 
 def _effects(effects: tuple[Effect, ...], facts: Facts) -> dict[str, Any]:
-    """What a rule did, keyed by the word that the rule file uses."""
+    """What an advise rule did, keyed by the word that the rule file uses."""
     done: dict[str, Any] = {}
     for effect in effects:
         match effect:
             case SetFact():
                 done.setdefault("set", {})[effect.fact] = facts.get(effect.fact)
-            case Reject():
-                done["reject"] = True
-            case Points():
-                done["points"] = effect.points
             case Say():
                 done.setdefault(effect.kind, []).append(effect.code)
             case Ask():
@@ -364,8 +357,6 @@ def _effects(effects: tuple[Effect, ...], facts: Facts) -> dict[str, Any]:
                 done.setdefault("disagree", []).append(effect.conflict)
             case ShowFigure():
                 done.setdefault("figure", []).append(effect.figure)
-            case ConsiderCounts():
-                done["consider_counts"] = list(effect.counts)
     return done
 
 

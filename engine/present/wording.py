@@ -21,12 +21,4 @@ def because(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
 
 def rejection_text(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
     """Why this rule rejects this plan."""
-    for effect in rule.effects:
-        if isinstance(effect, Reject):
-            return say(effect.text, facts, vocabulary)
-    return because(rule, facts, vocabulary)
-
-
-def source_ids(sources: tuple[str, ...]) -> list[str]:
-    """Source ids in the order given, each once."""
-    return list(dict.fromkeys(sources))
+    return "; ".join(say(effect.text, facts, vocabulary) for effect in rule.effects if isinstance(effect, Reject))
