@@ -13,6 +13,9 @@ from engine.present.plans import memory_dict
 from engine.present.plans import speed_dict
 from engine.problems import InputError
 from engine.problems import Problem
+from engine.relief import Relief
+from engine.relief import relief_dict
+from engine.relief import relief_of
 from engine.settle.model import Claim
 
 
@@ -41,10 +44,10 @@ def size_workload(
         missing = "the model's size is not known"
         fix = "add model_name, or param_count_b (billions of parameters)"
         raise InputError(Problem("size-unknown", f"the memory cannot be reckoned: {missing}", fix=fix))
-    return _answer(plan, workload)
+    return _answer(plan, workload, relief_of(plan, maker))
 
 
-def _answer(plan: Plan, workload: Workload) -> dict[str, Any]:
+def _answer(plan: Plan, workload: Workload, relief: Relief | None) -> dict[str, Any]:
     memory = memory_dict(plan.memory, plan.count, plan.gpu.usable_gb) or {}
     terms = plan.memory.terms if plan.memory else ()
     answer = {
@@ -66,6 +69,7 @@ def _answer(plan: Plan, workload: Workload) -> dict[str, Any]:
             {"name": term.name, "gb": term.value, "formula": term.formula, "inputs": term.inputs, "source": term.source}
             for term in terms
         ],
+        "relief": relief_dict(relief) if relief else None,
     }
     rounded: dict[str, Any] = plain(answer)
     return rounded

@@ -6,7 +6,9 @@ from typing import Any
 
 from cli.render.blocks import Bar
 from cli.render.blocks import Block
+from cli.render.blocks import Bullets
 from cli.render.blocks import Heading
+from cli.render.blocks import Item
 from cli.render.blocks import Paragraph
 from cli.render.blocks import Tone
 from cli.render.figures import gb
@@ -31,6 +33,8 @@ def size_blocks(answer: JsonObject, names: Names) -> list[Block]:
         Heading(f"{count} x {names.gpu(answer['gpu'])}", 1),
         Paragraph(f"{_VERDICTS[fits]} {_need(answer)}", tone),
     ]
+    if answer.get("tight"):
+        blocks.append(Paragraph("It is tight: a recommendation would keep more room for what estimates miss.", "faint"))
     if there:
         share = 100 * answer["per_gpu_gb"] / there
         blocks.append(Bar(share / 100, f"{percent(share)} of the memory of each GPU"))
@@ -38,7 +42,42 @@ def size_blocks(answer: JsonObject, names: Names) -> list[Block]:
         blocks.append(Paragraph(f"All {count} together need {gb_and_gib(answer['needed_gb'])}."))
     blocks.append(Paragraph(f"Likely between {gb(answer['low_gb'])} and {gb(answer['high_gb'])} over all GPUs."))
     blocks.append(breakdown_table(answer["breakdown"]))
-    return blocks + speed_blocks(answer)
+    return blocks + speed_blocks(answer) + relief_blocks(answer.get("relief"), answer, names)
+
+
+def relief_blocks(relief: JsonObject | None, answer: JsonObject, names: Names) -> list[Block]:
+    """What would make the job fit, or fit the next smaller GPU, each with what it costs."""
+    if not relief or not relief["changes"]:
+        return []
+    here = relief["gpu"] == answer["gpu"]
+    gpu = names.gpu(relief["gpu"])
+    title = "What would make it fit" if here else f"What would make it fit the {gpu}"
+    lead = f"{gb_and_gib(relief['available_per_gpu_gb'])} can be used there. One change at a time:"
+    items = [_change(step) for step in relief["changes"]]
+    blocks: list[Block] = [Heading(title, 2), Paragraph(lead), Bullets(tuple(items))]
+    if relief["together"]:
+        steps = relief["together"]
+        names_of_steps = "; ".join(step["says"] for step in steps)
+        blocks.append(Paragraph(f"Together these fit, with {gb(steps[-1]['per_gpu_gb'])} per GPU: {names_of_steps}."))
+    elif not any(step["fits"] for step in relief["changes"]):
+        blocks.append(Paragraph("Even all of them together are not enough; it takes more or larger GPUs.", "bad"))
+    return blocks
+
+
+def _change(step: JsonObject) -> Item:
+    verdict = "fits" if step["fits"] else "not enough alone"
+    facts = ", ".join(f"{name}: {_word(value)}" for name, value in sorted(step["facts"].items()))
+    below = [f"cost: {step['costs']}"]
+    ratio = step["speed_ratio"]
+    if ratio is not None and abs(ratio - 1.0) >= 0.05:
+        below.append(f"speed {percent(100 * ratio)} of what it was")
+    below.append(f"write {facts}")
+    text = f"{step['says'][:1].upper()}{step['says'][1:]}: {gb(step['per_gpu_gb'])} per GPU, {verdict}"
+    return Item(text, tuple(below), "good" if step["fits"] else "plain")
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _need(answer: JsonObject) -> str:

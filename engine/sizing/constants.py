@@ -193,6 +193,14 @@ class Other(Entry):
     speech_cache_gb_per_b: Constant
 
 
+class RemedyText(Entry):
+    """A change that makes a job lighter, and what it costs."""
+
+    says: str
+    costs: str
+    source: str
+
+
 class SizingConstants(Entry):
     """Everything in ``knowledge/sizing.yaml``."""
 
@@ -210,6 +218,7 @@ class SizingConstants(Entry):
     vision: Vision
     other: Other
     defaults: dict[str, Default]
+    remedies: dict[str, RemedyText]
 
 
 @cache

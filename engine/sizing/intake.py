@@ -186,6 +186,11 @@ def _unstated_loads(reader: _Reader, kind: Kind) -> frozenset[str]:
     return frozenset(missing)
 
 
+def all_linear() -> tuple[str, ...]:
+    """The matrices that adapters on every linear layer touch."""
+    return _ALL_LINEAR
+
+
 def _billions(value: float | None) -> float | None:
     return None if value is None else value * 1e9
 
