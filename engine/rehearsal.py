@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from engine.decide.lookups import look_up
 from engine.decide.procurement import reckon
@@ -20,17 +21,51 @@ from engine.values import Value
 from engine.vocabulary import coerce
 
 
-@dataclass(frozen=True, slots=True)
+class LateFacts(Mapping[str, Value]):
+    """Facts of which some are settled last, and worked out only when one of them is asked for."""
+
+    def __init__(self, facts: Mapping[str, Value], late: frozenset[str], settle: Callable[[], Facts]) -> None:
+        """``facts`` are known now; ``settle`` gives those of ``late`` that come to be known, among others."""
+        self._facts = facts
+        self._late = late
+        self._settle = settle
+        self._all: Facts | None = None
+
+    def __getitem__(self, name: str) -> Value:
+        if name in self._facts:
+            return self._facts[name]
+        if name not in self._late:
+            raise KeyError(name)
+        return self._whole()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._whole(), **self._facts})
+
+    def __len__(self) -> int:
+        return len({**self._whole(), **self._facts})
+
+    def _whole(self) -> Facts:
+        if self._all is None:
+            self._all = self._settle()
+        return self._all
+
+
 class Rehearsal:
     """Settles the facts of a rule's test as a decision would, and lays what the test states over them."""
 
-    expertise: Expertise
+    def __init__(self, expertise: Expertise) -> None:
+        self.expertise = expertise
+        closes = {fact for level in expertise.stages.outcome.levels for fact in level.closes}
+        facts = expertise.vocabulary.facts.values()
+        self._late = frozenset(closes | {fact.name for fact in facts if fact.available == "outcome"})
+        self._settled: dict[tuple[tuple[str, str, Value], ...], Settlement] = {}
 
     def facts_for(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
         """All facts that a rule of this scope would read.
 
         Args:
-            given: workload facts. Those that only a later moment settles may be stated too, and then stand.
+            given: workload facts. Those that only a later moment settles may be stated too, and then stand. A fact
+                stated as unknown is so, whatever would settle it.
             plan: ``gpu`` and ``count``, and ``plan.*``, ``gpu.*`` or ``candidate.*`` facts that are to differ.
             each: the rule's scope.
 
@@ -39,17 +74,23 @@ class Rehearsal:
         """
         values = {name: self._value(name, value) for name, value in given.items()}
         stated = {name: value for name, value in values.items() if value is not None}
+        hidden = values.keys() - stated.keys()
         intake = self._intake(stated)
+        shared = {name: value for name, value in {**intake.facts, **stated}.items() if name not in hidden}
         if each == "workload":
-            return {**self._outcome(intake, None), **stated}
+            return LateFacts(shared, self._late - hidden, lambda: self._outcome(intake, None))
         chosen, facts = self._plan(intake, plan, each)
-        shared = self._outcome(intake, chosen) if each in ("chosen", "candidate") else intake.facts
-        return {**shared, **stated, **facts}
+        if each in ("chosen", "candidate"):
+            return LateFacts({**shared, **facts}, self._late - hidden, lambda: self._outcome(intake, chosen))
+        return {**shared, **facts}
 
     def _intake(self, stated: dict[str, Value]) -> Settlement:
-        given = {name: Claim("given", "input", value) for name, value in stated.items()}
-        found = look_up(stated, self.expertise.knowledge, self.expertise.vocabulary)
-        return self.expertise.stages.intake.run(given, extra=found.claims)
+        key = tuple((name, type(value).__name__, value) for name, value in sorted(stated.items()))
+        if key not in self._settled:
+            given = {name: Claim("given", "input", value) for name, value in stated.items()}
+            found = look_up(stated, self.expertise.knowledge, self.expertise.vocabulary)
+            self._settled[key] = self.expertise.stages.intake.run(given, extra=found.claims)
+        return self._settled[key]
 
     def _outcome(self, intake: Settlement, plan: Plan | None) -> Facts:
         """The facts of the last moment: what renting and owning come to, and what advise rules set."""
