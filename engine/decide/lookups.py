@@ -43,6 +43,34 @@ _NETWORKS = {"llm": "transformer", "encoder": "transformer", "encoder_decoder": 
 
 
 def look_up(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabulary) -> Found:
+    """What the catalogue says of the named model, and of the GPU in use.
+
+    Raises:
+        InputError: see ``look_up_model``.
+    """
+    found = look_up_model(given, knowledge, vocabulary)
+    return Found(found.model, {**memory_at_hand(given, knowledge), **found.claims})
+
+
+def memory_at_hand(given: Mapping[str, Value], knowledge: Knowledge) -> dict[str, list[Claim]]:
+    """The memory of the GPUs in use, as marketed; nothing where the name leaves more than one size open."""
+    if "current_gpu" not in given:
+        return {}
+    members = [knowledge.gpus[gpu_id] for gpu_id in knowledge.find_gpu(str(given["current_gpu"])).ids]
+    sizes = {gpu.vram_gb for gpu in members}
+    each = sizes.pop() if len(sizes) == 1 else None
+    stated = given.get("num_gpus")
+    count = stated if isinstance(stated, int) and not isinstance(stated, bool) else 1
+    if each is None:
+        return {}
+    inputs = ("current_gpu", "num_gpus") if "num_gpus" in given else ("current_gpu",)
+    formula = "marketed memory of the GPU in use x how many there are"
+    return {
+        "total_vram_gb": [Claim("looked_up", f"gpus.{members[0].id}", each * count, inputs, formula, ("catalogue",))]
+    }
+
+
+def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabulary) -> Found:
     """Find the named model: by its name, or in the Hugging Face ``config.json`` that the name is a path to.
 
     Raises:
