@@ -120,12 +120,12 @@ def _plan(maker: PlanMaker, gpu: Gpu, part: Slice, single: Plan, count: int, car
         "plan.mig_profile": part.profile,
         "plan.mig_slices": count,
         "plan.replicas": count,
-        "plan.needed_gb": float(single.facts["plan.per_gpu_gb"]) * count,
+        "plan.needed_gb": single.memory.per_gpu_gb * count if single.memory else 0.0,
         "plan.is_smallest_fit": True,
     }
     for name in _RATE_FACTS:
         if name in single.facts:
-            facts[name] = single.facts[name] * count  # type: ignore[operator]
+            facts[name] = single.facts[name] * count
     if maker.goals.stated and speed is not None:
         met = meets(maker.goals, speed.values)
         if met is not None:
