@@ -7,6 +7,7 @@ from engine.sizing.job import Job
 from engine.sizing.layout import Layout
 from engine.sizing.model import Figure
 from engine.sizing.model import SpeedEstimate
+from engine.sizing.speed_encoders import encoder_values
 from engine.sizing.speed_images import image_values
 from engine.sizing.speed_links import NO_LINK
 from engine.sizing.speed_links import across_nodes
@@ -65,6 +66,13 @@ _NETWORK_WORDS = {
     "step_s": "batch / samples per second",
     "hours": "stated steps x batch / samples per second",
 }
+_ENCODER_WORDS = {
+    "ttft_ms": "(2 N T + attention) / (peak x share used) + request overhead: one pass answers",
+    "latency_ms": "(2 N T + attention) / (peak x share used) + request overhead: one pass answers",
+    "requests_per_s": "requests in one pass / time of the pass, all replicas",
+    "tokens_per_s": "requests per second x tokens read by each",
+    "qps": "requests per second of the largest batch that keeps the targets x share of capacity planned for",
+}
 _LOWER_IS_FASTER = frozenset({"ttft_ms", "tpot_ms", "latency_ms", "step_s", "hours"})
 _SOURCE = "knowledge/speed.yaml: roofline with measured shares"
 
@@ -108,6 +116,8 @@ def estimate_speed(
         rates = rates_of(job, gpu, pick)
         if rates is None:
             return {}
+        if job.family == "encoder":
+            return encoder_values(job, rates, split, targets=targets, capacity=capacity)
         return serving_values(job, rates, split, room=room, targets=targets, capacity=capacity)
 
     values = reckon("value")
@@ -116,7 +126,7 @@ def estimate_speed(
 
     def build() -> dict[str, Figure]:
         slow, fast = reckon("low"), reckon("high")
-        words = _NETWORK_WORDS if job.shape is None else _TRAINING_WORDS if job.training else _SERVING_WORDS
+        words = _words_of(job)
         inputs = _inputs(job, gpu, layout, link)
         figures: dict[str, Figure] = {}
         for name, value in values.items():
@@ -125,6 +135,14 @@ def estimate_speed(
         return figures
 
     return SpeedEstimate(values, build)
+
+
+def _words_of(job: Job) -> dict[str, str]:
+    if job.shape is None:
+        return _NETWORK_WORDS
+    if job.training:
+        return _TRAINING_WORDS
+    return _ENCODER_WORDS if job.family == "encoder" else _SERVING_WORDS
 
 
 def split_of(gpu: Gpu, layout: Layout, link: str, node_link: str, nodes: int) -> Split:

@@ -1,0 +1,59 @@
+"""Speed of encoders (BERT, embedding models): a request passes through the network once, and nothing is decoded."""
+
+from __future__ import annotations
+
+from engine.sizing.job import Job
+from engine.sizing.shape import Shape
+from engine.sizing.speed_constants import speed_constants
+from engine.sizing.speed_serving import Load
+from engine.sizing.speed_serving import Rates
+from engine.sizing.speed_serving import Split
+from engine.sizing.speed_serving import Targets
+from engine.sizing.speed_serving import load_of
+from engine.sizing.speed_serving import prefill_s
+
+
+#: Requests that a server takes at once; beyond, arithmetic is saturated on any GPU.
+_BATCHES = (64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1)
+
+
+def encoder_values(job: Job, rates: Rates, split: Split, *, targets: Targets, capacity: bool) -> dict[str, float]:
+    """Requests and tokens per second over all GPUs, and the time of one request; empty without dimensions.
+
+    Args:
+        job: what is served.
+        rates: of the GPU.
+        split: of the plan.
+        targets: stated limits; the first token and the whole answer are the same thing here.
+        capacity: nobody said how many requests are in flight: give the throughput of full batches.
+    """
+    if job.shape is None:
+        return {}
+    serving = speed_constants().serving
+    load = _load(job, job.shape, split.tensor)
+    overhead = serving.request_overhead_ms.value / 1e3
+
+    def passing(batch: int) -> float:
+        together = load._replace(prefill_flops=load.prefill_flops * batch)
+        return prefill_s(together, rates, split, job.context_tokens * batch) + rates.per_step
+
+    each = max(1, -(-job.concurrency // split.data))
+    limits = [limit for limit in (targets.ttft_ms, targets.latency_ms) if limit is not None]
+    kept = [batch for batch in _BATCHES if all((passing(batch) + overhead) * 1e3 <= limit for limit in limits)]
+    latency = passing(each) + overhead
+    values = {"ttft_ms": latency * 1e3, "latency_ms": latency * 1e3}
+    if kept:
+        values["qps"] = serving.load_limit.value * split.data * kept[0] / passing(kept[0])
+    batch = _BATCHES[0] if capacity else each
+    requests = min(split.data, max(1, job.concurrency)) if not capacity else split.data
+    values["requests_per_s"] = requests * batch / passing(batch)
+    values["tokens_per_s"] = values["requests_per_s"] * job.context_tokens
+    return values
+
+
+def _load(job: Job, shape: Shape, tensor: int) -> Load:
+    """One pass of the whole input: every token attends to every other one."""
+    tokens = job.context_tokens
+    attention = 4.0 * shape.full_layers * shape.heads * shape.head_dim * tokens**2
+    flops = 2.0 * (shape.active_params - shape.embedding) * tokens + attention
+    return load_of(job, shape, tensor)._replace(prefill_flops=flops / tensor, token_flops=0.0)
