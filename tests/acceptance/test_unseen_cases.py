@@ -1,0 +1,65 @@
+"""Cases that nothing was tuned on: what the guides say is met by rules that were not written for these workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from engine.expertise import Expertise
+from engine.verify.expectations import Expectation
+
+
+Case = dict[str, Any]
+HERE = Path(__file__).parent
+
+
+def _load(path: Path) -> Any:
+    return yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+
+
+UNSEEN: list[Case] = _load(HERE.parent / "unseen_cases.yaml")["cases"]
+KNOWN_MISSES: dict[str, str] = _load(HERE / "known_unseen_misses.yaml") or {}
+
+
+@pytest.mark.parametrize("unseen", UNSEEN, ids=[case["id"] for case in UNSEEN])
+def test_an_unseen_case_is_answered_as_its_guide_says(
+    unseen: Case, expertise: Expertise, answer_to: Callable[[Any], dict[str, Any]]
+) -> None:
+    misses = Expectation(answer_to(unseen["workload"]), expertise.knowledge).check(unseen["expect"])
+    if unseen["id"] in KNOWN_MISSES:
+        assert misses, f"{unseen['id']} is met again: take it out of known_unseen_misses.yaml"
+    else:
+        assert not misses, "; ".join(misses)
+
+
+def test_only_soft_unseen_cases_may_be_missed_and_each_says_why() -> None:
+    soft = {case["id"] for case in UNSEEN if case["strength"] == "should"}
+    assert set(KNOWN_MISSES) <= soft
+    assert all(len(reason) > 30 for reason in KNOWN_MISSES.values())
+
+
+def test_unseen_cases_are_not_the_public_ones(cases: list[Case]) -> None:
+    """No id stands in both files, and a workload that does comes back with other things expected of it."""
+    public = {repr(sorted(case["workload"].items())): case["expect"] for case in cases}
+    for case in UNSEEN:
+        assert not set(case["expect"]) & set(public.get(repr(sorted(case["workload"].items())), {})), case["id"]
+    assert not {case["id"] for case in cases} & {case["id"] for case in UNSEEN}
+    assert len({case["id"] for case in UNSEEN}) == len(UNSEEN) >= 110
+
+
+def test_no_unseen_case_gets_less_memory_than_arithmetic(
+    expertise: Expertise, answer_to: Callable[[Any], dict[str, Any]]
+) -> None:
+    """What a case's formula comes to is the floor of what the recommended plan has."""
+    short = []
+    for case in UNSEEN:
+        plan = answer_to(case["workload"])["recommendation"] if "formula_vram_gb" in case else None
+        if plan is not None:
+            usable = (expertise.knowledge.gpus[plan["gpu"]].usable_gb or 0) * plan["count"]
+            if usable < case["formula_vram_gb"]:
+                short.append(f"{case['id']}: {plan['count']} x {plan['gpu']} for {case['formula_vram_gb']} GB")
+    assert not short
