@@ -22,6 +22,8 @@ class Entry:
 
 
 COMMANDS: dict[str, Entry] = {
+    "ask": Entry("cli.commands.ask", "ask", "Answer a few questions and get a recommendation."),
+    "resume": Entry("cli.commands.ask", "resume", "Go on with an interview that was begun with ask."),
     "recommend": Entry("cli.commands.recommend", "recommend", "Recommend GPUs for a workload file."),
     "size": Entry("cli.commands.size", "size", "Memory, speed and fit on GPUs that you have or name."),
     "init": Entry("cli.commands.init", "init", "Write a commented workload file to fill in."),
@@ -33,6 +35,7 @@ COMMANDS: dict[str, Entry] = {
     "sensitivity": Entry("cli.commands.sensitivity", "sensitivity", "Which facts flip the decision, at which value."),
     "verdicts": Entry("cli.commands.verdicts", "verdicts", "What became of every rule."),
     "audit": Entry("cli.commands.audit", "audit", "Whether a saved decision is intact, complete and reproducible."),
+    "report": Entry("cli.commands.report", "report", "Write a decision as one self-contained page."),
     "gpus": Entry("cli.commands.catalogue", "gpus", "Look at the GPUs, with sources."),
     "models": Entry("cli.commands.catalogue", "models", "Look at the models, with sources."),
     "prices": Entry("cli.commands.prices", "prices", "Look at the price snapshot, or import offers."),

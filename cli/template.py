@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from itertools import groupby
+
+import yaml
 
 from cli.render.facts import accepts
 from cli.render.facts import settles
 from cli.render.facts import topic_key
+from engine.values import Value
 from engine.vocabulary import FactDef
 from engine.vocabulary import Vocabulary
 
@@ -68,3 +72,12 @@ def _comment(text: str, indent: str = "") -> list[str]:
     for paragraph in text.split("\n"):
         lines += textwrap.wrap(paragraph, _WIDTH, initial_indent=f"# {indent}", subsequent_indent=f"# {indent}")
     return lines
+
+
+def workload_text(facts: Mapping[str, Value]) -> str:
+    """Facts as a workload file that ``recommend`` reads."""
+    return yaml.safe_dump({name: _plain(facts[name]) for name in facts}, sort_keys=False, allow_unicode=True)
+
+
+def _plain(value: Value) -> object:
+    return list(value) if isinstance(value, tuple) else value

@@ -186,8 +186,20 @@ def _decision(*, full: bool) -> Schema:
         "else": {"properties": {"no_answer": {"type": "null"}}},
     }
     if full:
-        return {**_object({**required, **bulky}), **answered}
+        return {**_object({**required, **bulky}, {"interview": _interview()}), **answered}
     return {**_object(required, {**bulky, "id": {}}), **answered}
+
+
+def _interview() -> Schema:
+    """How an interview led to the facts: there only where one did."""
+    missing = {"fact": _WORD, "assumed": {}, "robust": {"type": "boolean"}, "changes": _list({"type": "object"})}
+    return _object(
+        {
+            "answered": _list(_object({"fact": _WORD, "origin": {"enum": ["asked", "stated", "file"]}})),
+            "unknown": _list(_object(missing)),
+            "unasked": _list(_object({"fact": _WORD, "why": _WORD, "checked": _WORD})),
+        }
+    )
 
 
 def _plan() -> Schema:
@@ -297,6 +309,7 @@ def _size_answer() -> Schema:
             "gpu": _WORD,
             "count": _COUNT,
             "fits": _nullable(_FLAG),
+            "tight": _nullable(_FLAG),
             "needed_gb": _AMOUNT,
             "per_gpu_gb": _AMOUNT,
             "allocated_gb": _AMOUNT,

@@ -1,0 +1,249 @@
+"""``whichgpu ask`` and ``whichgpu resume``: the questionnaire, line by line."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cli import exits
+from cli import output
+from cli.expertise import load
+from cli.expertise import names_of
+from cli.expertise import now
+from cli.expertise import read
+from cli.inputs import STDIN
+from cli.interview.dialogue import Dialogue
+from cli.interview.dialogue import StoppedError
+from cli.interview.session import Session
+from cli.interview.session import latest_session_file
+from cli.interview.session import new_session_file
+from cli.interview.wording import interview_blocks
+from cli.interview.wording import welcome
+from cli.options import all_option
+from cli.options import output_format
+from cli.options import rules_options
+from cli.options import set_option
+from cli.render.blocks import Block
+from cli.render.decision import decision_blocks
+from cli.render.screen import Screen
+from cli.render.text import to_text
+from engine import Expertise
+from engine.interview import Done
+from engine.interview import Interviewer
+from engine.interview import Question
+from engine.interview import State
+from engine.interview.robustness import missing_answers
+from engine.problems import InputError
+from engine.problems import Problem
+from engine.record import make_record
+
+
+_session_option = click.option("--session", metavar="FILE", type=click.Path(dir_okay=False), help="Keep answers here.")
+_save_option = click.option(
+    "--save", metavar="RECORD", type=click.Path(dir_okay=False), help="Save the decision record here."
+)
+_plain_option = click.option("--plain", is_flag=True, help="No colour and no block characters.")
+
+
+@click.command()
+@click.option("--answers", metavar="FILE", type=click.Path(dir_okay=False), help="Facts that are known already.")
+@set_option
+@_session_option
+@_save_option
+@_plain_option
+@output_format("text", "json", "markdown")
+@all_option
+@rules_options
+def ask(
+    *,
+    answers: str | None,
+    sets: tuple[str, ...],
+    session: str | None,
+    save: str | None,
+    plain: bool,
+    form: str,
+    everything: bool,
+    rules: tuple[str, ...],
+    builtin: bool,
+) -> int:
+    """Answer a few questions in plain words and get a recommendation.
+
+    Only what can still change the GPU, the count or the verdict on renting is asked. Write ? at a question for help.
+    Every answer is kept at once; whichgpu resume goes on where you stopped.
+    """
+    expertise = load(rules, builtin=builtin)
+    state = _known(expertise, answers, sets)
+    keeper = Session(Path(session) if session else new_session_file(now()))
+    return _interview(expertise, state, keeper, save=save, plain=plain, form=form, everything=everything)
+
+
+@click.command()
+@click.argument("session", metavar="[SESSION]", required=False, type=click.Path(dir_okay=False))
+@_save_option
+@_plain_option
+@output_format("text", "json", "markdown")
+@all_option
+@rules_options
+def resume(
+    *,
+    session: str | None,
+    save: str | None,
+    plain: bool,
+    form: str,
+    everything: bool,
+    rules: tuple[str, ...],
+    builtin: bool,
+) -> int:
+    """Go on with the interview in SESSION, or with the latest one."""
+    keeper = Session(Path(session) if session else latest_session_file())
+    state = keeper.load()
+    expertise = load(rules, builtin=builtin)
+    state = _still_valid(expertise, state)
+    return _interview(expertise, state, keeper, save=save, plain=plain, form=form, everything=everything)
+
+
+def _known(expertise: Expertise, answers: str | None, sets: tuple[str, ...]) -> State:
+    if answers == STDIN:
+        raise InputError(Problem("bad-option", "--answers - would read the answers from where you type", fix="a file"))
+    workload = read(expertise, answers, sets) if answers else expertise.read({}, sets)
+    return State().state_facts(workload.given, "file")
+
+
+def _still_valid(expertise: Expertise, state: State) -> State:
+    """The state with its values read again, so that a changed vocabulary is noticed. Raises InputError."""
+    raw = {name: list(value) if isinstance(value, tuple) else value for name, value in state.given.items()}
+    values = expertise.read(raw).given
+    return replace(state, answers=tuple(replace(a, value=values.get(a.fact)) for a in state.answers))
+
+
+def _interview(
+    expertise: Expertise, state: State, keeper: Session, *, save: str | None, plain: bool, form: str, everything: bool
+) -> int:
+    interviewer = Interviewer(expertise, now())
+    names = names_of(expertise)
+    interviewer.decide(state)  # Facts that contradict the catalogue are refused before anything is asked.
+    talk = _Talk(plain=plain, to_stderr=form != "text")
+    dialogue = Dialogue(interviewer, names, keeper, talk.ask_line, talk.tell)
+    if isinstance(interviewer.next_question(state), Question):
+        if not sys.stdin.isatty() and talk.is_at_end():
+            raise _nothing_to_read(interviewer, state)
+        talk.tell(welcome(str(keeper.file)))
+    try:
+        state, done = dialogue.run(state)
+    except StoppedError as stopped:
+        return _stopped(stopped, keeper, talk)
+    except KeyboardInterrupt:
+        keeper.keep(dialogue.state)
+        click.echo(f"\nStopped. {_kept(keeper)}", err=True)
+        return exits.INTERRUPTED
+    return _answer(interviewer, state, done, save=save, plain=plain, form=form, everything=everything)
+
+
+def _answer(
+    interviewer: Interviewer, state: State, done: Done, *, save: str | None, plain: bool, form: str, everything: bool
+) -> int:
+    decision = interviewer.decide(state)
+    answer = {**decision.to_dict(full=True), "interview": _interview_dict(interviewer, state, done)}
+    if save:
+        try:
+            output.save_private(Path(save), make_record(answer).to_json())
+        except OSError as error:
+            raise InputError(Problem("unwritable", f"cannot write {save}: {error.strerror or error}")) from error
+    if form == "json":
+        output.emit_json(answer)
+        return decision.exit_code
+    names = names_of(interviewer.expertise)
+    blocks = decision_blocks(answer, names, everything=everything)
+    blocks += interview_blocks(answer["interview"], names, everything=everything)
+    if form == "text" and plain:
+        output.emit(to_text(blocks, Screen()))
+    else:
+        output.emit_blocks(blocks, form)
+    return decision.exit_code
+
+
+def _interview_dict(interviewer: Interviewer, state: State, done: Done) -> dict[str, Any]:
+    return {
+        "answered": [{"fact": answer.fact, "origin": answer.origin} for answer in state.answers],
+        "unknown": [missing.to_dict() for missing in missing_answers(interviewer, state)],
+        "unasked": [entry.to_dict() for entry in done.certificate],
+    }
+
+
+def _nothing_to_read(interviewer: Interviewer, state: State) -> InputError:
+    step = interviewer.next_question(state)
+    facts = interviewer.expertise.vocabulary.facts
+    asked = [step.fact.name, *step.also_open] if isinstance(step, Question) else []
+    asked += [name for name in interviewer.atlas.ranging if facts[name].askable == "always"]
+    missing = [name for name in dict.fromkeys(asked) if name not in state.answered]
+    return InputError(
+        Problem(
+            "nothing-to-read",
+            f"there is no terminal and nothing on standard input, and these are missing: {', '.join(missing)}",
+            fix="state them with --answers FILE or --set FACT=VALUE, or pipe the answers, one a line",
+        )
+    )
+
+
+def _stopped(stopped: StoppedError, keeper: Session, talk: _Talk) -> int:
+    keeper.keep(stopped.state)
+    if stopped.by == "end of input" and not sys.stdin.isatty():
+        missing = [stopped.question.fact.name, *stopped.question.also_open] if stopped.question else []
+        message = f"the input ended before the questions did; still missing: {', '.join(missing)}. {_kept(keeper)}"
+        raise InputError(Problem("input-ended", message))
+    talk.say(f"Stopped. {_kept(keeper)}")
+    return exits.NO_RECOMMENDATION
+
+
+def _kept(keeper: Session) -> str:
+    return f"Everything is kept; go on with: whichgpu resume {keeper.file}"
+
+
+class _Talk:
+    """The person's side: lines of standard input, and blocks on the screen."""
+
+    def __init__(self, *, plain: bool, to_stderr: bool) -> None:
+        self._plain = plain
+        self._to_stderr = to_stderr  # Where standard output is for a machine, the dialogue goes beside it.
+        self._typed = sys.stdin.isatty()
+        self._ahead: str | None = None
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            sys.stdin.reconfigure(errors="replace")
+
+    def is_at_end(self) -> bool:
+        """Whether there is nothing at all to read."""
+        self._ahead = sys.stdin.readline()
+        return self._ahead == ""
+
+    def ask_line(self) -> str | None:
+        """One line; None at the end of the input. A piped line is shown, as a terminal shows what is typed."""
+        self._write("> ")
+        line = sys.stdin.readline() if self._ahead is None else self._ahead
+        self._ahead = None
+        if not self._typed or line == "":
+            self._write(line.rstrip("\r\n") + "\n")
+        return line.rstrip("\r\n") if line else None
+
+    def tell(self, blocks: Iterable[Block]) -> None:
+        """Show blocks, each call a paragraph of its own."""
+        shown = list(blocks)
+        if self._to_stderr:
+            self._write(to_text(shown, Screen()) + "\n")
+        else:
+            self._write(to_text(shown, Screen() if self._plain else output.screen()) + "\n")
+
+    def say(self, text: str) -> None:
+        """One line."""
+        self._write(text + "\n")
+
+    def _write(self, text: str) -> None:
+        if self._to_stderr:
+            click.echo(text, nl=False, err=True)
+        else:
+            output.emit(text)

@@ -1,0 +1,237 @@
+"""The dialogue: ask, understand, keep, say where things stand; until nothing is left that matters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+
+from cli import output
+from cli.interview import wording
+from cli.interview.replies import Steer
+from cli.interview.replies import answer_to
+from cli.interview.replies import steering
+from cli.interview.session import Session
+from cli.render.blocks import Block
+from cli.render.blocks import Paragraph
+from cli.render.names import Names
+from cli.template import workload_text
+from engine.interview import Done
+from engine.interview import Interviewer
+from engine.interview import Question
+from engine.interview import State
+from engine.interview import answered
+from engine.interview.effects import effects_of
+from engine.interview.effects import waiting_for
+from engine.problems import InputError
+from engine.problems import Problem
+from engine.vocabulary import FactDef
+
+
+class StoppedError(Exception):
+    """The person stopped; what was answered is kept. ``by`` says how: quit, or the end of the input."""
+
+    def __init__(self, by: str, state: State, question: Question | None) -> None:
+        super().__init__(by)
+        self.by = by
+        self.state = state
+        self.question = question
+
+
+@dataclass
+class Dialogue:
+    """One interview with one person, through two ports: a line in, blocks out."""
+
+    interviewer: Interviewer
+    names: Names
+    session: Session
+    ask_line: Callable[[], str | None]  # None at the end of the input
+    tell: Callable[[Iterable[Block]], None]
+    state: State = field(default_factory=State)
+    again: str | None = None  # a fact to ask again, out of turn
+
+    def run(self, state: State) -> tuple[State, Done]:
+        """Ask until nothing is left that matters.
+
+        Raises:
+            StoppedError: the person quit, or the input ended before the questions did.
+        """
+        self.state = state
+        while True:
+            step = self._next()
+            if isinstance(step, Done):
+                if self._offer(step):
+                    return self.state, step
+                continue
+            self._ask(step)
+
+    def _next(self) -> Question | Done:
+        if self.again is not None:
+            fact = self.interviewer.expertise.vocabulary.facts[self.again]
+            self.again = None
+            return Question(fact, "start" if fact.settle == "must_ask" else "plans")
+        return self.interviewer.next_question(self.state)
+
+    def _ask(self, question: Question) -> None:
+        """Put one question until it is answered, put off, or left."""
+        facts = [answer.fact for answer in self.state.answers]
+        number = facts.index(question.fact.name) if question.fact.name in facts else len(facts)
+        self.tell(wording.question_blocks(question, number + 1))
+        while True:
+            line = self.ask_line()
+            if line is None:
+                raise StoppedError("end of input", self.state, question)
+            steer = steering(line)
+            if steer is None and not line.strip():
+                self.tell([Paragraph("Write an answer, unknown, or ? for help.")])
+            elif steer is None:
+                if self._take(question.fact, line, "asked"):
+                    return
+            elif self._steer(steer, question):
+                return
+
+    def _take(self, fact: FactDef, line: str, origin: str) -> bool:
+        """Take an answer. False where it was wrong, after saying why."""
+        try:
+            value = answer_to(fact, line, self.interviewer.expertise)
+            state = self.state.answer(fact.name, value, line.strip(), "asked" if origin == "asked" else "stated")
+            self.interviewer.decide(state)
+        except InputError as error:
+            self._refuse(error, fact)
+            return False
+        self._keep(state)
+        return True
+
+    def _refuse(self, error: InputError, fact: FactDef) -> None:
+        self.tell([Paragraph(str(error), "bad")])
+        if fact.name == "model_name":
+            self.tell([Paragraph("Or answer unknown, and say how large the model is.")])
+
+    def _steer(self, steer: Steer, question: Question) -> bool:
+        """Follow a steering word. True where the question is left."""
+        fact = question.fact
+        match steer.word:
+            case "?":
+                self.tell(wording.help_blocks(fact))
+            case "why":
+                rules = waiting_for(self.interviewer, self.state, fact.name)
+                effects = effects_of(self.interviewer, self.state, fact.name)
+                self.tell(wording.why_blocks(question, rules, effects, self.names))
+            case "show":
+                self.tell(wording.show_blocks(self.state, self.interviewer.expertise))
+            case "save":
+                self._save(steer.rest)
+            case "unknown":
+                return self._unknown(fact)
+            case "skip":
+                return self._skip(fact)
+            case "back":
+                return self._back()
+            case "edit":
+                return self._edit(steer.rest)
+            case "quit":
+                raise StoppedError("quit", self.state, question)
+        return False
+
+    def _unknown(self, fact: FactDef) -> bool:
+        if fact.unknown_means:
+            label = fact.choice_labels.get(fact.unknown_means, fact.unknown_means)
+            self.tell([Paragraph(f"Then it is taken as: {label}.")])
+            return self._take(fact, fact.unknown_means, "asked")
+        self._keep(self.state.answer(fact.name, None, "unknown"))
+        return True
+
+    def _skip(self, fact: FactDef) -> bool:
+        if fact.settle == "must_ask":
+            self.tell([Paragraph("Nothing can be said before this is known; unknown will do.")])
+            return False
+        later = fact.name not in self.state.skipped
+        self.tell([Paragraph("Put off; it is asked again at the end." if later else "Then it counts as not known.")])
+        self._keep(self.state.skip(fact.name))
+        return True
+
+    def _back(self) -> bool:
+        state, fact = self.state.back()
+        if fact is None:
+            self.tell([Paragraph("There is no answer to take back.")])
+            return False
+        self.again = fact
+        self._keep(state)
+        return True
+
+    def _edit(self, rest: str) -> bool:
+        """Change an earlier answer: ``edit 3``, ``edit task``, ``edit task inference``."""
+        which, _, value = rest.partition(" ")
+        name = self._answered(which)
+        if name is None:
+            self.tell([Paragraph(f"There is no answer {which!r}; show lists them.", "bad")])
+            return False
+        fact = self.interviewer.expertise.vocabulary.facts[name]
+        if value.strip():
+            if steering(value) == Steer("unknown"):
+                return self._unknown(fact)
+            return self._take(fact, value, "asked")
+        self.again = name
+        return True
+
+    def _answered(self, which: str) -> str | None:
+        if which.isdecimal() and 1 <= int(which) <= len(self.state.answers):
+            return self.state.answers[int(which) - 1].fact
+        name = self.interviewer.expertise.vocabulary.resolve(which)
+        return name if name in self.state.answered else None
+
+    def _save(self, file: str) -> None:
+        if not file:
+            self.tell([Paragraph(f"Everything is kept in {self.session.file}. save FILE writes a workload file.")])
+            return
+        try:
+            output.save_private(Path(file), workload_text(self.state.given))
+        except OSError as error:
+            self.tell([Paragraph(f"Cannot write {file}: {error.strerror or error}", "bad")])
+            return
+        self.tell([Paragraph(f"Wrote {file}; it goes with: whichgpu recommend {file}")])
+
+    def _keep(self, state: State) -> None:
+        """Take over a state, keep it on disk, and say where things stand."""
+        self.state = state
+        self.session.keep(state)
+        outcome = self.interviewer.decide(state).outcome
+        if outcome.no_answer is None or outcome.no_answer.kind != "facts_missing":
+            self.tell(wording.standing_blocks(outcome, answered(outcome), self.names))
+
+    def _offer(self, done: Done) -> bool:
+        """Let wishes and rarer facts be stated. True where the answer is wanted."""
+        self.tell(wording.offer_blocks(done.offered, self.interviewer.expertise))
+        while True:
+            line = self.ask_line()
+            if line is None or not line.strip():
+                return True
+            before = self.state
+            self._stated(line)
+            if self.state != before or self.again is not None:
+                return False
+
+    def _stated(self, line: str) -> None:
+        steer = steering(line)
+        if steer is not None:
+            if steer.word in ("?", "why", "unknown", "skip"):
+                self.tell([Paragraph("Write FACT VALUE, FACT?, back, edit N, show, save FILE or quit; Enter decides.")])
+            elif steer.word == "quit":
+                raise StoppedError("quit", self.state, None)
+            else:
+                self._steer(steer, Question(next(iter(self.interviewer.expertise.vocabulary.facts.values())), "plans"))
+            return
+        name, _, value = line.strip().replace("=", " ", 1).partition(" ")
+        vocabulary = self.interviewer.expertise.vocabulary
+        fact = vocabulary.fact(name.removesuffix("?"))
+        if fact is None or fact.scope != "workload" or fact.role == "output":
+            problem = Problem("unknown-fact", f"{name!r} is no fact of a workload", nearest=vocabulary.nearest(name))
+            self.tell([Paragraph(str(InputError(problem)), "bad")])
+        elif name.endswith("?"):
+            self.tell(wording.help_blocks(fact))
+        elif not value.strip():
+            self.again = fact.name
+        else:
+            self._take(fact, value, "stated")

@@ -1,0 +1,94 @@
+"""What a person typed at a prompt: an answer, or one of the words that steer the interview."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine import Expertise
+from engine.problems import InputError
+from engine.problems import Problem
+from engine.values import Value
+from engine.vocabulary import FactDef
+from engine.vocabulary import fold
+
+
+#: Words that steer, with what they do. An answer that looks like one is written with a leading "=".
+STEERING = {
+    "?": "what the question means",
+    "why": "why it is asked, and what each answer would change",
+    "back": "take the last answer back",
+    "edit N": "change answer number N (or: edit FACT, edit FACT VALUE)",
+    "show": "the answers so far, with their numbers",
+    "skip": "ask later",
+    "unknown": "you do not know",
+    "save FILE": "write the answers as a workload file",
+    "quit": "stop here and keep everything",
+}
+_WORDS = {"?": "?", "help": "?", "why": "why", "back": "back", "edit": "edit", "show": "show", "skip": "skip"}
+_WORDS |= {"save": "save", "quit": "quit", "exit": "quit", "unknown": "unknown", "idk": "unknown"}
+_WORDS |= {"don't know": "unknown", "dont know": "unknown", "not sure": "unknown"}
+_TAKE_REST = frozenset({"edit", "save"})
+
+
+@dataclass(frozen=True, slots=True)
+class Steer:
+    """A steering word and what was written after it."""
+
+    word: str
+    rest: str = ""
+
+
+def steering(line: str) -> Steer | None:
+    """The steering word of a line; None where it is an answer."""
+    text = " ".join(line.split())
+    folded = text.casefold()
+    if folded in _WORDS:
+        return Steer(_WORDS[folded])
+    first, _, rest = text.partition(" ")
+    if first.casefold() in _TAKE_REST:
+        return Steer(first.casefold(), rest)
+    return None
+
+
+def shown_choices(fact: FactDef) -> tuple[str, ...]:
+    """The choices that are listed with numbers: those that have a label, or all where none has."""
+    if fact.type == "bool":
+        return ("yes", "no")
+    labelled = tuple(choice for choice in fact.choices if choice in fact.choice_labels)
+    return labelled or fact.choices
+
+
+def answer_to(fact: FactDef, line: str, expertise: Expertise) -> Value:
+    """The value that an answer means: a number of the list, a word, a unique beginning, or a quantity with its unit.
+
+    Raises:
+        InputError: what is wrong with it, and what would do.
+    """
+    text = line.strip().removeprefix("=").strip()
+    if fact.choices or fact.type == "bool":
+        text = _chosen(fact, text)
+    value = expertise.read({fact.name: text}).given.get(fact.name)
+    if value is None:
+        raise InputError(Problem("no-answer", "that says nothing", fix="write unknown if you do not know"))
+    return value
+
+
+def _chosen(fact: FactDef, text: str) -> str:
+    listed = shown_choices(fact)
+    if text.isdecimal():
+        number = int(text)
+        if 1 <= number <= len(listed):
+            return listed[number - 1]
+        raise InputError(Problem("no-such-choice", f"there is no choice {text}", fix=f"write 1 to {len(listed)}"))
+    folded = fold(text)
+    if fact.type in {"bool", "list"} or not folded or fact.choice(text) is not None:
+        return text
+    spoken = {fold(choice): choice for choice in fact.choices} | fact.spellings
+    spoken |= {fold(label): choice for choice, label in fact.choice_labels.items()}
+    begun = sorted({choice for spelling, choice in spoken.items() if spelling.startswith(folded)})
+    if len(begun) == 1:
+        return begun[0]
+    if begun:
+        fix = f"write more of it: {', '.join(begun)}"
+        raise InputError(Problem("ambiguous-choice", f"{text!r} may mean {len(begun)} choices", fix=fix))
+    return text

@@ -1,0 +1,99 @@
+"""An interview on disk: written after every answer, readable by its owner alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from cli import output
+from cli.inputs import read_text
+from engine.interview.state import Answer
+from engine.interview.state import State
+from engine.problems import InputError
+from engine.problems import Problem
+from engine.values import Value
+
+
+FORMAT = "whichgpu.session/1"
+
+
+def sessions_folder() -> Path:
+    """Where interviews are kept: ``$XDG_STATE_HOME/whichgpu/sessions``, by default below ``~/.local/state``."""
+    base = os.environ.get("XDG_STATE_HOME") or ""
+    folder = Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state"
+    return folder / "whichgpu" / "sessions"
+
+
+def new_session_file(moment: datetime) -> Path:
+    """A file for an interview that begins now."""
+    stem = moment.strftime("%Y%m%d-%H%M%S")
+    folder = sessions_folder()
+    file = folder / f"{stem}.json"
+    further = 1
+    while file.exists():
+        further += 1
+        file = folder / f"{stem}-{further}.json"
+    return file
+
+
+def latest_session_file() -> Path:
+    """The interview that was written last. Raises InputError where there is none."""
+    files = sorted(sessions_folder().glob("*.json"), key=lambda file: (file.stat().st_mtime_ns, file.name))
+    if not files:
+        raise InputError(Problem("no-session", "there is no interview to resume", fix="begin one with: whichgpu ask"))
+    return files[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Where an interview is kept."""
+
+    file: Path
+
+    def keep(self, state: State) -> None:
+        """Write the state, whole or not at all. Raises InputError where that cannot be done."""
+        value = {
+            "format": FORMAT,
+            "answers": [
+                {
+                    "fact": answer.fact,
+                    "value": list(answer.value) if isinstance(answer.value, tuple) else answer.value,
+                    "written": answer.written,
+                    "origin": answer.origin,
+                }
+                for answer in state.answers
+            ],
+            "skipped": list(state.skipped),
+        }
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            output.save_private(self.file, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+        except OSError as error:
+            message = f"cannot keep the interview in {self.file}: {error.strerror or error}"
+            raise InputError(Problem("unwritable", message, fix="name another file with --session")) from error
+
+    def load(self) -> State:
+        """The state that was kept. Raises InputError where the file holds none."""
+        text, name = read_text(str(self.file))
+        try:
+            value = json.loads(text)
+            if value["format"] != FORMAT:
+                raise ValueError(f"its format is not {FORMAT!r}")  # noqa: TRY301  (one place words the refusal)
+            answers = tuple(_answer(entry) for entry in value["answers"])
+            return State(answers, tuple(str(fact) for fact in value["skipped"]))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            problem = Problem(
+                "not-a-session", f"{name} holds no interview: {error}", fix="begin one with: whichgpu ask"
+            )
+            raise InputError(problem) from error
+
+
+def _answer(entry: dict[str, Any]) -> Answer:
+    value: Value | None = tuple(entry["value"]) if isinstance(entry["value"], list) else entry["value"]
+    if entry["origin"] not in ("asked", "stated", "file"):
+        raise ValueError(f"an answer comes from {entry['origin']!r}")
+    return Answer(str(entry["fact"]), value, str(entry["written"]), entry["origin"])

@@ -1,0 +1,83 @@
+"""What hangs on the questions that a person could not answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.interview.certificate import Answered
+from engine.interview.certificate import answered
+from engine.interview.planner import Interviewer
+from engine.interview.state import State
+from engine.problems import InputError
+from engine.values import Value
+
+
+#: At most so many values of one fact are decided.
+_MOST_VALUES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A fact that the person does not know, and what other answers it could bring."""
+
+    fact: str
+    assumed: Value | None  # what was taken in its place, if anything
+    changes: tuple[tuple[Value, Answered], ...]  # values that lead to another answer
+
+    @property
+    def robust(self) -> bool:
+        """Whether no value that was tried changes the answer."""
+        return not self.changes
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in a record."""
+        return {
+            "fact": self.fact,
+            "assumed": self.assumed,
+            "robust": self.robust,
+            "changes": [
+                {"value": value, "gpu": other.gpu, "count": other.count, "procurement": other.procurement}
+                for value, other in self.changes
+            ],
+        }
+
+
+def missing_answers(interviewer: Interviewer, state: State) -> tuple[Missing, ...]:
+    """For each answer of "unknown": which values would change GPU, count or verdict. What matters most comes first."""
+    outcome = interviewer.decide(state).outcome
+    base = answered(outcome)
+    found = []
+    for fact in state.unknown:
+        settled = outcome.intake.settled.get(fact)
+        assumed = settled.claim.value if settled is not None else None
+        found.append(Missing(fact, assumed, _changes(interviewer, state, fact, base)))
+    return tuple(sorted(found, key=lambda item: (-_weight(item), item.fact)))
+
+
+def tried_values(interviewer: Interviewer, fact: str) -> tuple[Value, ...]:
+    """A few values that stand for the domain of a fact: its choices, or ends and thresholds."""
+    values = interviewer.atlas.values.get(fact) or ()
+    if len(values) <= _MOST_VALUES:
+        return values
+    step = (len(values) - 1) / (_MOST_VALUES - 1)
+    return tuple(values[round(index * step)] for index in range(_MOST_VALUES))
+
+
+def _changes(interviewer: Interviewer, state: State, fact: str, base: Answered) -> tuple[tuple[Value, Answered], ...]:
+    found = []
+    for value in tried_values(interviewer, fact):
+        try:
+            outcome = interviewer.decide(state.answer(fact, value)).outcome
+        except InputError:
+            continue
+        if outcome.no_answer is not None and outcome.no_answer.kind == "contradictory":
+            continue
+        other = answered(outcome)
+        if other != base:
+            found.append((value, other))
+    return tuple(found)
+
+
+def _weight(item: Missing) -> int:
+    return len({other for _, other in item.changes}) * 100 + len(item.changes)
