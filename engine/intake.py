@@ -6,6 +6,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from engine.canonical import rounded
@@ -74,7 +75,7 @@ class Reader:
                 self._take(target, name, value, place, given, places, problems, remarks)
         gpu, count = self._reserved(reserved, problems)
         if problems:
-            raise InputError(problems)
+            raise InputError(_at_names(problems, raw))
         return Workload(given, reserved.get("id"), gpu, count, tuple(remarks))
 
     def _targets(self, name: str, given: Mapping[str, Value]) -> list[str]:
@@ -175,6 +176,17 @@ def _entries(raw: Node | Mapping[str, object]) -> tuple[list[_Item], list[Proble
     message = "a workload is a mapping of facts to values, such as 'task: inference'"
     place = place_of(raw)
     return [], [Problem("not-a-workload", message, place, fix="write one 'fact: value' a line")]
+
+
+def _at_names(problems: list[Problem], raw: Node | Mapping[str, object]) -> list[Problem]:
+    """Problems with a fact's name point at the name and not at its value."""
+    if not isinstance(raw, MappingNode):
+        return problems
+    moved = []
+    for problem in problems:
+        key = raw.key(problem.fact) if problem.code in {"unknown-fact", "output-given"} and problem.fact else None
+        moved.append(replace(problem, place=place_of(key)) if key is not None and problem.place else problem)
+    return moved
 
 
 def _changed(items: list[_Item], changes: Iterable[str], vocabulary: Vocabulary) -> tuple[list[_Item], list[Problem]]:

@@ -106,5 +106,8 @@ class GpuNames:
         for gpu in self._gpus.values():
             for spelling in (gpu.id, gpu.id.removeprefix(gpu.vendor + "-"), *gpu.aliases, gpu.name):
                 spellings.setdefault(exact_form(spelling), gpu.id)
+            for group in (gpu.family, gpu.series):
+                spellings.setdefault(exact_form(group), group)
+                spellings.setdefault(exact_form(group.removeprefix(gpu.vendor + "-")), group)
         near = nearest_words(exact_form(name), sorted(spellings), limit=6)
         return tuple(dict.fromkeys(spellings[word] for word in near))[:3]
