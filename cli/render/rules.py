@@ -12,14 +12,11 @@ from cli.render.blocks import Block
 from cli.render.blocks import Bullets
 from cli.render.blocks import Heading
 from cli.render.blocks import Item
-from cli.render.blocks import Pairs
 from cli.render.blocks import Paragraph
 from cli.render.blocks import Table
 from cli.render.blocks import Tone
 from cli.render.blocks import Verbatim
-from cli.render.effects import effect_text
 from cli.render.figures import count_of
-from cli.render.names import Names
 from engine.problems import Place
 from engine.rulebook import Rule
 from engine.verify import Finding
@@ -37,34 +34,6 @@ def rule_list(rules: Sequence[Rule]) -> list[Block]:
         rows = tuple((rule.id, rule.stage, rule.each, rule.title) for rule in group)
         blocks += [Heading(topic or "no topic"), Table(("Rule", "Stage", "Each", "Title"), rows)]
     return blocks
-
-
-def rule_page(rule: Rule, names: Names) -> list[Block]:
-    """One rule in full."""
-    rows = [("stage", f"{rule.stage}, once for each {rule.each}"), ("status", rule.status)]
-    if rule.table:
-        rows.append(("row of", f"{rule.table} (hit policy {rule.hit})"))
-    if rule.valid_until:
-        rows.append(("valid until", rule.valid_until))
-    if rule.overrides:
-        rows.append(("overrides", ", ".join(rule.overrides)))
-    if rule.text:
-        rows.append(("says", rule.text))
-    rows += [("because", rule.because), ("sources", "; ".join(names.source(source) for source in rule.sources))]
-    if rule.encodes:
-        rows.append(("encodes", ", ".join(rule.encodes)))
-    if rule.place:
-        rows.append(("place", shown_place(rule.place)))
-    when = tuple(Item(condition.text) for condition in rule.when) or (Item("always"),)
-    effects = tuple(Item(effect_text(effect)) for effect in rule.effects)
-    blocks: list[Block] = [Heading(rule.id, 1), Paragraph(rule.title, "strong"), Pairs(tuple(rows))]
-    blocks += [Heading("When", 3), Bullets(when), Heading("Then", 3), Bullets(effects)]
-    return [*blocks, Heading("Tests", 3), Paragraph(_tests(rule))]
-
-
-def _tests(rule: Rule) -> str:
-    misses = sum(test.near_miss is not None for test in rule.tests)
-    return f"{count_of(len(rule.tests), 'test')}, {count_of(misses, 'near miss', 'near misses')} among them."
 
 
 def finding_blocks(findings: Sequence[Finding], rules: int) -> list[Block]:

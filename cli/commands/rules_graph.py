@@ -1,0 +1,56 @@
+"""``whichgpu rules graph``: which rules feed which, as Mermaid."""
+
+from __future__ import annotations
+
+import click
+
+from cli import output
+from cli.expertise import load
+from cli.options import rules_options
+from cli.render.mermaid import to_mermaid
+from engine import Expertise
+from engine.book.graph import neighbourhood
+from engine.book.graph import topic_graph
+from engine.book.links import links_of
+from engine.calculators import registered
+from engine.problems import InputError
+from engine.problems import Problem
+from engine.problems import nearest_words
+
+
+@click.command(name="graph")
+@click.argument("names", nargs=-1)
+@click.option("--depth", type=click.IntRange(0, 6), default=2, show_default=True, help="Steps away from NAMES.")
+@rules_options
+def graph_rules(*, names: tuple[str, ...], depth: int, rules: tuple[str, ...], builtin: bool) -> int:
+    """Draw which rules feed which, as a Mermaid flowchart.
+
+    NAMES are rules, tables or facts, whose surroundings are drawn; without one, the topics and what flows between them.
+    """
+    expertise = load(rules, builtin=builtin)
+    links = links_of(expertise.rulebook, expertise.vocabulary, registered().values())
+    known = _known(expertise)
+    wrong = [name for name in names if name not in known]
+    if wrong:
+        raise InputError([_unknown(name, known) for name in wrong])
+    graph = (
+        neighbourhood(expertise.rulebook, links, names, depth=depth)
+        if names
+        else topic_graph(expertise.rulebook, links)
+    )
+    output.emit(to_mermaid(graph))
+    return 0
+
+
+def _known(expertise: Expertise) -> set[str]:
+    rulebook = expertise.rulebook
+    return {
+        *(rule.id for rule in rulebook.rules),
+        *(table.id for table in rulebook.tables),
+        *expertise.vocabulary.facts,
+    }
+
+
+def _unknown(name: str, known: set[str]) -> Problem:
+    near = nearest_words(name, sorted(known))
+    return Problem("unknown-rule", f"there is no rule, table or fact {name!r}", nearest=near)

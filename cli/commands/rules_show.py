@@ -1,0 +1,85 @@
+"""``whichgpu rules show``: a rule in plain words, what it rests on, what hangs on it, and what it fires on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cli import output
+from cli.commands.rules_diff import default_examples
+from cli.expertise import load
+from cli.expertise import names_of
+from cli.expertise import now
+from cli.options import output_format
+from cli.options import rules_options
+from cli.render.blocks import Block
+from cli.render.rulepage import rule_page
+from cli.rulefacts import full_rule
+from cli.rulefacts import unknown_rule
+from engine import Expertise
+from engine.book.links import Links
+from engine.book.links import links_of
+from engine.calculators import registered
+from engine.compare.answers import answer_of
+from engine.compare.workloads import Named
+from engine.compare.workloads import example_workloads
+from engine.language import words
+from engine.problems import InputError
+from engine.rulebook import Rule
+
+
+@click.command(name="show")
+@click.argument("name")
+@output_format("text", "json", "markdown")
+@click.option(
+    "--examples",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder of workload files to try the rule on. May be repeated.",
+)
+@rules_options
+def show_rules(*, name: str, form: str, examples: tuple[Path, ...], rules: tuple[str, ...], builtin: bool) -> int:
+    """Show the rule, or all rows of the decision table, called NAME, in plain words."""
+    expertise = load(rules, builtin=builtin)
+    found = [rule for rule in expertise.rulebook.rules if name in (rule.id, rule.table)]
+    if not found:
+        raise InputError(unknown_rule(expertise, name))
+    links = links_of(expertise.rulebook, expertise.vocabulary, registered().values())
+    workloads = [named for folder in examples or default_examples() for named in example_workloads(folder)]
+    fired = _fired_on(expertise, found, workloads)
+    if form == "json":
+        output.emit_json([_plain(rule, expertise, links, fired[rule.id]) for rule in found])
+        return 0
+    names = names_of(expertise)
+    blocks: list[Block] = []
+    for rule in found:
+        blocks += rule_page(rule, names, expertise.vocabulary, links, fired[rule.id], len(workloads))
+    output.emit_blocks(blocks, form)
+    return 0
+
+
+def _fired_on(expertise: Expertise, rules: Sequence[Rule], workloads: Sequence[Named]) -> dict[str, list[str]]:
+    """Of each rule, the workloads on which it fires."""
+    moment = now()
+    fired: dict[str, list[str]] = {rule.id: [] for rule in rules}
+    for workload in workloads:
+        answer = answer_of(expertise, workload.facts, moment)
+        for rule_id in sorted(fired.keys() & answer.fired):
+            fired[rule_id].append(workload.name)
+    return fired
+
+
+def _plain(rule: Rule, expertise: Expertise, links: Links, fired: list[str]) -> dict[str, Any]:
+    return {
+        **full_rule(rule),
+        "in_words": [words(condition.expr, expertise.vocabulary) for condition in rule.when],
+        "fed_by": list(links.fed_by(rule)),
+        "feeds": list(links.feeds(rule)),
+        "overridden_by": list(links.overridden_by.get(rule.id, ())),
+        "layer": rule.layer,
+        "fires_on": fired,
+    }

@@ -1,0 +1,222 @@
+"""Two rulebooks side by side, in words: for a terminal, and as Markdown for a pull request."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from collections.abc import Sequence
+
+from cli.render.blocks import Block
+from cli.render.blocks import Bullets
+from cli.render.blocks import Heading
+from cli.render.blocks import Item
+from cli.render.blocks import Paragraph
+from cli.render.blocks import Table
+from cli.render.effects import effect_text
+from cli.render.figures import count_of
+from cli.render.figures import joined
+from engine.compare.model import Comparison
+from engine.compare.model import Moved
+from engine.compare.model import Names
+from engine.compare.model import Region
+from engine.compare.model import Told
+from engine.compare.rulediff import RuleChange
+from engine.rulebook.model import Rule
+
+
+_SHOWN = 20
+_KINDS = (("added", "New rules"), ("removed", "Rules that went"), ("changed", "Changed rules"), ("renamed", "Renamed"))
+_ASPECTS = {
+    "stage": "stage",
+    "each": "what it looks at",
+    "overrides": "what it overrides",
+    "hit": "hit policy",
+    "row": "place in the table",
+    "title": "title",
+    "text": "text",
+    "because": "ground",
+    "sources": "sources",
+    "encodes": "heuristics it encodes",
+    "status": "status",
+    "valid_until": "valid until",
+    "topic": "topic",
+}
+_PARTS = {
+    "recommendation": "recommendation",
+    "no_answer": "whether there is an answer",
+    "procurement": "rent or buy",
+    "candidates": "verdict on named GPUs",
+    "warnings": "warnings",
+    "advice": "advice",
+    "monitoring": "what to watch",
+    "disagreements": "disagreements named",
+    "refused": "whether it can be read",
+}
+
+
+def comparison_blocks(found: Comparison, *, everything: bool = False) -> list[Block]:
+    """The comparison as a page."""
+    blocks: list[Block] = [Heading(f"Rules: {found.old} against {found.new}", 1), Paragraph(_summary(found), "strong")]
+    for kind, title in _KINDS:
+        told = [entry for entry in found.rules if entry.change.kind == kind]
+        if told:
+            blocks.append(Heading(title))
+            shown = told if everything else told[: 2 * _SHOWN]
+            blocks += [block for entry in shown for block in _rule(entry)]
+            blocks += _more(len(told) - len(shown), "rule")
+    if found.knowledge:
+        blocks += [Heading("Knowledge"), Bullets(tuple(_names(names) for names in found.knowledge))]
+    return [*blocks, *_workloads(found, everything=everything)]
+
+
+def _summary(found: Comparison) -> str:
+    if found.digests[0] == found.digests[1] and not found.rules and not found.knowledge:
+        return f"Nothing differs. {_compared(found)}"
+    counts: Counter[str] = Counter(entry.change.kind for entry in found.rules)
+    said = [f"{count_of(counts[kind], 'rule')} {kind}" for kind, _ in _KINDS if counts[kind]]
+    rules = joined(said, "and") if said else "No rule differs"
+    moved = Counter(part for entry in found.moved for part in entry.parts)
+    answer = f"{count_of(len(found.moved), 'workload')} of {found.workloads} get another answer"
+    if moved["recommendation"] or moved["no_answer"]:
+        firm = sum(bool({"recommendation", "no_answer"} & set(entry.parts)) for entry in found.moved)
+        answer += f", {firm} of them another recommendation"
+    return f"{rules}. {answer}. {_compared(found)}"
+
+
+def _compared(found: Comparison) -> str:
+    words = {"example": "example", "scenario": "scenario", "test": "test inside a rule", "sample": "drawn at random"}
+    plural = {"test": "tests inside rules"}
+    said = []
+    for origin, amount in found.compared.items():
+        word = words[origin]
+        many = plural.get(origin, word if origin == "sample" else f"{word}s")
+        said.append(f"{amount} {word if amount == 1 else many}")
+    return f"Compared on {joined(said, 'and')} (seed {found.seed})." if said else "No workload was compared."
+
+
+def _rule(entry: Told) -> list[Block]:
+    change = entry.change
+    rule = change.rule
+    blocks: list[Block] = [Heading(change.id, 3), Paragraph(rule.title, "strong")]
+    if change.old is not None and change.new is not None:
+        items = [Item(line) for line in _differences(change.old, change.new, change)]
+        if change.kind == "renamed":
+            items.insert(0, Item(f"was called {change.old.id}"))
+        blocks.append(Bullets(tuple(items)))
+    else:
+        blocks.append(Bullets(tuple(Item(line) for line in _whole(rule))))
+    blocks += [Paragraph(_region(region)) for region in entry.regions]
+    return blocks
+
+
+def _whole(rule: Rule) -> list[str]:
+    when = "; ".join(condition.text for condition in rule.when) or "always"
+    then = "; ".join(effect_text(effect) for effect in rule.effects)
+    return [f"{rule.stage}, each {rule.each}: when {when}", f"then {then}", f"because: {rule.because}"]
+
+
+def _differences(old: Rule, new: Rule, change: RuleChange) -> list[str]:
+    lines: list[str] = []
+    if "when" in change.aspects:
+        lines += _listed("condition", [c.text for c in old.when], [c.text for c in new.when])
+    if "effects" in change.aspects:
+        lines += _listed("effect", [effect_text(e) for e in old.effects], [effect_text(e) for e in new.effects])
+    for aspect, word in _ASPECTS.items():
+        if aspect in change.aspects:
+            lines.append(f"{word}: {_value(getattr(old, aspect))} -> {_value(getattr(new, aspect))}")
+    if "tests" in change.aspects:
+        lines.append(f"tests: {len(old.tests)} -> {len(new.tests)}")
+    return lines
+
+
+def _listed(what: str, old: Sequence[str], new: Sequence[str]) -> list[str]:
+    gone = [text for text in old if text not in new]
+    fresh = [text for text in new if text not in old]
+    if len(gone) == len(fresh):
+        return [f"{what}: {was} -> {now}" for was, now in zip(gone, fresh, strict=True)]
+    return [*(f"{what} dropped: {text}" for text in gone), *(f"{what} added: {text}" for text in fresh)]
+
+
+def _value(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(str(item) for item in value) or "nothing"
+    return str(value) if value not in (None, "") else "nothing"
+
+
+def _region(region: Region) -> str:
+    where = " and ".join(region.conditions) or "always"
+    if region.excluded:
+        hinge = " and ".join(region.excluded)
+        where += f", unless {hinge}"
+    if region.proved_empty:
+        return f"It {region.says} nowhere: no facts meet {where}."
+    said = f"It {region.says} where {where}."
+    if region.example:
+        sure = "For example" if region.certain else "Possibly, for example"
+        said += f" {sure}: {region.example}."
+    return said
+
+
+def _names(names: Names) -> Item:
+    said = []
+    for kind in ("added", "removed", "changed"):
+        found: tuple[str, ...] = getattr(names, kind)
+        if found:
+            listed = ", ".join(found[:_SHOWN]) + (f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
+            said.append(f"{len(found)} {kind}: {listed}")
+    return Item(f"{names.kind}: {'; '.join(said)}")
+
+
+def _workloads(found: Comparison, *, everything: bool) -> list[Block]:
+    if not found.moved:
+        return [Heading("Workloads"), Paragraph("Every workload gets the same answer.", "good")]
+    counts = Counter(part for entry in found.moved for part in entry.parts)
+    summary = tuple((_PARTS[part], str(counts[part])) for part in _PARTS if counts[part])
+    blocks: list[Block] = [
+        Heading("Workloads with another answer"),
+        Table(("What is different", "Workloads"), summary, frozenset({1})),
+    ]
+    by_rule = Counter(rule for entry in found.moved for rule in entry.rules)
+    if by_rule:
+        rows = tuple((rule, str(amount)) for rule, amount in sorted(by_rule.items(), key=lambda it: (-it[1], it[0])))
+        blocks.append(Table(("Rule behind it", "Workloads"), rows[:_SHOWN], frozenset({1})))
+    shown = found.moved if everything else found.moved[:_SHOWN]
+    blocks.append(Bullets(tuple(_moved(entry) for entry in shown)))
+    return [*blocks, *_more(len(found.moved) - len(shown), "workload")]
+
+
+def _moved(entry: Moved) -> Item:
+    below = [_part(entry, part) for part in entry.parts]
+    if entry.rules:
+        below.append(f"by {joined(list(entry.rules[:4]), 'and')}")
+    facts = ", ".join(f"{name}: {_fact(value)}" for name, value in entry.workload.facts.items() if name != "id")
+    if entry.workload.origin == "sample":
+        below.append(facts)
+    return Item(f"{entry.workload.name} ({entry.workload.origin})", tuple(below))
+
+
+def _fact(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(str, value))}]"
+    return str(value)
+
+
+def _part(entry: Moved, part: str) -> str:
+    old, new = getattr(entry.old, part), getattr(entry.new, part)
+    if isinstance(old, tuple):
+        gone = [f"no longer {name}" for name in _less(old, new)]
+        fresh = [f"now {name}" for name in _less(new, old)]
+        return f"{_PARTS[part]}: {', '.join([*gone, *fresh])}"
+    return f"{_PARTS[part]}: {old or 'none'} -> {new or 'none'}"
+
+
+def _less(names: Iterable[str], others: Sequence[str]) -> list[str]:
+    return [name for name in names if name not in others]
+
+
+def _more(amount: int, word: str) -> list[Block]:
+    if amount <= 0:
+        return []
+    return [Paragraph(f"And {count_of(amount, word)} more; --all shows them, --format json has everything.")]

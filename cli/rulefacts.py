@@ -1,0 +1,54 @@
+"""Rules as JSON values, and what to say of a name that no rule has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine import Expertise
+from engine.problems import Problem
+from engine.problems import nearest_words
+from engine.rulebook import Rule
+
+
+def rule_names(expertise: Expertise) -> set[str]:
+    """The ids of all rules and tables."""
+    return {rule.id for rule in expertise.rulebook.rules} | {table.id for table in expertise.rulebook.tables}
+
+
+def unknown_rule(expertise: Expertise, name: str) -> Problem:
+    """The problem of a name that no rule or table has."""
+    nearest = nearest_words(name, sorted(rule_names(expertise)))
+    return Problem("unknown-rule", f"there is no rule {name!r}", nearest=nearest, fix="whichgpu rules list names them")
+
+
+def brief_rule(rule: Rule) -> dict[str, Any]:
+    """A rule as a list shows it."""
+    return {
+        "id": rule.id,
+        "title": rule.title,
+        "topic": rule.topic,
+        "stage": rule.stage,
+        "each": rule.each,
+        "status": rule.status,
+        "tests": len(rule.tests),
+        "sources": list(rule.sources),
+        "encodes": list(rule.encodes),
+        "layer": rule.layer,
+        "place": str(rule.place) if rule.place else None,
+    }
+
+
+def full_rule(rule: Rule) -> dict[str, Any]:
+    """Everything about a rule."""
+    return {
+        **brief_rule(rule),
+        "table": rule.table,
+        "when": [condition.text for condition in rule.when],
+        "text": rule.text,
+        "because": rule.because,
+        "overrides": list(rule.overrides),
+        "replaces": rule.replaces,
+        "valid_until": rule.valid_until,
+        "reads": sorted(rule.reads),
+        "writes": sorted(rule.writes),
+    }
