@@ -145,6 +145,7 @@ class ModelSpec(Record):
     gmacs_per_image: float | None = None
     gflops_per_step: float | None = None  # diffusion: one denoising step of one image or clip
     resolution_px: int | None = None
+    frames: int | None = None  # of the clip that a video model was made for
     components_b: dict[str, float] = Field(default_factory=dict)  # diffusion: transformer/unet, text_encoder, vae
     published_file_gib: float | None = None  # weights file as published
     dims_partial: bool = False  # the dimensions do not tell the whole layout, so parameters cannot be counted

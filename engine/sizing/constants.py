@@ -196,7 +196,7 @@ class Other(Entry):
 class RemedyText(Entry):
     """A change that makes a job lighter, and what it costs."""
 
-    says: str
+    change: str
     costs: str
     source: str
 

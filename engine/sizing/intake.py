@@ -52,6 +52,7 @@ _LOADS = (
     "image_px",
     "seq_len_tokens",
 )
+_ENCODER_TOKENS = 512  # What BERT and its kin read at most.
 _NAMED_SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?) ?b(?![a-z])")
 _ATTENTION = ("q", "k", "v", "o")
 _ALL_LINEAR = ("q", "k", "v", "o", "gate", "up", "down")
@@ -157,7 +158,7 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         framework=framework,
         cpu_offload=bool(reader.flag("cpu_offload")),
         image_px=_image_px(reader, family, model),
-        frames=max(1, reader.whole("frames") or (49 if family == "diffusion_video" else 1)),
+        frames=_frames(reader, family, model),
         sharding=reader.text("sharding"),
         tensor_parallel=reader.whole("tensor_parallel"),
         pipeline_parallel=reader.whole("pipeline_parallel"),
@@ -300,6 +301,8 @@ def _serving(reader: _Reader, kind: Kind, family: Family, model: ModelSpec | Non
             context = reader.whole("seq_len_tokens")
     if not context:
         context = reader.default("context_tokens") if kind == "inference" and family == "llm" else 512
+    if family == "encoder" and not reader.known("context_tokens"):
+        context = min(context, _ENCODER_TOKENS, (model.max_context if model else None) or _ENCODER_TOKENS)
     output = given_out if given_out is not None else max(1, context - given_in) if given_in else None
     if output is None:
         output = min(512, max(1, context // 4))
@@ -410,6 +413,13 @@ def _lora_targets(reader: _Reader, kind: Kind, family: Family, habits: Framework
     if isinstance(stated, str) and stated in _TARGETS:
         return _TARGETS[stated]
     return _TARGETS[reader.assume("lora_targets", "all-linear", "bounds the memory from above")]
+
+
+def _frames(reader: _Reader, family: Family, model: ModelSpec | None) -> int:
+    stated, native = reader.whole("frames"), model.frames if model else None
+    if native and not reader.known("frames"):
+        return reader.assume("frames", native, "the clip that the model was made for")
+    return max(1, stated or (49 if family == "diffusion_video" else 1))
 
 
 def _image_px(reader: _Reader, family: Family, model: ModelSpec | None) -> int:

@@ -35,7 +35,7 @@ def remedies_of(job: Job, layout: Layout) -> Iterator[Remedy]:
     texts = sizing_constants().remedies
     for name, facts, changed, laid in _training(job, layout) if job.training else _serving(job, layout):
         text = texts[name]
-        yield Remedy(name, text.says, text.costs, text.source, facts, changed, laid)
+        yield Remedy(name, text.change, text.costs, text.source, facts, changed, laid)
 
 
 def _with(job: Job, **changes: Any) -> Job:

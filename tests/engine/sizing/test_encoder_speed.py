@@ -30,7 +30,13 @@ def test_short_inputs_are_answered_faster(speed):
 
 
 def test_a_tight_limit_costs_throughput(speed):
-    assert speed(latency_slo_ms=100)["qps"] < speed(latency_slo_ms=2000)["qps"]
+    assert speed(latency_slo_ms=100)["qps"] <= speed(latency_slo_ms=2000)["qps"]
+    assert "qps" not in speed(latency_slo_ms=1)
+
+
+def test_an_unstated_input_is_no_longer_than_the_network_reads(speed):
+    found = speed()
+    assert found["tokens_per_s"] == pytest.approx(512 * found["requests_per_s"], rel=1e-4)
 
 
 def test_more_requests_at_a_time_wait_longer_but_more_are_served(speed):

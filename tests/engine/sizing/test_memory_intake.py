@@ -264,3 +264,11 @@ def test_the_number_in_a_models_name_is_no_statement_of_its_size(stated, reckone
     facts = {"task": "inference"} | ({"param_count_b": stated} if stated else {})
     job = job_from_facts(facts, model)
     assert (job.params_b == pytest.approx(7.615, rel=0.01)) is reckoned
+
+
+def test_frames_that_nobody_stated_are_those_the_model_was_made_for():
+    model = ModelSpec(id="v", name="v", kind="diffusion_video", params_b=2.0, frames=93)
+    facts = {"task": "inference", "model_family": "diffusion_video", "frames": 49}
+    assert job_from_facts(facts, model, assumed={"frames"}).frames == 93
+    assert job_from_facts(facts, model).frames == 49
+    assert job_from_facts({"task": "inference"}, model.model_copy(update={"frames": None})).frames == 49
