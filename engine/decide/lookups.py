@@ -65,9 +65,8 @@ def memory_at_hand(given: Mapping[str, Value], knowledge: Knowledge) -> dict[str
         return {}
     inputs = ("current_gpu", "num_gpus") if "num_gpus" in given else ("current_gpu",)
     formula = "marketed memory of the GPU in use x how many there are"
-    return {
-        "total_vram_gb": [Claim("looked_up", f"gpus.{members[0].id}", each * count, inputs, formula, ("catalogue",))]
-    }
+    sources = tuple(members[0].evidence.get("vram_gb", ()))
+    return {"total_vram_gb": [Claim("looked_up", f"gpus.{members[0].id}", each * count, inputs, formula, sources)]}
 
 
 def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabulary) -> Found:
