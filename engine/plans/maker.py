@@ -54,7 +54,9 @@ class PlanMaker:
         self._goals_stated = self.goals.stated
         self._capacity = capacity_asked(job, facts)
         self._desk = facts.get("deployment_site") == "workstation"
-        self._needs = Needs(job, next(iter(knowledge.gpus.values()))) if job.sized else None
+        # Nothing else is left to choose then, so that the best estimate tells more than a refusal at the last gigabyte.
+        self._margin = not (facts.get("num_gpus") and facts.get("gpu_candidates"))
+        self._needs = Needs(job, next(iter(knowledge.gpus.values())), margin=self._margin) if job.sized else None
         self._batch_free = job.training and "batch_size_per_gpu" in job.unstated
         self._by_batch: dict[int, Job] = {job.micro_batch: job}
         self._limits: dict[str, float | None] = {}
@@ -91,10 +93,13 @@ class PlanMaker:
         return estimate_memory(self.job, gpu, layout) if self.job.sized else None
 
     def fits(self, gpu: Gpu, memory: MemoryEstimate | None) -> bool | None:
-        """Memory per GPU, raised by the safety factor of its kind, is within what the GPU can give."""
+        """Memory per GPU, raised by the safety factor of its kind, is within what the GPU can give.
+
+        Where both the GPUs and their number are stated, the best estimate decides, and a warning tells the little room.
+        """
         if memory is None or gpu.usable_gb is None:
             return None
-        return memory.per_gpu_gb * safety_of(self.job, memory.method) <= gpu.usable_gb
+        return memory.per_gpu_gb * safety_of(self.job, memory.method, margin=self._margin) <= gpu.usable_gb
 
     def smallest_count(self, gpu: Gpu) -> int | None:
         """The smallest count of the ladder that fits; None where none does or memory is not known."""

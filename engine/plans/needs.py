@@ -31,8 +31,9 @@ class Choice(NamedTuple):
 class Needs:
     """Memory needs of one job. Everything is kept, since many GPUs ask the same."""
 
-    def __init__(self, job: Job, reference: Gpu) -> None:
+    def __init__(self, job: Job, reference: Gpu, *, margin: bool = True) -> None:
         self._job = job
+        self._margin = margin
         self._reference = reference
         self._context_counts = job.training or job.shape is None
         self._base_context = context_gb(reference)
@@ -78,7 +79,9 @@ class Needs:
         if layout not in self._raised:
             estimate = estimate_memory(self._job, self._reference, layout)
             self._raised[layout] = (
-                None if estimate is None else estimate.per_gpu_gb * safety_of(self._job, estimate.method)
+                None
+                if estimate is None
+                else estimate.per_gpu_gb * safety_of(self._job, estimate.method, margin=self._margin)
             )
         return self._raised[layout]
 
@@ -103,7 +106,8 @@ class Needs:
             for batch in _PROBES if self._job.training else (1, 2):
                 estimate = estimate_memory(self._probe(batch), self._reference, layout)
                 if estimate is not None:
-                    points.append((batch, estimate.per_gpu_gb * safety_of(self._job, estimate.method)))
+                    raised = estimate.per_gpu_gb * safety_of(self._job, estimate.method, margin=self._margin)
+                    points.append((batch, raised))
             self._lines[layout] = tuple(points)
         return self._lines[layout]
 
@@ -115,14 +119,17 @@ class Needs:
 
     def _safety_of_context(self) -> float:
         one = estimate_memory(self._job, self._reference, Layout())
-        return safety_of(self._job, one.method) if one is not None else 1.0
+        return safety_of(self._job, one.method, margin=self._margin) if one is not None else 1.0
 
 
-def safety_of(job: Job, method: str) -> float:
-    """The factor by which an estimate is raised before it is compared with a GPU, by how it was made."""
+def safety_of(job: Job, method: str, *, margin: bool = True) -> float:
+    """The factor by which an estimate is raised before it is compared with a GPU, by how it was made.
+
+    Without ``margin`` the best estimate counts: that is how hardware is judged whose kind and number the user states.
+    """
     safety = plan_constants().safety
     # A band of the guides names cards that do, so it needs no margin on top.
-    if method == "stated" or job.stated_high_gb is not None:
+    if not margin or method == "stated" or job.stated_high_gb is not None:
         return safety.stated.value
     if job.training:
         return safety.training.value
