@@ -306,6 +306,21 @@ def test_a_workstation_holds_four_cards() -> None:
     assert max(plan.count for plan in found if plan.gpu.segment == "consumer") <= 4
 
 
+def test_stated_gpus_in_a_stated_number_are_judged_by_the_best_estimate() -> None:
+    """Between best estimate and margin, what the user states is not refused; a free choice keeps the margin."""
+    free = {"task": "pretraining", "model_family": "llm", "param_count_b": 70, "num_gpus": 16}
+    stated = {**free, "gpu_candidates": ("nvidia-h100-80gb-sxm",)}
+    plan = by_gpu(plans(stated))["nvidia-h100-80gb-sxm"][16]
+    assert plan.memory is not None
+    needed, usable = plan.memory.per_gpu_gb, plan.gpu.usable_gb
+    assert usable is not None
+    assert needed < usable < needed * safety_of(job(stated), plan.memory.method)
+    assert plan.facts["plan.fits"] is True
+    assert by_gpu(plans(free))["nvidia-h100-80gb-sxm"][16].facts["plan.fits"] is False
+    far = {**stated, "param_count_b": 90}
+    assert by_gpu(plans(far))["nvidia-h100-80gb-sxm"][16].facts["plan.fits"] is False
+
+
 TASKS = st.sampled_from(
     [
         {"task": "inference"},
