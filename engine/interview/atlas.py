@@ -113,7 +113,7 @@ def draw_atlas(expertise: Expertise) -> Atlas:
         court=_court(_views(views, (r for r in rulebook.rules if VERDICT in r.writes))),
         readers=_readers(rulebook.rules),
         asked_when={
-            name: _line(parse_condition(fact.asked_when, expertise.vocabulary, None, "workload"))
+            name: line_of(parse_condition(fact.asked_when, expertise.vocabulary, None, "workload"))
             for name, fact in facts.items()
             if fact.asked_when
         },
@@ -122,7 +122,7 @@ def draw_atlas(expertise: Expertise) -> Atlas:
 
 def view_of(rule: Rule) -> RuleView:
     """A rule prepared for the interview."""
-    lines = tuple(_line(condition.expr) for condition in rule.when)
+    lines = tuple(line_of(condition.expr) for condition in rule.when)
     return RuleView(
         rule,
         lines,
@@ -142,7 +142,8 @@ def written_constants(view: RuleView, fact: str) -> tuple[tuple[Expr, frozenset[
     )
 
 
-def _line(expr: Expr) -> Line:
+def line_of(expr: Expr) -> Line:
+    """A condition prepared for the interview."""
     reads = frozenset(facts_read(expr))
     plain = frozenset(constants_compared([expr], plain_only=True))
     return Line(expr, compile_expr(expr), reads, reads - plain, any("." in name for name in reads))

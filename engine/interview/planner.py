@@ -38,6 +38,8 @@ from engine.values import Value
 from engine.vocabulary import FactDef
 
 
+#: Wishes that no rule reads, since ranking itself does.
+_READ_BY_RANKING = frozenset({"objective"})
 #: Facts by which others are looked up: asked before the facts that they settle.
 KEYS = ("model_name",)
 
@@ -187,7 +189,9 @@ class Interviewer:
             if any(name in rule.reads for name in names) and True in truths_of(rule.shared, view.intake.facts, fog)
             for name in rule.reads
         }
-        return tuple(name for topic in by_topic(names, facts) for name in topic if name in live or name in read)
+        return tuple(
+            name for topic in by_topic(names, facts) for name in topic if name in live | read | _READ_BY_RANKING
+        )
 
 
 def _drop_contradictions(atlas: Atlas, intake: Settlement, fog: Fog, open_facts: Iterable[str]) -> None:

@@ -1,0 +1,94 @@
+"""The interview over random people: questions asked, time to the next one, the answer, and its certificate.
+
+    python benchmarks/interview.py --workloads 200 --completions 50
+
+Prints one line a workload that fails, and the figures at the end; the exit code is 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections import Counter
+from datetime import UTC
+from datetime import datetime
+
+from workload_makers import workload
+
+from engine import Expertise
+from engine.expertise import shipped_expertise
+from engine.interview import Done
+from engine.interview import Interviewer
+from engine.interview import State
+from engine.interview import answered
+from engine.interview import check_certificate
+
+
+MOMENT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workloads", type=int, default=200)
+    parser.add_argument("--completions", type=int, default=50)
+    parser.add_argument("--first-seed", type=int, default=0)
+    options = parser.parse_args()
+    expertise = shipped_expertise()
+    counts: list[int] = []
+    steps: list[float] = []
+    wrong: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
+    for seed in range(options.first_seed, options.first_seed + options.workloads):
+        chance = random.Random(seed)
+        full = expertise.read(workload(chance))
+        state, done, times = interview(expertise, full.given)
+        steps += times
+        counts.append(len(state.answers))
+        asked.update(state.answered)
+        mine = answered(expertise.decide(dict(state.given), decided_at=MOMENT).outcome)
+        theirs = answered(expertise.decide(full, decided_at=MOMENT).outcome)
+        if mine != theirs:
+            wrong["answers"] += 1
+            print(f"seed {seed}: {mine} with {len(state.answers)} answers, {theirs} with all facts")
+        unasked = [entry.fact for entry in done.certificate]
+        found = check_certificate(
+            expertise, state.given, unasked, samples=options.completions, chance=chance, decided_at=MOMENT
+        )
+        for example in found:
+            wrong["certificates"] += 1
+            print(f"seed {seed}: {example.instead_of} becomes {example.answer} with {dict(example.completion)}")
+    report(counts, steps, wrong, asked)
+    return 1 if wrong else 0
+
+
+def interview(expertise: Expertise, facts: dict[str, object]) -> tuple[State, Done, list[float]]:
+    """One interview, with the CPU seconds of each step."""
+    interviewer = Interviewer(expertise, MOMENT)
+    state, times = State(), []
+    while True:
+        begun = time.process_time()
+        step = interviewer.next_question(state)
+        times.append(time.process_time() - begun)
+        if isinstance(step, Done):
+            return state, step, times
+        state = state.answer(step.fact.name, facts.get(step.fact.name))  # type: ignore[arg-type]
+
+
+def report(counts: list[int], steps: list[float], wrong: Counter[str], asked: Counter[str]) -> None:
+    steps.sort()
+    print(f"workloads               {len(counts)}")
+    print(f"questions, mean         {sum(counts) / len(counts):.2f}")
+    print(f"questions, most         {max(counts)}")
+    print(f"with 12 or fewer        {100 * sum(n <= 12 for n in counts) / len(counts):.0f} %")
+    print(f"next question, median   {1000 * steps[len(steps) // 2]:.0f} ms")
+    print(f"next question, p95      {1000 * steps[int(0.95 * len(steps))]:.0f} ms")
+    print(f"next question, longest  {1000 * steps[-1]:.0f} ms")
+    print(f"answers that differ     {wrong['answers']}")
+    print(f"counterexamples         {wrong['certificates']}")
+    print("asked: " + ", ".join(f"{name} {n}" for name, n in asked.most_common()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

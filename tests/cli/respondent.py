@@ -1,0 +1,47 @@
+"""A person for the tests of the interview: knows the facts, steers where told to, types one line after another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC
+from datetime import datetime
+
+from cli.interview.replies import answer_to
+from engine import Expertise
+from engine.interview import Done
+from engine.interview import Interviewer
+from engine.interview import State
+
+
+MOMENT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+def lines_for(
+    expertise: Expertise,
+    answers: Mapping[str, str],
+    before: Mapping[str, list[str]] | None = None,
+    after_all: list[str] | None = None,
+    state: State | None = None,
+) -> list[str]:
+    """What such a person types, in the order in which the questions come.
+
+    Args:
+        expertise: asks.
+        answers: the line by fact; what is not there is not known.
+        before: lines typed at a question before it is answered, that leave it open: help, why, show, wrong answers.
+        after_all: lines at the end of the questions.
+        state: where the interview begins.
+    """
+    interviewer = Interviewer(expertise, MOMENT)
+    state = state or State()
+    lines: list[str] = []
+    while not isinstance(step := interviewer.next_question(state), Done):
+        fact = step.fact
+        lines += (before or {}).get(fact.name, [])
+        line = answers.get(fact.name, "unknown")
+        lines.append(line)
+        value = None if line == "unknown" else answer_to(fact, line, expertise)
+        if value is None and fact.unknown_means:
+            value = fact.unknown_means
+        state = state.answer(fact.name, value, line)
+    return [*lines, *(after_all or [""])]

@@ -1,0 +1,146 @@
+"""Interviews with random people: few questions, the right answer, and nothing unasked that could change it."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+from datetime import UTC
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Expertise
+from engine.expertise import shipped_expertise
+from engine.interview import Done
+from engine.interview import Interviewer
+from engine.interview import Question
+from engine.interview import State
+from engine.interview import answered
+from engine.interview import check_certificate
+from engine.interview.effects import effects_of
+from engine.interview.effects import waiting_for
+from engine.interview.robustness import missing_answers
+
+
+MOMENT = datetime(2026, 3, 1, tzinfo=UTC)
+#: benchmarks/interview.py runs the same over 200 workloads and 50 completions each.
+WORKLOADS = 6
+COMPLETIONS = 3
+
+_spec = importlib.util.spec_from_file_location(
+    "workload_makers", Path(__file__).parents[3] / "benchmarks" / "workload_makers.py"
+)
+assert _spec is not None
+assert _spec.loader is not None
+makers = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(makers)
+
+
+@pytest.fixture(scope="module")
+def expertise() -> Expertise:
+    return shipped_expertise()
+
+
+@pytest.fixture(scope="module")
+def interviewer(expertise: Expertise) -> Interviewer:
+    return Interviewer(expertise, MOMENT)
+
+
+def interview(interviewer: Interviewer, facts: dict[str, Any], state: State | None = None) -> tuple[State, Done]:
+    state = state or State()
+    while isinstance(step := interviewer.next_question(state), Question):
+        assert step.fact.name not in state.answered
+        state = state.answer(step.fact.name, facts.get(step.fact.name))
+    return state, step
+
+
+@pytest.mark.parametrize("seed", range(WORKLOADS))
+def test_the_answer_is_the_one_with_all_facts_given(seed: int, expertise: Expertise) -> None:
+    chance = random.Random(7000 + seed)
+    full = expertise.read(makers.workload(chance))
+    interviewer = Interviewer(expertise, MOMENT)
+    state, done = interview(interviewer, full.given)
+    assert answered(interviewer.decide(state).outcome) == answered(expertise.decide(full, decided_at=MOMENT).outcome)
+    assert len(state.answers) <= 20
+    unasked = [entry.fact for entry in done.certificate]
+    assert not set(unasked) & state.answered
+    assert all(entry.why and entry.checked for entry in done.certificate)
+    assert not check_certificate(expertise, state.given, unasked, samples=COMPLETIONS, chance=chance, decided_at=MOMENT)
+
+
+def test_the_same_state_gets_the_same_question(interviewer: Interviewer, expertise: Expertise) -> None:
+    facts = {"task": "inference", "model_name": "llama-3.1-8b", "weight_precision": "fp8", "context_tokens": 8192}
+    state, _ = interview(interviewer, {**facts, "deployment_site": "cloud", "demand_predictable": False})
+    for length in range(len(state.answers) + 1):
+        part = State(state.answers[:length])
+        fresh = Interviewer(expertise, MOMENT)
+        assert fresh.next_question(part) == interviewer.next_question(part)
+
+
+def test_the_task_comes_first_and_then_the_model(interviewer: Interviewer) -> None:
+    first = interviewer.next_question(State())
+    assert isinstance(first, Question)
+    assert (first.fact.name, first.bears_on) == ("task", "start")
+    second = interviewer.next_question(State().answer("task", "inference"))
+    assert isinstance(second, Question)
+    assert second.fact.name == "model_name"
+
+
+def test_what_makes_no_sense_is_not_asked(interviewer: Interviewer) -> None:
+    serving, _ = interview(interviewer, {"task": "inference", "model_name": "llama-3.1-8b"})
+    training, _ = interview(interviewer, {"task": "peft_finetuning", "model_name": "llama-3.1-8b"})
+    assert not {"batch_size_per_gpu", "peft_method", "compute_precision", "image_px"} & serving.answered
+    assert not {"peak_qps", "concurrency", "context_tokens", "image_px"} & training.answered
+    assert "param_count_b" not in serving.answered  # looked up
+
+
+def test_a_stated_wish_is_taken_and_an_unstated_one_is_not_presumed(interviewer: Interviewer) -> None:
+    state, done = interview(interviewer, {}, State().state_facts({"task": "experimentation"}, "file"))
+    wishes = {name for name, fact in interviewer.expertise.vocabulary.facts.items() if fact.wish}
+    assert not wishes & state.answered
+    assert {"budget_usd_per_month", "objective"} <= set(done.offered)
+    assert not wishes & {entry.fact for entry in done.certificate}
+
+
+def test_a_question_put_off_comes_back_at_the_end(interviewer: Interviewer) -> None:
+    state = State().answer("task", "inference").skip("model_name")
+    step = interviewer.next_question(state)
+    assert isinstance(step, Question)
+    assert step.fact.name != "model_name"
+    while isinstance(step, Question) and step.fact.name not in state.skipped:
+        state = state.answer(step.fact.name, None)
+        step = interviewer.next_question(state)
+    assert "model_name" not in state.answered
+
+
+def test_nobody_knows_anything_and_still_there_is_an_answer(interviewer: Interviewer) -> None:
+    state, _ = interview(interviewer, {"task": "inference"})
+    assert interviewer.decide(state).outcome.chosen is not None
+    missing = missing_answers(interviewer, state)
+    assert {item.fact for item in missing} == set(state.unknown)
+    spread = [len({other for _, other in item.changes}) for item in missing]
+    assert spread == sorted(spread, reverse=True)
+    assert all(item.robust == (not item.changes) for item in missing)
+
+
+def test_why_says_what_each_answer_would_come_to(interviewer: Interviewer) -> None:
+    state = State().answer("task", "inference").answer("model_name", "llama-3.1-70b")
+    effects = {effect.value: effect for effect in effects_of(interviewer, state, "deployment_site")}
+    assert set(effects) == {"cloud", "workstation", "datacenter", "edge"}
+    for value, effect in effects.items():
+        outcome = interviewer.decide(state.answer("deployment_site", value)).outcome
+        assert effect.answer == answered(outcome)
+        assert effect.plans == len(outcome.round.judged if outcome.round else ())
+    assert effects["workstation"].ruled_out
+    assert waiting_for(interviewer, state, "deployment_site")
+
+
+def test_a_certificate_that_claims_too_much_is_found_out(expertise: Expertise) -> None:
+    given = {"task": "inference", "model_name": "llama-3.1-70b"}
+    found = check_certificate(
+        expertise, given, ["weight_precision"], samples=8, chance=random.Random(1), decided_at=MOMENT
+    )
+    assert found
+    assert all(example.answer != example.instead_of for example in found)
