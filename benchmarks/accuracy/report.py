@@ -31,8 +31,8 @@ for this report: the measurements are other people's, each with its source in th
 GB are decimal; figures that a source gives in GiB are converted, those whose base is not known are taken as GB.
 
 **Fitted** sources were looked at while constants were chosen (litgpt, torchtune, Qwen's fine-tuning tables, Qwen2.5's
-and Qwen3's speed pages, ms-swift, the FLUX runs, detectron2, Whisper); what was chosen on which rows stands beside each
-constant in `knowledge/sizing.yaml`. The split goes by source, never by row (`scores.py`); a page with several tables is
+and Qwen3's speed pages, ms-swift, the FLUX runs, detectron2, mmdetection, mmsegmentation, Whisper); what was chosen on
+which rows stands beside each constant in `knowledge/sizing.yaml`. The split goes by source, never by row (`scores.py`); a page with several tables is
 split by table. **Held out** rows were never used to choose a constant's value; they were seen when mistakes of
 structure were looked for.
 """

@@ -38,6 +38,8 @@ _FITTED = (
     ("modelscope/ms-swift", ""),
     ("huggingface/blog", "flux"),
     ("facebookresearch/detectron2", ""),
+    ("open-mmlab/mmdetection", ""),
+    ("open-mmlab/mmsegmentation", ""),
     ("openai/whisper", ""),
 )
 

@@ -13,6 +13,7 @@ from engine.knowledge.model import ModelSpec
 from engine.problems import InputError
 from engine.problems import Problem
 from engine.settle.model import Claim
+from engine.sizing.composed import composed_spec
 from engine.values import Value
 from engine.vocabulary import Vocabulary
 
@@ -82,7 +83,8 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
         return _found(model_from_config(Path(str(name))), None, vocabulary)
     size = given.get("param_count_b")
     match = knowledge.find_model(str(name), float(size) if isinstance(size, int | float) else None)
-    if match.spec is None:
+    spec = match.spec or composed_spec(str(name))
+    if spec is None:
         if not any(name in given for name in _SIZE_WITHOUT_MODEL) and given.get("model_family") not in _BANDED:
             raise InputError(
                 Problem(
@@ -94,7 +96,7 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
                 )
             )
         return Found()
-    return _found(match.spec, match.weight_precision, vocabulary)
+    return _found(spec, match.weight_precision, vocabulary)
 
 
 def names_a_config(name: str) -> bool:

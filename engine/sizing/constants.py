@@ -173,6 +173,33 @@ class Diffusion(Entry):
     frames_per_latent: Constant
 
 
+class Backbone(Entry):
+    """A backbone without its classifier; GMAC at 224 pixels."""
+
+    params_m: float
+    gmacs: float
+
+
+class Head(Entry):
+    """What stands on a backbone: parameters, GMAC at the native size, and maps kept for the backward pass."""
+
+    params_m: float
+    gmacs: float
+    per_pixel: float  # elements for each pixel of the picture
+    fixed_m: float  # million elements for each picture, whatever its size
+
+
+class Parts(Entry):
+    """Of what detectors and segmenters are composed."""
+
+    backbones: dict[str, Backbone]
+    heads: dict[str, Head]
+    regions: int
+    copies: float
+    copies_frozen: float
+    source: str
+
+
 class Vision(Entry):
     """Convolutional and vision networks."""
 
@@ -183,6 +210,7 @@ class Vision(Entry):
     gmacs_per_param_b: Constant
     native_px: Constant
     detection_px: Constant
+    parts: Parts
 
 
 class Other(Entry):

@@ -9,6 +9,7 @@ from dataclasses import field
 from typing import TypeVar
 
 from engine.knowledge.model import ModelSpec
+from engine.sizing.composed import composed_network
 from engine.sizing.constants import Framework
 from engine.sizing.constants import sizing_constants
 from engine.sizing.job import Assumed
@@ -148,7 +149,7 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         gradient_accumulation=reader.whole("gradient_accumulation_steps"),
         global_batch=reader.whole("global_batch_size"),
         recipe=_recipe(reader, kind, habits),
-        optimizer=_optimizer(reader, kind),
+        optimizer=_optimizer(reader, kind, model),
         checkpointing=learning[2],
         flash_attention=reader.flag("flash_attention") is not False,
         chunked_loss=_chunked_loss(reader, habits),
@@ -371,10 +372,12 @@ def _recipe(reader: _Reader, kind: Kind, habits: Framework | None) -> str:
     return "mixed"
 
 
-def _optimizer(reader: _Reader, kind: Kind) -> str:
+def _optimizer(reader: _Reader, kind: Kind, model: ModelSpec | None) -> str:
     stated = reader.text("optimizer")
     if stated in sizing_constants().training.optimizers:
         return stated
+    if kind != "inference" and model is not None and (model.kind == "detection" or composed_network(model.name)):
+        return reader.assume("optimizer", "sgd", "detectors and segmenters are trained with momentum")
     if kind != "inference":
         reader.assume("optimizer", "adamw", "the standard optimiser")
     return "adamw"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.sizing.composed import composed_network
 from engine.sizing.constants import sizing_constants
 from engine.sizing.job import Job
 from engine.sizing.layout import Layout
@@ -30,6 +31,12 @@ _MAPS = TermKind(
     ("images", "gmacs_per_image", "image_px", "native_px", "copies"),
     "Designing Network Design Spaces; copies chosen on six detectron2 runs",
 )
+_COUNTED = TermKind(
+    "activations",
+    "images x (pixels x (backbone outputs x copies + heads) + maps of the regions of interest) x bytes",
+    ("images", "network", "image_px", "copies"),
+    "ResNet, FPN and Mask R-CNN papers: outputs of convolutions counted; see knowledge/sizing.yaml, vision.parts",
+)
 _SHARE = TermKind("activations", "a tenth of the rest for each sample", ("samples", "share"), "alloc 0.0.16")
 _SPEECH = TermKind(
     "activations", "cache of five beams and activations, by size", ("parameters_b", "requests"), "openai/whisper README"
@@ -56,6 +63,17 @@ def feature_elements(job: Job) -> tuple[float, float, float]:
         gmacs = vision.gmacs_per_param_b.value * (job.params_b or 0.0)
     elements = vision.activations_per_gmac.value * gmacs**vision.activations_exponent.value
     return elements * (job.image_px / native) ** 2, gmacs, native
+
+
+def _composed_maps(job: Job, size: float) -> Part | None:
+    """Maps of a network that its name composes: counted, not estimated from arithmetic."""
+    found = composed_network(job.model.name) if job.model is not None else None
+    if found is None:
+        return None
+    # The long edge is stated; detectors see pictures of 3 to 5, segmenters squares.
+    pixels = job.image_px**2 * (1.0 if found.dense else 0.6)
+    value = job.micro_batch * found.elements(pixels) * size / 1e9
+    return _COUNTED, value, (job.micro_batch, found.name, job.image_px, found.copies)
 
 
 def _inference(job: Job, params_b: float, layout: Layout, context_gb: float) -> MemoryEstimate:
@@ -125,11 +143,14 @@ def _training(job: Job, params_b: float, layout: Layout, context_gb: float) -> M
 def _training_activation(job: Job, params_b: float) -> Part:
     constants = sizing_constants()
     if job.family == "vision":
+        size = 4.0 if job.recipe == "fp32" else 2.0
+        counted = _composed_maps(job, size * (1.0 if job.checkpointing == "none" else 0.4))
+        if counted is not None:
+            return counted
         elements, gmacs, native = feature_elements(job)
         copies = constants.vision.kept_per_activation.value
         if job.checkpointing != "none":
             copies *= 0.4
-        size = 4.0 if job.recipe == "fp32" else 2.0
         value = job.micro_batch * elements * copies * size / 1e9
         return _MAPS, value, (job.micro_batch, gmacs, job.image_px, native, copies)
     share = constants.other.activations_share.value

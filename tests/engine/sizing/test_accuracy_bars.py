@@ -29,8 +29,8 @@ AT_LEAST = {
     "inside": 85.0,
     "ran": 92.0,
     "oom": 64.0,
-    "speed_near": 50.0,
-    "speed_far": 78.0,
+    "speed_near": 55.0,
+    "speed_far": 85.0,
 }
 
 

@@ -1,0 +1,78 @@
+"""Networks that their names compose: backbones and heads are read out of the name and their maps counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.problems import InputError
+from engine.size import size_workload
+from engine.sizing.composed import composed_network
+from engine.sizing.composed import composed_spec
+
+
+@pytest.mark.parametrize(
+    ("name", "params_m"),
+    [
+        ("faster_rcnn_R_50_FPN_1x", 41.5),
+        ("mask_rcnn_R_101_FPN_3x", 63.2),
+        ("retinanet_R_101_FPN_3x", 56.7),
+        ("cascade_mask_rcnn_R_50_FPN_3x", 72),
+        ("faster_rcnn_X_101_32x8d_FPN_3x", 105),
+        ("Mask R-CNN X-101-64x4d-FPN", 102),
+        ("DeepLabV3+ R-50-D8", 43.6),
+        ("PSPNet R-101-D8", 68),
+        ("RetinaNet ResNet-18 FPN", 25.4),
+    ],
+)
+def test_parameters_are_those_of_the_parts(name, params_m):
+    found = composed_network(name)
+    assert found is not None
+    assert found.params_b * 1e3 == pytest.approx(params_m, rel=0.06)
+
+
+@pytest.mark.parametrize("name", ["resnet50", "yolov8x", "llama-3-8b", "mask", "Mask R-CNN", "R-50", "vit_b_16"])
+def test_other_names_are_not_taken_for_composed_ones(name):
+    assert composed_network(name) is None
+    assert composed_spec(name) is None
+
+
+def test_a_resnext_of_a_width_that_nobody_published_is_unknown():
+    assert composed_network("faster_rcnn_X_50_64x8d_FPN") is None
+
+
+def test_deeper_and_wider_backbones_keep_more():
+    def kept(name):
+        return composed_network(name).elements(1e6)
+
+    assert kept("mask_rcnn_R_50_FPN_3x") < kept("mask_rcnn_R_101_FPN_3x") < kept("mask_rcnn_X_101_32x8d_FPN_3x")
+    assert kept("faster_rcnn_R_50_FPN_3x") < kept("mask_rcnn_R_50_FPN_3x") < kept("panoptic_fpn_R_50_3x")
+    assert kept("faster_rcnn_R_50_FPN_3x") < kept("Faster R-CNN R-50-FPN")  # Frozen norms keep fewer copies.
+    assert kept("mask_rcnn_R_50_FPN_3x") < kept("mask_rcnn_R_50_FPN_3x_syncbn")
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "px", "gb"),
+    [
+        ("faster_rcnn_R_101_FPN_3x", 2, 1333, 4.1),
+        ("retinanet_R_101_FPN_3x", 2, 1333, 5.2),
+        ("Mask R-CNN X-101-32x4d-FPN", 2, 1333, 7.6),
+        ("DeepLabV3+ R-50-D8", 2, 769, 8.5),
+    ],
+)
+def test_measured_training_runs_are_met(expertise, name, batch, px, gb):
+    facts = {
+        "task": "full_finetuning",
+        "model_name": name,
+        "batch_size_per_gpu": batch,
+        "image_px": px,
+        "compute_precision": "fp32",
+        "gpu": "nvidia-v100-32gb",
+    }
+    answer = size_workload(expertise, expertise.read(facts))
+    assert answer["method"] == "architecture"
+    assert answer["allocated_gb"] == pytest.approx(gb, rel=0.12)
+
+
+def test_a_name_without_parts_still_is_an_error(expertise):
+    with pytest.raises(InputError, match="no model is called"):
+        size_workload(expertise, expertise.read({"task": "inference", "model_name": "frobnet", "gpu": "nvidia-t4"}))
