@@ -46,7 +46,7 @@ class LateFacts(Mapping[str, Value]):
 
     def _whole(self) -> Facts:
         if self._all is None:
-            self._all = self._settle()
+            self._all = {name: value for name, value in self._settle().items() if name in self._late}
         return self._all
 
 

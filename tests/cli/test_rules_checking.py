@@ -1,0 +1,162 @@
+"""``rules lint``, ``test``, ``cover``, ``mutate`` and ``watch`` as an author of rules sees them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.rulewatch import stamps
+
+
+Whichgpu = Callable[..., Any]
+
+RULE = """\
+- id: house-rule  # lint: allow missing-encodes: the house's own
+  title: This house does not use small cards
+  stage: reject
+  each: plan
+  when:
+    - gpu.vram_gb < 40
+  then:
+    reject: "{gpu.name} is too small for this house"
+  because: The house decided so.
+  sources: [whichgpu-judgement]
+  tests:
+    - given: {task: inference, param_count_b: 8}
+      plan: {gpu: nvidia-l4, count: 1}
+      fires: true
+    - near_miss: {gpu: nvidia-h100-80gb-sxm}
+"""
+
+SCENARIO = """\
+- id: small-chat
+  says: A chat of an 8B model
+  given: {task: inference, model_family: llm, param_count_b: 8}
+  expect: {min_vram_gb: 40}
+"""
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    """A folder with one rule and one scenario."""
+    folder = tmp_path / "house"
+    (folder / "scenarios").mkdir(parents=True)
+    (folder / "house.yaml").write_text(RULE)
+    (folder / "scenarios" / "house.yaml").write_text(SCENARIO)
+    return folder
+
+
+def alone(folder: Path) -> tuple[str, ...]:
+    return "--rules", str(folder), "--no-builtin-rules"
+
+
+def test_scenarios_run_with_the_tests_of_the_rules(whichgpu: Whichgpu, house: Path) -> None:
+    ran = whichgpu("rules", "test", *alone(house))
+    assert ran.code == 0, ran.out
+    assert "2 of 2 tests of 1 rule passed." in ran.out
+    assert "1 of 1 scenario passed." in ran.out
+
+
+def test_a_scenario_that_fails_says_what_the_answer_has_instead(whichgpu: Whichgpu, house: Path) -> None:
+    (house / "scenarios" / "house.yaml").write_text(
+        SCENARIO.replace("{min_vram_gb: 40}", "{fires: [house-rule], gpu_count: [9, 9]}")
+    )
+    ran = whichgpu("rules", "test", *alone(house))
+    assert ran.code == 1
+    said = " ".join(ran.out.split())
+    assert "scenario small-chat (A chat of an 8B model)" in said
+    assert "1 GPUs are recommended, not 9 to 9" in said
+    github = whichgpu("rules", "test", "--format", "github", *alone(house)).out
+    assert github.startswith("::error file=")
+    assert ",title=scenario::small-chat: " in github
+    value = json.loads(whichgpu("rules", "test", "--format", "json", *alone(house)).out)
+    assert [entry["passed"] for entry in value] == [True, True, False]
+
+
+def test_a_filter_picks_rules_and_scenarios_and_nothing_at_all_is_an_error(whichgpu: Whichgpu, house: Path) -> None:
+    ran = whichgpu("rules", "test", "--filter", "small-*", *alone(house))
+    assert (ran.code, "scenario passed" in ran.out, "house-rule" in ran.out) == (0, True, False)
+    ran = whichgpu("rules", "test", "--filter", "house-*", *alone(house))
+    assert (ran.code, "scenario" in ran.out) == (0, False)
+    ran = whichgpu("rules", "test", "--filter", "zzz", *alone(house))
+    assert (ran.code, "no test or scenario matches 'zzz'" in ran.err) == (2, True)
+
+
+def test_a_broken_scenario_is_wrong_input(whichgpu: Whichgpu, house: Path) -> None:
+    (house / "scenarios" / "house.yaml").write_text(SCENARIO.replace("min_vram_gb", "min_vram_bg"))
+    ran = whichgpu("rules", "test", *alone(house))
+    assert ran.code == 2
+    assert "scenarios/house.yaml:4:12" in ran.err
+    assert "did you mean min_vram_gb?" in ran.err
+
+
+def test_one_check_can_be_asked_for_and_explained(whichgpu: Whichgpu, house: Path) -> None:
+    findings = json.loads(
+        whichgpu("rules", "lint", "--check", "missing-near-miss", "--format", "json", *alone(house)).out
+    )
+    assert {finding["check"] for finding in findings} <= {"missing-near-miss"}
+    page = whichgpu("rules", "lint", "--explain", "shadowed-row").out
+    assert page.startswith("# shadowed-row\n")
+    ran = whichgpu("rules", "lint", "--explain", "shadowed-rows")
+    assert (ran.code, "did you mean shadowed-row?" in ran.err) == (2, True)
+
+
+def test_rules_that_cannot_be_read_are_annotated_too(whichgpu: Whichgpu, house: Path) -> None:
+    (house / "house.yaml").write_text(RULE.replace("gpu.vram_gb <", "gpu.vramm_gb <"))
+    ran = whichgpu("rules", "lint", "--format", "github", *alone(house))
+    assert ran.code == 2
+    assert ran.out.startswith("::error file=")
+    assert "line=6,col=7,title=unknown-fact" in ran.out
+    (finding,) = json.loads(whichgpu("rules", "lint", "--format", "json", *alone(house)).out)
+    assert (finding["check"], finding["line"], finding["nearest"][0]) == ("unknown-fact", 6, "gpu.vram_gb")
+    assert "gpu.vramm_gb" in whichgpu("rules", "lint", *alone(house)).err
+
+
+def test_coverage_by_tests(whichgpu: Whichgpu, house: Path) -> None:
+    report = json.loads(whichgpu("rules", "cover", "--format", "json", *alone(house)).out)
+    assert report["tests"]["conditions"] == {"total": 1, "both_ways": 1}
+    assert "Seen both ways: 1 of 1 rule" in whichgpu("rules", "cover", *alone(house)).out
+
+
+def test_mutants_that_survive_come_with_a_test(whichgpu: Whichgpu, house: Path) -> None:
+    ran = whichgpu("rules", "mutate", *alone(house))
+    assert ran.code == 0
+    assert "The tests notice 2 of 4 mistakes made on purpose (50.0 %)" in ran.out
+    assert "- near_miss: {gpu.vram_gb: 40}" in " ".join(ran.out.split())
+    assert whichgpu("rules", "mutate", "--least", "90", *alone(house)).code == 1
+    value = json.loads(whichgpu("rules", "mutate", "house-rule", "--format", "json", *alone(house)).out)
+    assert (value["score"], len(value["survivors"])) == (0.5, 2)
+
+
+def test_watching_tells_what_a_save_changed(whichgpu: Whichgpu, house: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule is widened, then broken, then mended, each time the command waits."""
+    file = house / "house.yaml"
+    edits = iter((RULE.replace("< 40", "< 100"), RULE.replace("< 40", "< tree"), RULE))
+
+    def sleep(seconds: float) -> None:
+        assert seconds == 0.25
+        file.write_text(next(edits))
+        later = file.stat().st_mtime_ns + 10**9
+        os.utime(file, ns=(later, later))
+
+    monkeypatch.setattr("cli.commands.rules_watch.time.sleep", sleep)
+    ran = whichgpu("rules", "watch", "--every", "0.25", "--rounds", "4", *alone(house))
+    assert ran.code == 0
+    said = " ".join(ran.out.split())
+    assert "house-rule, near miss 2: should not fire, and was fired" in said
+    assert "1 scenario answered otherwise" in said
+    assert "recommended: 1 x " in said
+    assert "house.yaml:6:" in ran.err
+
+
+def test_stamps_follow_files(house: Path) -> None:
+    before = stamps([house])
+    assert len(before) == 2
+    (house / "more.yaml").write_text("[]\n")
+    assert len(stamps([house])) == 3
+    assert stamps([house]) != before
