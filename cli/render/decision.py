@@ -44,7 +44,7 @@ _OBJECTIVES = {"cheapest": "the lowest cost", "fastest": "the highest speed", "b
 
 def decision_blocks(decision: JsonObject, names: Names, *, everything: bool = False) -> list[Block]:
     """The page for one decision. ``everything`` leaves nothing out; otherwise the most important of each list."""
-    blocks = _answer(decision, names) if decision["recommendation"] else _no_answer(decision)
+    blocks = _answer(decision, names) if decision["recommendation"] else no_answer_blocks(decision)
     blocks += procurement_blocks(decision, names)
     if decision["recommendation"]:
         blocks += reason_blocks(decision, names, everything=everything)
@@ -75,7 +75,8 @@ def _answer(decision: JsonObject, names: Names) -> list[Block]:
     return [*blocks, *memory_blocks(plan), *speed_blocks(plan), *cost_blocks(plan)]
 
 
-def _no_answer(decision: JsonObject) -> list[Block]:
+def no_answer_blocks(decision: JsonObject) -> list[Block]:
+    """Why there is no recommendation, and what would help."""
     gap = decision["no_answer"]
     blocks: list[Block] = [Heading(_NO_ANSWER[gap["kind"]], 1), Paragraph(gap["why"], "strong")]
     if gap["facts"]:

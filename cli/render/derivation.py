@@ -26,7 +26,7 @@ def derivation_blocks(step: Step, names: Names) -> list[Block]:
     lines: list[Line] = []
     for below in step.steps or ():
         _write(below, 0, names, lines)
-    own = _below(step, names)
+    own = beneath(step, names)
     if own:
         lines.insert(0, Line(0, own, "faint"))
     if step.cut:
@@ -43,7 +43,7 @@ def outline(step: Step, names: Names) -> list[Line]:
 
 def _write(step: Step, depth: int, names: Names, lines: list[Line]) -> None:
     lines.append(Line(depth, headline(step), "plain"))
-    below = _below(step, names)
+    below = beneath(step, names)
     if below:
         lines.append(Line(depth + 1, below, "faint"))
     if step.cut:
@@ -64,7 +64,7 @@ def headline(step: Step) -> str:
     return f"{says} ({note}){number}" if note else says + number
 
 
-def _below(step: Step, names: Names) -> str:
+def beneath(step: Step, names: Names) -> str:
     """By what rule or calculator, on what ground, on whose word."""
     if step.above:
         return ""

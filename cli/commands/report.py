@@ -1,0 +1,50 @@
+"""``whichgpu report``: a decision as one page for a browser or a printer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cli import output
+from cli.expertise import load
+from cli.expertise import names_of
+from cli.report.page import report_page
+from cli.saved import read_saved
+from engine.explain.evidence import gather
+from engine.explain.phrases import Phrases
+from engine.explain.why import Explainer
+from engine.problems import InputError
+from engine.problems import Problem
+
+
+@click.command()
+@click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE",
+    default="-",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Write the page here instead of to standard output.",
+)
+def report(decision: str, target: str) -> int:
+    """Write DECISION as one self-contained HTML page, readable without network and without scripts.
+
+    It shows the plan, memory against capacity, the points, cost over time, the derivation, what was rejected and why,
+    sources, disagreements and assumptions. It prints well. Only its owner may read the file that is written.
+    """
+    saved = read_saved(decision)
+    expertise = load()
+    names = names_of(expertise)
+    explainer = Explainer(gather(saved.decision), Phrases(expertise.vocabulary), names.gpus)
+    page = report_page(saved.decision, names, explainer, saved.record.sha256 if saved.record else None)
+    if target == "-":
+        output.emit(page)
+        return 0
+    try:
+        output.save_private(Path(target), page)
+    except OSError as error:
+        raise InputError(Problem("unwritable", f"cannot write {target}: {error.strerror or error}")) from error
+    return 0

@@ -1,0 +1,1 @@
+"""The report: a decision as one self-contained HTML page."""

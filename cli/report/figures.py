@@ -1,0 +1,121 @@
+"""What the charts are drawn from, and what is said where one cannot be drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cli.render.names import Names
+from cli.render.plan import part_name
+from cli.render.plan import short_name
+from cli.report.charts import COLOURS
+from cli.report.charts import Award
+from cli.report.charts import Course
+from cli.report.charts import MemoryBar
+from cli.report.charts import cost_chart
+from cli.report.charts import memory_chart
+from cli.report.charts import waterfall
+from cli.report.markup import Markup
+from cli.report.markup import join
+from cli.report.markup import tag
+
+
+JsonObject = dict[str, Any]
+
+SHOWN_PLANS = 8
+
+
+def memory_figure(decision: JsonObject, names: Names) -> Markup:
+    """The recommendation and the next plans, memory against what their GPUs have."""
+    plans = [plan for plan in (decision["recommendation"], *decision["alternatives"]) if plan["memory"]][:SHOWN_PLANS]
+    if not plans:
+        return Markup("")
+    bars = [_bar(plan, names) for plan in plans]
+    weight: dict[str, float] = {}
+    for bar in bars:
+        for name, value in bar.parts:
+            weight[name] = weight.get(name, 0.0) + value
+    order = sorted(weight, key=lambda name: (-weight[name], name))
+    colours = {name: min(position, COLOURS - 1) for position, name in enumerate(order)}
+    swatches = [
+        tag(
+            "li",
+            tag(
+                "svg", tag("rect", width=10, height=10, class_=f"part{colour}"), viewBox="0 0 10 10", aria_hidden="true"
+            ),
+            words,
+        )
+        for colour, words in _legend(order)
+    ]
+    caption = (
+        "Memory that the job needs on each GPU, against what can be used there (the frame). The thin line is the band "
+        "of the estimate. The recommendation stands first."
+    )
+    return tag("figure", memory_chart(bars, colours), tag("ul", *swatches, class_="legend"), tag("figcaption", caption))
+
+
+def _legend(order: list[str]) -> list[tuple[int, str]]:
+    own = [(position, part_name(name)) for position, name in enumerate(order[: COLOURS - 1])]
+    rest = [part_name(name) for name in order[COLOURS - 1 :]]
+    return [*own, (COLOURS - 1, ", ".join(rest))] if rest else own
+
+
+def _bar(plan: JsonObject, names: Names) -> MemoryBar:
+    memory = plan["memory"]
+    parts = tuple(sorted(memory["breakdown"].items(), key=lambda part: (-part[1], part[0])))
+    return MemoryBar(
+        label=short_name(plan, names),
+        parts=parts,
+        needed_gb=memory["per_gpu_gb"],
+        low_gb=memory["low_gb"] / plan["count"],
+        high_gb=memory["high_gb"] / plan["count"],
+        usable_gb=memory["available_per_gpu_gb"],
+    )
+
+
+def points_figure(plan: JsonObject) -> Markup:
+    """The waterfall of points that counted."""
+    counted = [entry for entry in plan["points"] if entry.get("counted", True) and entry["points"]]
+    if not counted or plan["score"] is None:
+        return Markup("")
+    counted.sort(key=lambda entry: (-entry["points"], entry["reason"]))
+    awards = [
+        Award(f"{entry['reason']} ({entry['rule']})" if entry["rule"] else entry["reason"], entry["points"])
+        for entry in counted
+    ]
+    caption = "Within one reason only the strongest rule counts; cost and speed are reckoned beside the best plan."
+    return tag("figure", waterfall(awards, plan["score"]), tag("figcaption", caption))
+
+
+_NEEDED = ("monthly_rent_usd", "purchase_usd", "monthly_own_usd", "monthly_depreciation_usd")
+
+
+def cost_figure(decision: JsonObject) -> Markup:
+    """Renting against owning over time; in words what is missing for it where it cannot be drawn."""
+    figures, facts = decision["figures"], decision["facts"]
+    known = {name: figures[name]["value"] for name in _NEEDED if name in figures}
+    years = facts.get("horizon_years", {}).get("value")
+    missing = [name for name in _NEEDED if not _is_number(known.get(name))]
+    if not _is_number(years) or not years:
+        missing.append("horizon_years")
+    if missing:
+        lacking = ", ".join(name.replace("_usd", "").replace("_", " ") for name in missing)
+        return tag("p", f"Cost over time cannot be drawn, because this is not known: {lacking}.", class_="faint")
+    even = figures.get("breakeven_months", {}).get("value")
+    course = Course(
+        rent_usd_month=known["monthly_rent_usd"],
+        purchase_usd=known["purchase_usd"],
+        running_usd_month=max(known["monthly_own_usd"] - known["monthly_depreciation_usd"], 0.0),
+        horizon_months=years * 12,
+        breakeven_months=even if _is_number(even) and even >= 0 else None,
+    )
+    crossing = (
+        f"They cost the same after {course.breakeven_months:.1f} months."
+        if course.breakeven_months is not None
+        else "At this use owning costs as much a month as renting or more, so it never catches up."
+    )
+    caption = join(crossing, " The cost of owning starts at the purchase; what it brings when sold is left out.")
+    return tag("figure", cost_chart(course), tag("figcaption", caption))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,166 @@
+"""The whole page: what a manager reads first, then what an auditor checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cli.render.alternatives import alternative_blocks
+from cli.render.alternatives import candidate_blocks
+from cli.render.blocks import Block
+from cli.render.blocks import Heading
+from cli.render.decision import no_answer_blocks
+from cli.render.figures import gb
+from cli.render.figures import percent
+from cli.render.figures import usd
+from cli.render.names import Names
+from cli.render.notes import advice_blocks
+from cli.render.notes import assumption_blocks
+from cli.render.notes import disagreement_blocks
+from cli.render.notes import fact_blocks
+from cli.render.notes import figure_blocks
+from cli.render.notes import monitoring_blocks
+from cli.render.notes import question_blocks
+from cli.render.notes import warning_blocks
+from cli.render.plan import cost_blocks
+from cli.render.plan import memory_blocks
+from cli.render.plan import plan_sentence
+from cli.render.plan import short_name
+from cli.render.plan import speed_blocks
+from cli.render.plan import summary_sentence
+from cli.render.procurement import procurement_blocks
+from cli.render.procurement import verdict_sentence
+from cli.render.reasons import reason_blocks
+from cli.render.speed import UNKNOWN
+from cli.render.speed import headline_speed
+from cli.report.figures import cost_figure
+from cli.report.figures import memory_figure
+from cli.report.figures import points_figure
+from cli.report.html import slug
+from cli.report.html import to_html
+from cli.report.markup import Markup
+from cli.report.markup import join
+from cli.report.markup import tag
+from cli.report.markup import verbatim
+from cli.report.sections import provenance
+from cli.report.sections import rejected_section
+from cli.report.sections import source_section
+from cli.report.sections import tree_section
+from engine.explain.why import Explainer
+
+
+JsonObject = dict[str, Any]
+Section = tuple[str, Callable[[], Markup]]
+
+_STYLE = Path(__file__).parent / "style.css"
+
+
+def report_page(decision: JsonObject, names: Names, explainer: Explainer, digest: str | None) -> str:
+    """The page as text, UTF-8, with nothing to load from elsewhere.
+
+    Args:
+        decision: in the shape of the contract.
+        names: of GPUs and sources.
+        explainer: tells derivations from the decision's trace.
+        digest: the SHA-256 of the record; None for a decision that was not saved as one.
+    """
+    plan = decision["recommendation"]
+    title = f"{short_name(plan, names)}: GPU decision" if plan else "GPU decision without a recommendation"
+    sections = [(name, content()) for name, content in _sections(decision, names, explainer, digest)]
+    shown = [(name, content) for name, content in sections if content]
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", http_equiv="Content-Security-Policy", content="default-src 'none'; style-src 'unsafe-inline'"),
+        tag("title", title),
+        tag("style", verbatim(_STYLE.read_text(encoding="utf-8"))),
+    )
+    links = (tag("li", tag("a", name, href=f"#{slug(name)}")) for name, _ in shown)
+    body = tag(
+        "body",
+        tag("a", "Skip to the contents", href="#main", class_="skip"),
+        _opening(decision, names),
+        tag(
+            "main",
+            tag("nav", tag("ul", *links), aria_label="Contents"),
+            *(tag("section", content, aria_labelledby=slug(name)) for name, content in shown),
+            id="main",
+        ),
+    )
+    return "<!DOCTYPE html>\n" + tag("html", head, body, lang="en") + "\n"
+
+
+def _opening(decision: JsonObject, names: Names) -> Markup:
+    plan = decision["recommendation"]
+    if plan is None:
+        return tag("header", to_html(no_answer_blocks(decision)), class_="page")
+    verdict = decision["procurement"]["verdict"]
+    parts = [
+        tag("h1", short_name(plan, names)),
+        tag("p", plan_sentence(plan, names), class_="lead"),
+        tag("p", summary_sentence(plan, verdict)),
+    ]
+    if not plan["proven"]:
+        parts.append(
+            tag("p", "Not proven: a hard limit could not be checked, because something is unknown.", class_="bad")
+        )
+    tiles = [("Rent or buy", verdict), *_tiles(plan)]
+    parts.append(tag("dl", *(tag("div", tag("dt", label), tag("dd", value)) for label, value in tiles), class_="facts"))
+    parts.append(tag("p", verdict_sentence(decision["procurement"])))
+    return tag("header", *parts, class_="page")
+
+
+def _tiles(plan: JsonObject) -> list[tuple[str, str]]:
+    tiles = []
+    if plan["cost"]["usd_per_hour"] is not None:
+        tiles.append(("Cost", f"{usd(plan['cost']['usd_per_hour'])} an hour"))
+    memory = plan["memory"]
+    if memory:
+        free = "" if memory["headroom_pct"] is None else f", {percent(memory['headroom_pct'])} free"
+        tiles.append(("Memory per GPU", f"{gb(memory['per_gpu_gb'])}{free}"))
+    speed = headline_speed(plan["speed"])
+    return [*tiles, ("Speed", speed)] if speed != UNKNOWN else tiles
+
+
+def _sections(decision: JsonObject, names: Names, explainer: Explainer, digest: str | None) -> list[Section]:
+    plan = decision["recommendation"]
+
+    def told(build: Callable[[], list[Block]]) -> Callable[[], Markup]:
+        return lambda: to_html(build())
+
+    sections: list[Section] = []
+    if plan:
+        sections = [
+            ("Memory", lambda: _with_figure(memory_blocks(plan), memory_figure(decision, names))),
+            ("Speed", told(lambda: speed_blocks(plan))),
+            ("Cost", told(lambda: cost_blocks(plan))),
+        ]
+    sections.append(("Rent or buy", lambda: _with_figure(procurement_blocks(decision, names), cost_figure(decision))))
+    if plan:
+        reasons = reason_blocks(decision, names, everything=True)
+        sections.append(("Why this plan", lambda: _with_figure(reasons, points_figure(plan))))
+        sections.append(("Derivation", lambda: tree_section(explainer, names)))
+    return [
+        *sections,
+        ("Warnings", told(lambda: warning_blocks(decision, names, everything=True))),
+        ("Alternatives", told(lambda: alternative_blocks(decision, names, everything=True))),
+        ("The GPUs you named", told(lambda: candidate_blocks(decision, names))),
+        ("Rejected GPUs", lambda: rejected_section(decision, names)),
+        ("Advice", told(lambda: advice_blocks(decision, names, everything=True))),
+        ("What to watch", told(lambda: monitoring_blocks(decision, names))),
+        ("Where the sources disagree", told(lambda: disagreement_blocks(decision, names, everything=True))),
+        ("Assumed, because nothing was said", told(lambda: assumption_blocks(decision, everything=True))),
+        ("Open questions", told(lambda: question_blocks(decision, everything=True))),
+        ("Figures", told(lambda: figure_blocks(decision, names))),
+        ("Facts", told(lambda: fact_blocks(decision))),
+        ("Sources", lambda: source_section(decision, names)),
+        ("About this decision", lambda: provenance(decision, digest)),
+    ]
+
+
+def _with_figure(blocks: list[Block], figure: Markup) -> Markup:
+    """A section with its chart right under the heading."""
+    heading = [block for block in blocks[:1] if isinstance(block, Heading)]
+    return join(to_html(heading), figure, to_html(blocks[len(heading) :]))

@@ -1,0 +1,113 @@
+"""Sections that only the report has: the derivation to unfold, rejected GPUs, sources, provenance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cli.render.derivation import beneath
+from cli.render.derivation import headline
+from cli.render.figures import count_of
+from cli.render.figures import joined
+from cli.render.names import Names
+from cli.report.html import linked
+from cli.report.html import slug
+from cli.report.markup import Markup
+from cli.report.markup import join
+from cli.report.markup import tag
+from engine.explain.derivation import Step
+from engine.explain.why import Explainer
+
+
+JsonObject = dict[str, Any]
+
+
+def tree_section(explainer: Explainer, names: Names) -> Markup:
+    """Every conclusion as a tree, folded; it unfolds without any script."""
+    topics = ("recommendation", "memory", "procurement")
+    trees = tag("div", *(_branch(explainer.why(topic), names, open_=False) for topic in topics), class_="tree")
+    lead = (
+        "How each conclusion came about, down to what was stated and to sources. "
+        "The numbers in brackets are entries of the trace."
+    )
+    return join(_heading("Derivation"), tag("p", lead), trees)
+
+
+def _branch(step: Step, names: Names, *, open_: bool) -> Markup:
+    below = beneath(step, names)
+    note = tag("div", linked(below), class_="below") if below else Markup("")
+    if not step.steps:
+        return join(tag("div", headline(step)), note)
+    inner = tag("ul", *(tag("li", _branch(child, names, open_=False)) for child in step.steps))
+    return tag("details", tag("summary", headline(step)), note, inner, open=open_)
+
+
+def rejected_section(decision: JsonObject, names: Names) -> Markup:
+    """Which GPUs which rule rejects, with the reason for each."""
+    by_rule: dict[str, list[JsonObject]] = {}
+    for entry in decision["rejected"]:
+        by_rule.setdefault(entry["rule"], []).append(entry)
+    if not by_rule:
+        return Markup("")
+    folds = []
+    for rule, entries in sorted(by_rule.items(), key=lambda item: (-len(item[1]), item[0])):
+        items = [
+            tag("li", f"{names.gpu(e['gpu'])} x {joined([str(c) for c in e['counts']], 'or')}: {e['reason']}")
+            for e in entries
+        ]
+        sources = joined([names.source(source) for source in entries[0].get("sources", ())])
+        note = tag("div", f"source: {sources}", class_="below") if sources else Markup("")
+        summary = tag("summary", f"Rule {rule}: {count_of(len(entries), 'GPU')}")
+        folds.append(tag("details", summary, note, tag("ul", *items)))
+    gpus = len({entry["gpu"] for entry in decision["rejected"]})
+    lead = f"Hard limits ruled out some or all counts of {count_of(gpus, 'GPU')}. Unfold a rule for the reasons."
+    return join(_heading("Rejected GPUs"), tag("p", lead), *folds)
+
+
+def source_section(decision: JsonObject, names: Names) -> Markup:
+    """Every source that the decision or its trace cites, in full."""
+    cited: dict[str, set[str]] = {}
+    for source in _cited(decision):
+        name, _, section = source.partition("/")
+        if name in names.citations:
+            cited.setdefault(name, set()).update({section} - {""})
+    if not cited:
+        return Markup("")
+    rows = []
+    for name in sorted(cited, key=lambda name: (names.source(name).casefold(), name)):
+        sections = f" Sections: {', '.join(sorted(cited[name]))}." if cited[name] else ""
+        citation = names.citations[name]
+        title = names.source(name)
+        shown = citation if citation.startswith(title) else f"{title}: {citation}"
+        rows.append(tag("li", linked(shown), f".{sections}"))
+    return join(_heading("Sources"), tag("ul", *rows))
+
+
+def _cited(decision: JsonObject) -> set[str]:
+    found = {source for entry in decision["trace"] for source in entry["sources"]}
+    for key in ("advice", "warnings", "monitoring", "rejected"):
+        found |= {source for entry in decision[key] for source in entry.get("sources", ())}
+    found |= {source for figure in decision["figures"].values() for source in figure["sources"]}
+    found |= {position["source"] for entry in decision["disagreements"] for position in entry["positions"]}
+    found |= {entry["source"] for entry in decision["procurement"]["thresholds"]}
+    return found | set(decision["procurement"].get("sources", ()))
+
+
+def provenance(decision: JsonObject, digest: str | None) -> Markup:
+    """When, by what and on what data it was decided, and how to check it."""
+    rulebook, knowledge = decision["rulebook"], decision["knowledge"]
+    pairs = [
+        ("Decided", decision["decided_at"]),
+        ("Objective", decision["objective"]),
+        ("Rulebook", f"{rulebook['version']}, {rulebook['digest']}"),
+        ("Knowledge", knowledge["digest"]),
+        ("Prices up to", knowledge["prices_as_of"] or "none known"),
+        ("Rules fired by", f"{decision['fired_by']}, whichgpu {decision['engine_version']}"),
+        ("Record", digest or "not saved as a record"),
+    ]
+    rows = (join(tag("dt", label), tag("dd", str(value))) for label, value in pairs)
+    check = "Check it with: whichgpu audit RECORD. Ask it with: whichgpu why RECORD, whichgpu why-not RECORD GPU."
+    return join(_heading("About this decision"), tag("dl", *rows), tag("p", check, class_="faint"))
+
+
+def _heading(title: str) -> Markup:
+    return tag("h2", title, id=slug(title))

@@ -1,0 +1,94 @@
+"""The page in a real browser: both colour schemes, a phone's width, and paper."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+BROWSER = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+EXAMPLE = str(Path(__file__).parents[3] / "examples" / "lab-rent-or-buy.yaml")
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed here")
+
+Whichgpu = Callable[..., Any]
+
+
+def browse(folder: Path, *arguments: str) -> str:
+    assert BROWSER is not None
+    command = [
+        BROWSER,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={folder / 'profile'}",
+        *arguments,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)  # noqa: S603 - our own words
+    return done.stdout
+
+
+@pytest.fixture
+def page(whichgpu: Whichgpu, tmp_path: Path) -> Path:
+    record, page = tmp_path / "record.json", tmp_path / "report.html"
+    assert whichgpu("recommend", EXAMPLE, "--save", str(record)).code == 0
+    assert whichgpu("report", str(record), "-o", str(page)).code == 0
+    return page
+
+
+def measured(page: Path, css: str, script: str) -> str:
+    """What a script sees on a copy of the page that lets scripts run; the page itself allows none."""
+    text = page.read_text()
+    policy = re.search(r'<meta http-equiv="Content-Security-Policy"[^>]*/>', text)
+    assert policy
+    opened = text.replace(policy[0], "").replace("<details>", "<details open>")
+    extra = f"<style>{css}</style><script>document.title = 'measured ' + ({script})</script></body>"
+    copy = page.with_name("measured.html")
+    copy.write_text(opened.replace("</body>", extra))
+    found = re.search(
+        r"<title>measured (.*?)</title>", browse(page.parent, "--window-size=500,900", "--dump-dom", copy.as_uri())
+    )
+    assert found
+    return found[1]
+
+
+def test_it_renders_in_light_and_dark(page: Path) -> None:
+    shots = []
+    for name, scheme in (("light", "1"), ("dark", "0")):
+        shot = page.with_name(f"{name}.png")
+        browse(
+            page.parent,
+            f"--blink-settings=preferredColorScheme={scheme}",
+            "--window-size=900,1200",
+            f"--screenshot={shot}",
+            page.as_uri(),
+        )
+        shots.append(shot.read_bytes())
+    assert all(shot.startswith(b"\x89PNG") and len(shot) > 20_000 for shot in shots)
+    assert shots[0] != shots[1]
+
+
+def test_nothing_hangs_over_at_a_phone_s_width(page: Path) -> None:
+    css = "html { width: 360px; }"
+    over = (
+        "[...document.querySelectorAll('main *, header *')].filter(e => e.getBoundingClientRect().right > 361"
+        " && !e.closest('.scroll') && !e.closest('svg'))"
+        ".map(e => e.tagName + ':' + e.textContent.slice(0, 40)).join('|')"
+    )
+    assert measured(page, css, over) == ""
+
+
+def test_it_prints_what_is_folded(page: Path) -> None:
+    paper = page.with_name("report.pdf")
+    browse(page.parent, "--no-pdf-header-footer", f"--print-to-pdf={paper}", page.as_uri())
+    raw = paper.read_bytes()
+    assert raw.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", raw)) > 3
