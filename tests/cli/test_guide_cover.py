@@ -1,0 +1,52 @@
+"""The table of heuristics by guide and section, and the manifest behind it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cli.guidecover import guide_blocks
+from cli.guidecover import guide_cover
+from cli.guidecover import update_manifest
+from engine.expertise import Expertise
+from engine.expertise import load_expertise
+from engine.verify.guidemanifest import refreshed_manifest
+
+
+def test_every_section_of_every_guide_is_listed(whichgpu: Callable[..., Any]) -> None:
+    ran = whichgpu("rules", "cover", "--guides", "--format", "json")
+    assert ran.code == 0
+    report = json.loads(ran.out)
+    assert report["faults"] == []
+    assert report["encoded"] + report["set_aside"] == report["total"] == 529
+    listed = [entry["id"] for section in report["sections"] for entry in section["heuristics"]]
+    assert len(set(listed)) == 529
+    assert {section["guide"] for section in report["sections"]} == {"thunder", "briefing", "runpod", "fpt", "gmi"}
+
+
+def test_the_table_says_where_each_stands(whichgpu: Callable[..., Any]) -> None:
+    ran = whichgpu("rules", "cover", "--guides", "--format", "markdown")
+    assert ran.code == 0
+    assert "does-not-fit" in ran.out
+    assert "value nvidia-t4 vram_gb" in ran.out
+    assert "set aside (promotion)" in ran.out
+
+
+def test_a_fault_is_shown_below_the_table(expertise: Expertise) -> None:
+    report = {**guide_cover(expertise), "faults": ["something is amiss"]}
+    assert "something is amiss" in str(guide_blocks(report))
+
+
+def test_updating_restores_what_carriers_say_and_keeps_the_rest(expertise: Expertise, tmp_path: Path) -> None:
+    shipped = Path(expertise.knowledge.folder)
+    folder = tmp_path / "knowledge"
+    shutil.copytree(shipped, folder)
+    file = folder / "coverage.yaml"
+    kept = refreshed_manifest(load_expertise(knowledge_folder=folder))
+    lines = [line for line in kept.splitlines(keepends=True) if not line.startswith("    rules: [")]
+    file.write_text("".join(lines).replace("thunder-mem-must-fit:\n", "thunder-mem-must-fit: {}\n"), encoding="utf-8")
+    assert update_manifest(load_expertise(knowledge_folder=folder)) == "coverage.yaml is up to date."
+    assert file.read_text(encoding="utf-8") == kept
