@@ -19,6 +19,7 @@ from engine.verify.checks import missing_source
 from engine.verify.checks import missing_tests
 from engine.verify.checks import never_read
 from engine.verify.checks import never_set
+from engine.verify.checks import open_table
 from engine.verify.checks import overlapping_rows
 from engine.verify.checks import shadowed_row
 from engine.verify.checks import subsumed_rule
@@ -48,6 +49,7 @@ ALL_CHECKS: tuple[Check, ...] = (
     missing_tests.CHECK,
     never_read.CHECK,
     never_set.CHECK,
+    open_table.CHECK,
     overlapping_rows.CHECK,
     shadowed_row.CHECK,
     subsumed_rule.CHECK,

@@ -50,14 +50,7 @@ def _run(desk: Desk) -> Iterator[Finding]:
     for table in desk.rulebook.tables:
         if not table.complete:
             continue
-        rows = [desk.rulebook.rule(row) for row in table.rows]
-        conditions = desk.regions.conditions
-        # What holds for the whole table is the case it speaks of, and derived columns stand for themselves.
-        uncovered = [
-            opposite(both(*(conditions.true(condition.expr) for condition in row.when if condition.column)))
-            for row in rows
-        ]
-        gap = (*uncovered, *_domain(table, rows, desk))
+        gap = uncovered(table, desk)
         case = desk.regions.find(*gap)
         if case is None and not desk.regions.never(*gap):
             message = f"{table.id} has too many cases to prove that its rows cover all"
@@ -74,6 +67,17 @@ def _run(desk: Desk) -> Iterator[Finding]:
                 not case.certain,
                 case.example,
             )
+
+
+def uncovered(table: Table, desk: Desk) -> tuple[Formula, ...]:
+    """Where no row of a table matches. Together they hold in its gaps."""
+    rows = [desk.rulebook.rule(row) for row in table.rows]
+    conditions = desk.regions.conditions
+    # What holds for the whole table is the case it speaks of, and derived columns stand for themselves.
+    missed = (
+        opposite(both(*(conditions.true(condition.expr) for condition in row.when if condition.column))) for row in rows
+    )
+    return (*missed, *_domain(table, rows, desk))
 
 
 def _domain(table: Table, rows: list[Rule], desk: Desk) -> Iterator[Formula]:
