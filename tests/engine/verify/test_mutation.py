@@ -190,3 +190,42 @@ def test_coverage_of_tests_that_never_fire_or_cannot_be_settled(load: Load, voca
         facts_for,
     )
     assert unconditional.gaps == ()
+
+
+@pytest.mark.parametrize(
+    ("condition", "given", "noticing"),
+    [
+        ("wishes has quiet", "wishes: [quiet]", "- near_miss: {wishes: []}"),
+        ("model_name == llama", "model_name: llama", "- near_miss: {model_name: unknown}"),
+        ("model_name != llama", "model_name: phi", "- near_miss: {model_name: llama}"),
+        ("task == inference", "task: inference", "- near_miss: {task: pretraining}"),
+        ("run_hours is unknown", "task: inference", "- near_miss: {run_hours: 1}"),
+        ("run_hours <= 10", "run_hours: 1", "- near_miss: {run_hours: 11}"),
+        ("not (wishes has quiet)", "wishes: []", "- near_miss: {wishes: [quiet]}"),
+        ("run_hours > deadline_hours", "run_hours: 9, deadline_hours: 8", "- near_miss: {deadline_hours: 10}"),
+    ],
+)
+def test_suggestions_fit_the_kind_of_the_fact(
+    condition: str, given: str, noticing: str, load: Load, vocabulary: Vocabulary
+) -> None:
+    text = rule([f'"{condition}"'], f"    - {{given: {{{given}}}, fires: yes}}\n")
+    report = mutate(load(text), facts_for, vocabulary)
+    (left_out,) = (survivor for survivor in report.survivors if survivor.what.endswith("left out"))
+    assert left_out.suggestion is not None
+    assert left_out.suggestion.text == noticing
+
+
+def test_an_alternative_is_told_apart_by_two_changes(load: Load, vocabulary: Vocabulary) -> None:
+    text = rule(
+        ["any:\n        - training\n        - cuda_required"],
+        "    - {given: {training: yes, cuda_required: yes}, fires: yes}\n",
+    )
+    report = mutate(load(text), facts_for, vocabulary)
+    found = {survivor.what: survivor.suggestion.text for survivor in report.survivors if survivor.suggestion}
+    assert (
+        found["the alternative `training` left out"] == "- {given: {training: true, cuda_required: false}, fires: true}"
+    )
+    assert (
+        found["`(training) or (cuda_required)` left out"]
+        == "- {given: {training: false, cuda_required: false}, fires: false}"
+    )
