@@ -32,9 +32,9 @@ GB are decimal; figures that a source gives in GiB are converted, those whose ba
 
 **Fitted** sources were looked at while constants were chosen (litgpt, torchtune, Qwen's fine-tuning tables, Qwen2.5's
 and Qwen3's speed pages, ms-swift, the FLUX runs, detectron2, mmdetection, mmsegmentation, Whisper); what was chosen on
-which rows stands beside each constant in `knowledge/sizing.yaml`. The split goes by source, never by row (`scores.py`); a page with several tables is
-split by table. **Held out** rows were never used to choose a constant's value; they were seen when mistakes of
-structure were looked for.
+which rows stands beside each constant in `knowledge/sizing.yaml`. The split goes by source, never by row (`scores.py`);
+a page with several tables is split by table. **Held out** rows were never used to choose a constant's value; they were
+seen when mistakes of structure were looked for.
 """
 
 

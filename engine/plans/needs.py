@@ -1,4 +1,4 @@
-"""Memory of a job by layout, reckoned once for all GPUs: of a GPU only the size of the driver's context matters."""
+"""Memory of a job by layout, reckoned once for all GPUs: only a fixed part of it depends on the GPU."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from engine.plans.layouts import layouts
 from engine.plans.topology import Fabric
 from engine.sizing.job import Job
 from engine.sizing.layout import Layout
-from engine.sizing.memory import context_gb
 from engine.sizing.memory import estimate_memory
+from engine.sizing.memory import own_gb
+from engine.sizing.serving import PIPELINE_SHARE
 
 
 #: Batches at which memory is reckoned; between them, and beyond the last, a straight line is drawn. Memory is convex in
@@ -35,8 +36,7 @@ class Needs:
         self._job = job
         self._margin = margin
         self._reference = reference
-        self._context_counts = job.training or job.shape is None
-        self._base_context = context_gb(reference)
+        self._base = own_gb(job, reference)
         self._choices: dict[tuple[Fabric, int], tuple[Choice, ...]] = {}
         self._raised: dict[Layout, float | None] = {}
         self._lines: dict[Layout, tuple[tuple[int, float], ...]] = {}
@@ -46,9 +46,10 @@ class Needs:
         """What the reference GPU would have to offer to be worth this one; None where its memory is not known."""
         if gpu.usable_gb is None:
             return None
-        if not self._context_counts:
-            return gpu.usable_gb
-        return gpu.usable_gb - (context_gb(gpu) - self._base_context) * self._safety_of_context()
+        more = own_gb(self._job, gpu) - self._base
+        if more < 0 and self._job.shape is not None and not self._job.training:
+            more *= PIPELINE_SHARE  # What a small card saves is less in a pipeline.
+        return gpu.usable_gb - more * self._safety_of_context()
 
     def first_fit(self, fabric: Fabric, count: int, limit_gb: float, *, least_tensor: int = 1) -> tuple[Layout, bool]:
         """The layout with the least exchange that fits, and whether any does; else the one that needs least memory."""

@@ -49,6 +49,7 @@ class EngineReserve(Entry):
 
     before: str | None = None  # holds for versions below this one
     activation_gib: float  # at the usual chunk of prompt tokens
+    activation_small_share: float = 1.0  # of that, on cards below ``large_card_gb`` and on A100s
     whole_prompts_to: int | None = None  # prompts up to so many tokens pass in one piece, whose peak is kept free
     activation_moe_gib: float | None = None
     outside_gib: float
@@ -236,6 +237,7 @@ class SizingConstants(Entry):
     kv_cache: dict[str, float]
     kv_source: str
     engines: dict[str, tuple[EngineReserve, ...]]
+    large_card_gb: Constant
     recent_prefill: RecentPrefill
     context: Context
     allocator: Allocator

@@ -13,6 +13,8 @@ from engine.sizing.model import MemoryEstimate
 from engine.sizing.model import TermKind
 from engine.sizing.networks import network_memory
 from engine.sizing.serving import GIB
+from engine.sizing.serving import kept_free_gb
+from engine.sizing.serving import reserve_of
 from engine.sizing.serving import serving_memory
 from engine.sizing.training import training_memory
 
@@ -29,10 +31,10 @@ _STATED = TermKind(
 def estimate_memory(job: Job, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
     """Device memory at peak on the fullest GPU, in decimal GB, with a band; None if neither model nor memory is known.
 
-    Of the GPU only the size of the driver's context matters, so an estimate is reckoned once per layout and
-    architecture and kept with the job.
+    Of the GPU only the driver's context and the engine's habits on small cards matter, so an estimate is reckoned once
+    per layout and kind of card and kept with the job.
     """
-    key = (layout.tensor, layout.pipeline, layout.data, layout.sharding, gpu.architecture)
+    key = (layout.tensor, layout.pipeline, layout.data, layout.sharding, gpu.architecture, is_small(gpu))
     memo = job.memo
     if key in memo:
         found: MemoryEstimate | None = memo[key]
@@ -48,10 +50,26 @@ def _estimate(job: Job, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
     if job.shape is not None:
         if job.training:
             return training_memory(job, job.shape, layout, context_gb(gpu))
-        return serving_memory(job, job.shape, layout)
+        return serving_memory(job, job.shape, layout, small_card=is_small(gpu))
     if job.family in {"diffusion_image", "diffusion_video"}:
         return generator_memory(job, layout, context_gb(gpu))
     return network_memory(job, layout, context_gb(gpu))
+
+
+def is_small(gpu: Gpu) -> bool:
+    """Serving engines take smaller steps on this card."""
+    if gpu.usable_gb is None:
+        return False
+    return gpu.usable_gb < sizing_constants().large_card_gb.value or gpu.series == "nvidia-a100"
+
+
+def own_gb(job: Job, gpu: Gpu) -> float:
+    """The part of an estimate that depends on the card, in GB: the driver's context, or what an engine keeps free."""
+    if job.training or job.shape is None:
+        return context_gb(gpu)
+    if reserve_of(job.engine, job.engine_version).activation_gib <= 0:
+        return 0.0
+    return kept_free_gb(job, job.shape, ONE_GPU, small_card=is_small(gpu))
 
 
 def context_gb(gpu: Gpu) -> float:

@@ -17,6 +17,8 @@ from engine.sizing.sharing import stage_params
 
 
 GIB = 1.073741824  # decimal GB
+#: 1.89 GiB kept free on one stage falls to 1.10 and 1.05 on two and four (llm-d-planner, vLLM 0.19 report).
+PIPELINE_SHARE = 0.57
 
 _WEIGHTS = TermKind(
     "weights",
@@ -57,7 +59,7 @@ _OUTSIDE = TermKind(
 _GRAPHS = TermKind("graphs", "captured CUDA graphs", ("engine",), "see knowledge/sizing.yaml, engines")
 
 
-def serving_memory(job: Job, shape: Shape, layout: Layout) -> MemoryEstimate:
+def serving_memory(job: Job, shape: Shape, layout: Layout, *, small_card: bool = False) -> MemoryEstimate:
     """Memory per GPU of serving ``job`` on a layout; data ranks share the requests and the models."""
     tensor, pipeline, data = layout.tensor, layout.pipeline, layout.data
     constants = sizing_constants()
@@ -81,7 +83,7 @@ def serving_memory(job: Job, shape: Shape, layout: Layout) -> MemoryEstimate:
     if job.family != "encoder":
         parts.append((_CACHE, cache, (sequences, job.context_tokens, job.kv_precision, per_sequence)))
     if reserve.activation_gib > 0:
-        activation = _kept_free(job, shape, reserve, layout)
+        activation = kept_free_gb(job, shape, layout, small_card=small_card)
         parts.append((_ACTIVATIONS, activation, (job.engine, job.engine_version or "unstated", pipeline)))
     else:
         activation = sequences * job.input_tokens * _passing_bytes(shape) / tensor / 1e9 * _prefill_share(job)
@@ -126,11 +128,13 @@ def _prefill_share(job: Job) -> float:
     return recent.share
 
 
-def _kept_free(job: Job, shape: Shape, reserve: EngineReserve, layout: Layout) -> float:
+def kept_free_gb(job: Job, shape: Shape, layout: Layout, *, small_card: bool) -> float:
     """What an engine keeps free for the forward pass, in GB."""
+    reserve = reserve_of(job.engine, job.engine_version)
     kept = reserve.activation_moe_gib if shape.moe and reserve.activation_moe_gib else reserve.activation_gib
-    # 1.89 GiB on one stage falls to 1.10 and 1.05 on two and four (llm-d-planner, vLLM 0.19 report).
-    free = kept * GIB * (0.57 if layout.pipeline > 1 else 1.0)
+    free = kept * GIB * (PIPELINE_SHARE if layout.pipeline > 1 else 1.0)
+    if small_card:
+        free *= reserve.activation_small_share
     if reserve.whole_prompts_to is not None and job.context_tokens <= reserve.whole_prompts_to:
         # Only the feed-forward part is split over tensor ranks.
         split = 6.0 * shape.intermediate / layout.tensor + 6.0 * shape.hidden

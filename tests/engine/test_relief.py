@@ -40,7 +40,7 @@ def test_each_change_comes_out_as_told_when_it_is_written_down(size, facts):
         assert change["source"]
 
 
-@pytest.mark.parametrize("facts", [SERVING, TRAINING])
+@pytest.mark.parametrize("facts", [SERVING | {"concurrency": 24}, TRAINING])
 def test_changes_that_fit_together_do_fit(size, facts):
     relief = size(facts)["relief"]
     written = {}

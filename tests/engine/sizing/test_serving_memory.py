@@ -287,3 +287,13 @@ def test_an_early_vllm_cuts_only_long_prompts_into_chunks():
     whole = estimate(LLAMA_8B, serving_engine_version="0.5.3", **facts).breakdown["activations"]
     cut = estimate(LLAMA_8B, serving_engine_version="0.6.4", **facts).breakdown["activations"]
     assert whole > 10 > 1 > cut
+
+
+def test_small_cards_and_a100s_take_smaller_steps():
+    small = CARD.model_copy(update={"usable_gb": 23.7})
+    a100 = CARD.model_copy(update={"series": "nvidia-a100"})
+    job = job_from_facts({"task": "inference", "serving_engine": "vllm"}, LLAMA_8B)
+    kept = [estimate_memory(job, card, Layout()).breakdown["activations"] for card in (CARD, small, a100)]
+    assert kept[1] == kept[2] == pytest.approx(kept[0] / 2)
+    other = job_from_facts({"task": "inference", "serving_engine": "tensorrt-llm"}, LLAMA_8B)
+    assert estimate_memory(other, small, Layout()) == estimate_memory(other, CARD, Layout())
