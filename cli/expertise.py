@@ -23,17 +23,17 @@ from engine.source import read_yaml
 from engine.source import read_yaml_text
 
 
-def load(rules: tuple[str, ...] = (), *, builtin: bool = True) -> Expertise:
+def load(rules: tuple[str, ...] = (), *, builtin: bool = True, tests: bool = True) -> Expertise:
     """Everything the engine knows, with the layers of this place and the prices that the user imported.
 
     ``rules`` are folders laid over the built-in rules, or used instead of them. Those of ``WHICHGPU_RULES`` lie under
-    them. Raises RulebookError and KnowledgeError.
+    them. A command that only decides leaves out the ``tests`` inside rules. Raises RulebookError and KnowledgeError.
     """
     folders = layer_folders(rules)
     if not builtin and not folders:
         fix = "name a folder with --rules DIR"
         raise InputError(Problem("bad-option", "--no-builtin-rules leaves no rules at all", fix=fix))
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"tests": tests}
     if not builtin:
         options["own_rules"] = folders[0]
     if own_prices_file().exists():

@@ -24,6 +24,7 @@ from engine.intake import Reader
 from engine.intake import Workload
 from engine.knowledge import Knowledge
 from engine.knowledge import load_knowledge
+from engine.knowledge.further_facts import check_further_facts
 from engine.language import evaluate
 from engine.language import parse_condition
 from engine.layers import distinct
@@ -162,6 +163,7 @@ def load_expertise(
     own_rules: Path | None = None,
     knowledge: Knowledge | None = None,
     make_level: MakeLevel = Level,
+    tests: bool = True,
 ) -> Expertise:
     """Load vocabulary, knowledge and rulebook.
 
@@ -172,6 +174,7 @@ def load_expertise(
         own_rules: in place of the shipped rulebook.
         knowledge: loaded already, with the same layers; for prices that were changed since.
         make_level: compiles the rules of a level; tests put other engines in.
+        tests: read the tests inside rules too; a decision needs none.
 
     Raises:
         RulebookError: with every problem of the rule files.
@@ -182,7 +185,8 @@ def load_expertise(
     layers = layers_above(folders, own_rules)
     vocabulary = load_vocabulary(knowledge_folder, layers=layers)
     knowledge = knowledge or load_knowledge(knowledge_folder, layers=layers)
-    rulebook = load_rulebook(folders, vocabulary, known_names(knowledge))
+    check_further_facts(knowledge, vocabulary, layers)
+    rulebook = load_rulebook(folders, vocabulary, known_names(knowledge), tests=tests)
     objectives, default = load_objectives(knowledge_folder)
     stages = prepare(rulebook, vocabulary, registered().values(), defaults_of(vocabulary), make_level)
     return Expertise(

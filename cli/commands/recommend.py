@@ -56,7 +56,7 @@ def recommend(
     """
     if jsonl and save:
         raise InputError(Problem("bad-option", "--save keeps one decision, so it does not go with --jsonl"))
-    expertise = load(rules, builtin=builtin)
+    expertise = load(rules, builtin=builtin, tests=False)
     if jsonl:
         return _answer_lines(expertise, file, sets, objective=objective, full=full)
     decision = expertise.decide(read(expertise, file, sets), objective=objective, decided_at=now())

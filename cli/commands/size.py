@@ -40,7 +40,7 @@ def size(
     GPU and count come from the options, else from the keys gpu and count of the file, else from its current_gpu (or its
     only candidate) and num_gpus; the count is 1 where nothing says it. Exits with 1 where the job does not fit.
     """
-    expertise = load()
+    expertise = load(tests=False)
 
     def answer(workload: Workload) -> dict[str, Any]:
         return size_workload(expertise, workload, gpu=gpu, count=count)

@@ -113,8 +113,9 @@ def _assemble(layers: list[tuple[str, list[tuple[str, Node]]]], context: Context
         _check_order(rules, context)
     if len(context.problems):
         raise RulebookError(context.problems.sorted())
-    digest = combined(rule_digest(rule) for rule in rules)
-    return Rulebook(tuple(rules), tuple(kept), digest, stack.layers(), tuple(stack.changes))
+    digests = {id(rule): rule_digest(rule) for rule in rules}
+    layers_laid = stack.layers(digests)
+    return Rulebook(tuple(rules), tuple(kept), combined(digests.values()), layers_laid, tuple(stack.changes))
 
 
 def _read_file(node: Node, topic: str, context: Context) -> tuple[list[Rule], list[Table]]:
