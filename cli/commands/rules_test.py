@@ -30,6 +30,7 @@ from engine.verify import Scenario
 from engine.verify import ScenarioResult
 from engine.verify import TestResult
 from engine.verify import load_scenarios
+from engine.verify import needs_all
 from engine.verify import run_rule_tests
 from engine.verify import run_scenarios
 
@@ -87,7 +88,7 @@ def run_all(
     wanted = [scenario for scenario in found if pattern is None or fnmatchcase(scenario.id, pattern)]
 
     def decide(scenario: Scenario) -> Mapping[str, Any]:
-        decision = expertise.decide(scenario.given, decided_at=moment).to_dict()
+        decision = expertise.decide(scenario.given, decided_at=moment).to_dict(full=needs_all(scenario))
         if keep is not None:
             keep(scenario, decision)
         return decision

@@ -74,7 +74,9 @@ def _caret(place: Place) -> str:
 
 
 def result_blocks(results: Sequence[TestResult]) -> list[Block]:
-    """The tests that failed, and how many passed."""
+    """The tests that failed, and how many passed; nothing where none was run."""
+    if not results:
+        return []
     failed = [result for result in results if not result.passed]
     items = tuple(Item(_result(result), (result.why,), "bad") for result in failed)
     blocks: list[Block] = [Bullets(items)] if items else []

@@ -13,6 +13,7 @@ from engine.verify.mutation import mutate
 from engine.verify.scenarios import Scenario
 from engine.verify.scenarios import ScenarioResult
 from engine.verify.scenarios import load_scenarios
+from engine.verify.scenarios import needs_all
 from engine.verify.scenarios import run_scenarios
 from engine.verify.trials import FactsFor
 from engine.verify.trials import TestResult
@@ -35,6 +36,7 @@ __all__ = [
     "lint",
     "load_scenarios",
     "mutate",
+    "needs_all",
     "run_rule_tests",
     "run_scenarios",
 ]

@@ -284,6 +284,8 @@ EXPECTATIONS: dict[str, Callable[[Expectation, Any], list[str]]] = {
 }
 
 _NAMING_RULES = frozenset({"fires", "silent"})
+#: Expectations about rules, which only the whole decision lists.
+NEEDS_RULES = _NAMING_RULES | {"nothing_fires"}
 _NAMING_GPUS = frozenset({"forbid_single", "forbid_gpus"})
 
 

@@ -41,6 +41,7 @@ from engine.source import place_of
 from engine.source import plain
 from engine.source import read_yaml
 from engine.verify.expectations import EXPECTATIONS
+from engine.verify.expectations import NEEDS_RULES
 from engine.verify.expectations import Expectation
 from engine.verify.expectations import accelerators_in
 from engine.verify.expectations import rules_in
@@ -122,6 +123,11 @@ def load_scenarios(folders: Iterable[Path], rulebook: Rulebook, knowledge: Knowl
     if len(problems):
         raise RulebookError(problems.sorted())
     return [found[name] for name in sorted(found)]
+
+
+def needs_all(scenario: Scenario) -> bool:
+    """Whether what is expected can only be seen in the whole decision, with its rules and rejections."""
+    return bool(NEEDS_RULES & scenario.expect.keys())
 
 
 def run_scenarios(scenarios: Iterable[Scenario], decide: Decide, knowledge: Knowledge) -> list[ScenarioResult]:
