@@ -211,6 +211,8 @@ class Vision(Entry):
     gmacs_per_param_b: Constant
     native_px: Constant
     detection_px: Constant
+    attended_bytes: Constant
+    attended_ratio: Constant
     parts: Parts
 
 

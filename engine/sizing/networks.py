@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from engine.sizing.composed import composed_network
 from engine.sizing.constants import sizing_constants
 from engine.sizing.job import Job
@@ -37,6 +39,13 @@ _COUNTED = TermKind(
     ("images", "network", "image_px", "copies"),
     "ResNet, FPN and Mask R-CNN papers: outputs of convolutions counted; see knowledge/sizing.yaml, vision.parts",
 )
+_ATTENDED = TermKind(
+    "activations",
+    "images x tokens x 34 bytes x width x layers; tokens are GMAC / parameters",
+    ("images", "tokens", "width", "layers"),
+    "Korthikanti et al.; ViT paper",
+)
+_ATTENDING = re.compile(r"(vit|deit|beit|swin|dino|clip|siglip|eva)")
 _SHARE = TermKind("activations", "a tenth of the rest for each sample", ("samples", "share"), "alloc 0.0.16")
 _SPEECH = TermKind(
     "activations", "cache of five beams and activations, by size", ("parameters_b", "requests"), "openai/whisper README"
@@ -74,6 +83,21 @@ def _composed_maps(job: Job, size: float) -> Part | None:
     pixels = job.image_px**2 * (1.0 if found.dense else 0.6)
     value = job.micro_batch * found.elements(pixels) * size / 1e9
     return _COUNTED, value, (job.micro_batch, found.name, job.image_px, found.copies)
+
+
+def _attended_maps(job: Job, params_b: float, size: float) -> Part | None:
+    """Maps of a vision transformer: every parameter serves each token once, so that GMAC / parameters counts them."""
+    model = job.model
+    if model is None or not params_b or not _ATTENDING.match(model.id):
+        return None
+    _, gmacs, native = feature_elements(job)
+    tokens = gmacs / params_b * (job.image_px / native) ** 2
+    ratio = sizing_constants().vision.attended_ratio.value
+    width = (params_b * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
+    layers = width / ratio
+    each = sizing_constants().vision.attended_bytes.value * size / 2.0
+    value = job.micro_batch * tokens * each * width * layers / 1e9
+    return _ATTENDED, value, (job.micro_batch, tokens, width, layers)
 
 
 def _inference(job: Job, params_b: float, layout: Layout, context_gb: float) -> MemoryEstimate:
@@ -147,6 +171,9 @@ def _training_activation(job: Job, params_b: float) -> Part:
         counted = _composed_maps(job, size * (1.0 if job.checkpointing == "none" else 0.4))
         if counted is not None:
             return counted
+        attended = _attended_maps(job, params_b, size * (1.0 if job.checkpointing == "none" else 0.4))
+        if attended is not None:
+            return attended
         elements, gmacs, native = feature_elements(job)
         copies = constants.vision.kept_per_activation.value
         if job.checkpointing != "none":

@@ -76,3 +76,12 @@ def test_measured_training_runs_are_met(expertise, name, batch, px, gb):
 def test_a_name_without_parts_still_is_an_error(expertise):
     with pytest.raises(InputError, match="no model is called"):
         size_workload(expertise, expertise.read({"task": "inference", "model_name": "frobnet", "gpu": "nvidia-t4"}))
+
+
+@pytest.mark.parametrize(("name", "low", "high"), [("vit_b_16", 7, 14), ("resnet50", 8, 16), ("vit_l_16", 20, 38)])
+def test_a_training_step_of_a_classifier_takes_what_is_usual(expertise, name, low, high):
+    facts = {"task": "full_finetuning", "model_name": name, "batch_size_per_gpu": 128, "gpu": "nvidia-a100-80gb-sxm"}
+    answer = size_workload(expertise, expertise.read(facts))
+    assert low <= answer["per_gpu_gb"] <= high
+    double = size_workload(expertise, expertise.read({**facts, "batch_size_per_gpu": 256}))
+    assert double["breakdown"]["activations_gb"] == pytest.approx(2 * answer["breakdown"]["activations_gb"], rel=1e-4)
