@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -73,6 +74,7 @@ class Reader:
         for name, value, place in conditional:
             for target in self._targets(name, given):
                 self._take(target, name, value, place, given, places, problems, remarks)
+        _version_beside_engine(items, self.vocabulary, given)
         gpu, count = self._reserved(reserved, problems)
         if problems:
             raise InputError(_at_names(problems, raw))
@@ -160,6 +162,17 @@ class Reader:
         return gpu, None if count.value is None else int(count.value)  # type: ignore[arg-type]
 
 
+def _version_beside_engine(items: list[_Item], vocabulary: Vocabulary, given: dict[str, Value]) -> None:
+    """A version written beside the serving engine ("vLLM 0.10.0") is its version, unless one is stated."""
+    if "serving_engine" not in given or "serving_engine_version" in given:
+        return
+    written = next((raw for name, raw, _ in items if vocabulary.resolve(name) == "serving_engine"), None)
+    version = _VERSION.search(written) if isinstance(written, str) else None
+    if version is not None:
+        given["serving_engine_version"] = version.group(1)
+
+
+_VERSION = re.compile(r"[a-z.]\s*v?~?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _Item = tuple[str, Any, Place | None]
 
 

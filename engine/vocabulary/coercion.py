@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -143,11 +144,30 @@ def _enum(fact: FactDef, raw: object, context: _Context) -> Value:
             return choice
     word = words[0]
     near = _near_choices(fact, word)
+    inside = _choice_inside(fact, raw) if fact.open and isinstance(raw, str) else None
+    if inside is not None:
+        message = f"{fact.name}: {_shown(raw)} is taken as {inside}"
+        context.warnings.append(Problem("taken-as", message, context.place, fact.name))
+        return inside
     if fact.open and not isinstance(raw, bool):
         message = f"{fact.name}: {_shown(raw)} is not among the known choices; taken as other"
         context.warnings.append(Problem("unknown-choice", message, context.place, fact.name, near))
         return "other"
     raise _Refused("unknown-choice", f"{_shown(raw)} is not a choice", near, f"write one of {', '.join(fact.choices)}")
+
+
+def _choice_inside(fact: FactDef, raw: str) -> str | None:
+    """The first choice that a longer text names ("vLLM 0.10.0, RHEL 9.6"), the longest of those at one place."""
+    text = raw.casefold()
+    found: list[tuple[int, int, str]] = []
+    for word in (*fact.choices, *fact.synonyms):
+        choice = fact.choice(word)
+        if choice in {None, "other", "none"} or len(word) < 3:
+            continue
+        at = re.search(rf"(?<![a-z0-9]){re.escape(word.casefold())}(?![a-z0-9])", text)
+        if at is not None:
+            found.append((at.start(), -len(word), str(choice)))
+    return min(found)[2] if found else None
 
 
 def _text(fact: FactDef, raw: object, _context: _Context) -> Value:

@@ -216,3 +216,26 @@ def test_mistakes_in_a_file_have_their_place(expertise: Expertise, tmp_path: Pat
 def test_a_list_in_a_file_is_read_as_one(expertise: Expertise) -> None:
     node = read_yaml_text("gpu_candidates: [T4, L4]\n", "w.yaml", error=InputError)
     assert expertise.read(node).given["gpu_candidates"] == ("nvidia-t4", "nvidia-l4")
+
+
+@pytest.mark.parametrize(
+    ("written", "engine", "version"),
+    [
+        ("vLLM 0.10.0, RHEL 9.6", "vllm", "0.10.0"),
+        ("vllm ~0.6.4", "vllm", "0.6.4"),
+        ("transformers 4.51.3", "transformers", "4.51.3"),
+        ("vllm", "vllm", None),
+        ("SGLang on H100", "sglang", None),
+    ],
+)
+def test_a_version_beside_the_engine_is_its_version(
+    expertise: Expertise, written: str, engine: str, version: str | None
+) -> None:
+    given = expertise.read({"task": "inference", "serving_engine": written}).given
+    assert given["serving_engine"] == engine
+    assert given.get("serving_engine_version") == version
+
+
+def test_a_stated_version_counts(expertise: Expertise) -> None:
+    raw = {"serving_engine": "vLLM 0.10.0", "serving_engine_version": "0.11"}
+    assert expertise.read(raw).given["serving_engine_version"] == "0.11"

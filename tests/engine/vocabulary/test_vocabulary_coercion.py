@@ -214,6 +214,26 @@ def test_an_open_choice_becomes_other_with_a_warning():
     assert "vllm" in warning.nearest
 
 
+@pytest.mark.parametrize(
+    ("written", "choice"),
+    [
+        ("vLLM 0.10.0, RHEL 9.6", "vllm"),
+        ("TensorRT-LLM (PyTorch backend)", "tensorrt-llm"),
+        ("HF Trainer on vLLM", "transformers"),
+        ("something other", "other"),
+        ("vllmish", "other"),
+    ],
+)
+def test_an_open_choice_is_found_inside_a_longer_text(written, choice):
+    choices = ("vllm", "tensorrt-llm", "transformers", "other")
+    engine = fact(
+        type="enum", choices=choices, synonyms={"tensorrt": "tensorrt-llm", "hf trainer": "transformers"}, open=True
+    )
+    reading = read_value(engine, written)
+    assert reading.value == choice
+    assert [warning.code for warning in reading.warnings] == ["unknown-choice" if choice == "other" else "taken-as"]
+
+
 def test_a_choice_called_unknown_is_a_value():
     assert coerce(fact(type="enum", choices=("unknown", "a")), "unknown") == "unknown"
 
