@@ -56,8 +56,13 @@ def missing_answers(interviewer: Interviewer, state: State) -> tuple[Missing, ..
 
 
 def tried_values(interviewer: Interviewer, fact: str) -> tuple[Value, ...]:
-    """A few values that stand for the domain of a fact: its choices, or ends and thresholds."""
+    """A few values that stand for the domain of a fact: choices, those with a label first, or thresholds of rules."""
+    definition = interviewer.expertise.vocabulary.facts[fact]
     values = interviewer.atlas.values.get(fact) or ()
+    if definition.choice_labels:
+        return tuple(choice for choice in values if choice in definition.choice_labels)[:_MOST_VALUES]
+    if definition.numeric and len(values) > 4:
+        values = values[1:-1]  # The ends of a domain are as wide as one can write, and say little.
     if len(values) <= _MOST_VALUES:
         return values
     step = (len(values) - 1) / (_MOST_VALUES - 1)

@@ -28,7 +28,8 @@ def lines_for(
     Args:
         expertise: asks.
         answers: the line by fact; what is not there is not known.
-        before: lines typed at a question before it is answered, that leave it open: help, why, show, wrong answers.
+        before: lines typed at a question before it is answered, that leave it open: help, why, show, wrong answers,
+            quit (to be resumed), and back, after which the question before it is answered as it was.
         after_all: lines at the end of the questions.
         state: where the interview begins.
     """
@@ -37,7 +38,8 @@ def lines_for(
     lines: list[str] = []
     while not isinstance(step := interviewer.next_question(state), Done):
         fact = step.fact
-        lines += (before or {}).get(fact.name, [])
+        for steer in (before or {}).get(fact.name, []):
+            lines += [steer, state.answers[-1].written] if steer == "back" else [steer]
         line = answers.get(fact.name, "unknown")
         lines.append(line)
         value = None if line == "unknown" else answer_to(fact, line, expertise)
