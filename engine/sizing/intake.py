@@ -169,7 +169,7 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         stated_gb=stated,
         stated_high_gb=stated_high,
         assumed=tuple(reader.assumed),
-        fused_loss=bool(habits and habits.fused_loss) or (framework is None and kind == "pretraining"),
+        fused_loss=bool(habits and habits.fused_loss) or (framework in {None, "other"} and kind == "pretraining"),
         expert_parallel=reader.whole("expert_parallel"),
         compiled=bool(reader.flag("compiled")),
         activation_offload=bool(reader.flag("activation_offload")),
