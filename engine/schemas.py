@@ -24,6 +24,7 @@ from engine.plans.constants import PlanConstants
 from engine.rulebook import rule_file_schema
 from engine.sizing.constants import SizingConstants
 from engine.sizing.speed_constants import SpeedConstants
+from engine.verify.expectations import EXPECTATIONS
 from engine.vocabulary import Vocabulary
 from engine.vocabulary.model import Code
 from engine.vocabulary.model import FactDef
@@ -33,8 +34,25 @@ Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
+#: Where a layer keeps the schemas that its files name in their first lines.
+LAYER_FOLDER = ".schemas"
+#: The kinds of file that a layer may have.
+LAYER_SCHEMAS = (
+    "codes",
+    "costs",
+    "disagreements",
+    "figures",
+    "gpus",
+    "models",
+    "rules",
+    "scenarios",
+    "sources",
+    "vocabulary",
+)
+
 #: Which schema each shipped file follows, by its path from the root. The first that matches counts.
 FILES: tuple[tuple[str, str], ...] = (
+    ("rules/scenarios/*.yaml", "scenarios"),
     ("rules/*.yaml", "rules"),
     ("knowledge/gpus/*.yaml", "gpus"),
     ("knowledge/models/*.yaml", "models"),
@@ -56,6 +74,7 @@ def file_schemas(vocabulary: Vocabulary, knowledge: Knowledge) -> dict[str, Sche
     schemas = {
         "rules": _rules(vocabulary, knowledge),
         "vocabulary": _by_name("facts", FactDef, "name", "the facts, by name"),
+        "scenarios": scenario_file_schema(),
         "codes": _by_name("codes", Code, "code", "the codes of advice (A-) and warnings (W-)"),
         **knowledge_file_schemas(),
         **entry_schemas(),
@@ -65,6 +84,24 @@ def file_schemas(vocabulary: Vocabulary, knowledge: Knowledge) -> dict[str, Sche
         _without_bands(schemas[name])
     _settles(schemas["vocabulary"])
     return dict(sorted(schemas.items()))
+
+
+def scenario_file_schema() -> Schema:
+    """The schema of the files in ``scenarios/`` of a rule folder."""
+    anything: Schema = {"type": "object"}
+    properties: Schema = {
+        "id": {"type": "string", "description": "its name in kebab-case"},
+        "says": {"type": "string", "description": "in a sentence what it is about"},
+        "given": {**anything, "description": "the workload, as in a workload file"},
+        "expect": {
+            **anything,
+            "properties": {name: {} for name in sorted(EXPECTATIONS)},
+            "description": "what the answer contains",
+        },
+    }
+    required = ["id", "given", "expect"]
+    item = {**anything, "properties": properties, "required": required, "additionalProperties": False}
+    return {"$schema": DIALECT, "title": "whichgpu scenarios", "type": "array", "items": item}
 
 
 def schema_name(path: str) -> str | None:

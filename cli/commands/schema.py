@@ -1,23 +1,79 @@
-"""``whichgpu schema``: the JSON Schemas of what the program hands out."""
+"""``whichgpu schema``: the JSON Schemas of what the program hands out, and of the files that experts edit."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
 from cli import output
+from cli.layers import load_catalogue
+from cli.layers import load_facts
+from cli.options import layers_option
+from cli.render.figures import count_of
 from engine.contract import schema_of
 from engine.contract import schema_text
+from engine.problems import InputError
+from engine.problems import Problem
+from engine.problems import nearest_words
 
 
 _SHAPES = ["decision", "decision_line", "record", "size_answer", "refused_line"]
 
 
 @click.command()
-@click.argument("shape", type=click.Choice(_SHAPES), default="decision")
-def schema(shape: str) -> int:
-    """Print the JSON Schema (draft 2020-12) of SHAPE, a decision unless given."""
+@click.argument("shape", default="decision")
+@click.option(
+    "--write",
+    "folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the schemas of all rule and knowledge files into DIR.",
+)
+@layers_option
+def schema(*, shape: str, folder: Path | None, rules: tuple[str, ...]) -> int:
+    """Print the JSON Schema (draft 2020-12) of SHAPE, a decision unless given.
+
+    SHAPE is decision, decision_line, record, size_answer or refused_line; or a kind of file: rules, vocabulary, codes,
+    gpus, models, sources, ... With --rules, the names of your own layer are offered for completion too.
+    """
+    if folder is not None:
+        return _write(folder, rules)
     if shape == "decision":
         output.emit(schema_text())
-    else:
+    elif shape in _SHAPES:
         output.emit_json(schema_of(shape))
+    else:
+        output.emit(_file_schema(shape, rules))
+    return 0
+
+
+def _texts(rules: tuple[str, ...]) -> dict[str, str]:
+    from engine.schemas import file_schemas  # noqa: PLC0415 - loads every room; most calls need none.
+    from engine.schemas import text_of  # noqa: PLC0415
+
+    schemas = file_schemas(load_facts(rules), load_catalogue(rules, own_prices=False))
+    return {name: text_of(content) for name, content in schemas.items()}
+
+
+def _file_schema(name: str, rules: tuple[str, ...]) -> str:
+    texts = _texts(rules)
+    if name not in texts:
+        known = [*_SHAPES, *texts]
+        fix = f"one of {', '.join(known)}"
+        message = f"there is no schema of {name!r}"
+        raise InputError(Problem("unknown-schema", message, nearest=nearest_words(name, known), fix=fix))
+    return texts[name]
+
+
+def _write(folder: Path, rules: tuple[str, ...]) -> int:
+    texts = _texts(rules)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (folder / f"{name}.schema.json").write_text(text, encoding="utf-8")
+    except OSError as error:
+        message = f"cannot write {error.filename or folder}: {error.strerror or error}"
+        raise InputError(Problem("unwritable", message)) from error
+    output.emit(f"{count_of(len(texts), 'schema')} in {folder}.\n")
     return 0

@@ -24,7 +24,9 @@ from engine.knowledge.model import ModelSpec
 
 
 #: Fields that other lines of the page already say, or that describe the record and not the thing.
-_SAID = frozenset({"id", "name", "aliases", "evidence", "notes", "sources", "disagreements", "tflops", "achieved"})
+_SAID = frozenset(
+    {"id", "name", "aliases", "evidence", "notes", "sources", "disagreements", "tflops", "achieved", "facts"}
+)
 _UNITS = {
     "mem_bw_tbs": "TB/s",
     "link_gbs": "GB/s, both directions",
@@ -75,6 +77,11 @@ def gpu_page(gpu: Gpu, knowledge: Knowledge) -> list[Block]:
     blocks.append(_figures(gpu.model_dump(mode="json"), gpu.evidence))
     if gpu.tflops:
         blocks += [Heading("Arithmetic", 3), _compute(gpu)]
+    if gpu.facts:
+        rows = tuple(
+            (name, value_text(value), ", ".join(gpu.evidence.get(name, ()))) for name, value in gpu.facts.items()
+        )
+        blocks += [Heading("Further facts", 3), Table(("Fact", "Value", "Sources"), rows)]
     blocks += _remarks(gpu.notes, gpu.disagreements, knowledge) + _offers(gpu, knowledge)
     return blocks + _legend([source for sources in gpu.evidence.values() for source in sources], knowledge)
 

@@ -56,7 +56,7 @@ def gpu_facts(gpu: Gpu) -> dict[str, Value]:
         "gpu.plannable": gpu.plannable,
         "gpu.compute_capability": gpu.compute_capability,
     }
-    return {name: value for name, value in facts.items() if value is not None}
+    return {**gpu.facts, **{name: value for name, value in facts.items() if value is not None}}
 
 
 def _fast_fp16(gpu: Gpu) -> bool | None:

@@ -87,6 +87,7 @@ class Gpu(Record):
     not_plannable_because: str | None = None
     generation_lag: int | None = None  # generations behind the vendor's newest, from knowledge/generations.yaml
     parent: str | None = None  # a MIG slice names the whole card
+    facts: dict[str, bool | float | str] = Field(default_factory=dict)  # further gpu.* facts of the vocabulary
     evidence: dict[str, tuple[str, ...]] = Field(default_factory=dict)  # field -> source ids
     disagreements: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

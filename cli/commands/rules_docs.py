@@ -1,0 +1,76 @@
+"""``whichgpu rules docs``: the rulebook as a Markdown book."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from cli import output
+from cli.expertise import load
+from cli.expertise import names_of
+from cli.options import rules_options
+from cli.render.book import book
+from cli.render.figures import count_of
+from engine.layers import is_rule_file
+from engine.problems import InputError
+from engine.problems import Problem
+
+
+FOUND_WANTING = 1
+
+
+@click.command(name="docs")
+@click.argument("folder", default="docs/rulebook", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 where a page is not as it should be.")
+@rules_options
+def docs_rules(*, folder: Path, check: bool, rules: tuple[str, ...], builtin: bool) -> int:
+    """Write the rulebook as Markdown pages by topic into FOLDER (docs/rulebook unless given).
+
+    Pages of topics that are no longer there are removed.
+    """
+    expertise = load(rules, builtin=builtin)
+    pages = book(expertise, names_of(expertise), intros(expertise.folders))
+    stale = _stale(folder, pages)
+    if check:
+        listed = "".join(f"{folder / name} is not as the rules say\n" for name in stale)
+        output.emit(listed or f"{count_of(len(pages), 'page')} in {folder} are as the rules say.\n")
+        return FOUND_WANTING if stale else 0
+    _write(folder, pages, stale)
+    output.emit(f"{count_of(len(pages), 'page')} in {folder}, {len(stale)} of them changed.\n")
+    return 0
+
+
+def intros(folders: Iterable[Path]) -> dict[str, str]:
+    """By topic, the comment at the top of its rule file."""
+    found: dict[str, str] = {}
+    for folder in folders:
+        for path in sorted(path for path in folder.glob("*.yaml") if is_rule_file(path)):
+            lines = []
+            for line in path.read_text(encoding="utf-8").splitlines():
+                if not line.startswith("#"):
+                    break
+                if not line.startswith("# yaml-language-server:"):
+                    lines.append(line.lstrip("# "))
+            found.setdefault(path.stem, " ".join(lines))
+    return found
+
+
+def _stale(folder: Path, pages: dict[str, str]) -> list[str]:
+    """The pages that are missing, differ, or should not be there."""
+    there = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")} if folder.is_dir() else {}
+    return sorted(name for name in {*pages, *there} if pages.get(name) != there.get(name))
+
+
+def _write(folder: Path, pages: dict[str, str], stale: Iterable[str]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in stale:
+            if name in pages:
+                (folder / name).write_text(pages[name], encoding="utf-8")
+            else:
+                (folder / name).unlink()
+    except OSError as error:
+        message = f"cannot write {error.filename or folder}: {error.strerror or error}"
+        raise InputError(Problem("unwritable", message)) from error
