@@ -28,8 +28,8 @@ def decided_with(change: Any, decision: dict[str, Any], expertise: Expertise) ->
 @pytest.mark.parametrize("example", ["llm-serving-70b", "qlora-7b", "lab-rent-or-buy"])
 def test_every_flip_decides_to_what_it_claims(decided: Decided, expertise: Expertise, example: str) -> None:
     decision = decided(example)
-    found = sensitivity(decision, expertise, limit=150)
-    assert found.decisions <= 150
+    found = sensitivity(decision, expertise, limit=90)
+    assert found.decisions <= 90
     assert found.verdict.count == decision["recommendation"]["count"]
     assert found.turns
     for turn in found.turns:
@@ -43,7 +43,7 @@ def test_every_flip_decides_to_what_it_claims(decided: Decided, expertise: Exper
 
 def test_a_narrowed_whole_number_flips_there_and_not_a_step_before(decided: Decided, expertise: Expertise) -> None:
     decision = decided("llm-serving-70b")
-    found: Sensitivity = sensitivity(decision, expertise)
+    found: Sensitivity = sensitivity(decision, expertise, limit=180)
     facts = expertise.vocabulary.facts
     whole = [
         t for t in found.turns if t.narrowed and facts[t.change.fact].type == "int" and t.change.before is not None

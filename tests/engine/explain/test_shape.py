@@ -36,7 +36,7 @@ def test_it_refuses_what_the_schema_refuses(decided: Decided) -> None:
     places = [path for path in spots(decided("lora-13b")) if path[0] != "trace" or chance.random() < 0.05]
     refused = 0
     decision = decided("lora-13b")
-    for path in chance.sample(places, 60):
+    for path in chance.sample(places, 30):
         inner: Any = decision
         for key in path[:-1]:
             inner = inner[key]
@@ -50,7 +50,7 @@ def test_it_refuses_what_the_schema_refuses(decided: Decided) -> None:
         assert mine == validator.is_valid(decision), path
         refused += not mine
         inner[path[-1]] = kept
-    assert refused > 15
+    assert refused > 8
 
 
 def test_it_says_where(decided: Decided) -> None:

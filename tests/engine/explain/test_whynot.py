@@ -27,7 +27,7 @@ from engine.problems import InputError
 Decided = Callable[[str], dict[str, Any]]
 
 
-def ask(decision: dict[str, Any], gpu: str, expertise: Expertise, limit: int = 120) -> WhyNot:
+def ask(decision: dict[str, Any], gpu: str, expertise: Expertise, limit: int = 80) -> WhyNot:
     return why_not(decision, gpu, expertise, limit=limit, phrases=Phrases(expertise.vocabulary))
 
 
@@ -57,7 +57,7 @@ def test_every_nearest_change_does_what_it_claims(
     decision = decided(example)
     found = ask(decision, gpu, expertise)
     assert found.search is not None
-    assert found.search.decisions <= 120
+    assert found.search.decisions <= 80
     for nearest in (*found.search.wins, *found.search.fits):
         assert holds(nearest, found.gpus, decision, expertise), nearest
         assert {change.fact for change in nearest.changes} <= set(found.search.facts)
