@@ -23,6 +23,8 @@ def layouts(job: Job, fabric: Fabric, count: int) -> Iterator[Layout]:
     elif job.shape is not None:
         sizes = (*_USUAL_HEADS, job.shape.layers)
     stated = (job.tensor_parallel, job.pipeline_parallel, job.data_parallel)
+    if job.training and job.sharding not in {None, "none"} and stated == (None, None, None):
+        stated = (1, 1, count)  # ZeRO and FSDP spread over data ranks; who splits layers as well says so.
     splits = _splits(count, fabric.tensor_most(count), sizes, stated)
     if job.training:
         yield from _training(job, count, splits)
