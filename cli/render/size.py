@@ -40,7 +40,9 @@ def size_blocks(answer: JsonObject, names: Names) -> list[Block]:
         blocks.append(Bar(share / 100, f"{percent(share)} of the memory of each GPU"))
     if count > 1:
         blocks.append(Paragraph(f"All {count} together need {gb_and_gib(answer['needed_gb'])}."))
-    blocks.append(Paragraph(f"Likely between {gb(answer['low_gb'])} and {gb(answer['high_gb'])} over all GPUs."))
+    likely = f"Likely between {gb(answer['low_gb'])} and {gb(answer['high_gb'])} over all GPUs"
+    reason = answer.get("band_reason")
+    blocks.append(Paragraph(f"{likely}: {reason}." if reason else f"{likely}."))
     blocks.append(breakdown_table(answer["breakdown"]))
     return blocks + speed_blocks(answer) + relief_blocks(answer.get("relief"), answer, names)
 
