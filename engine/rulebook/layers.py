@@ -32,6 +32,7 @@ class Stack:
     tables: dict[str, Table] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    laid: dict[str, tuple[Rule, ...]] = field(default_factory=dict)  # layer -> its rules, whatever became of them
     removals: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # layer -> rules that it took away
     places: dict[str, list[Place]] = field(default_factory=dict)  # all ids that were ever defined
 
@@ -39,6 +40,7 @@ class Stack:
         """Lay a layer on top. ``context`` holds what was noted while it was read, and gets the problems."""
         lowest = not self.names
         self.names.append(name)
+        self.laid[name] = tuple(rules)
         self.removals[name] = []
         for removal in context.removals:
             self._remove(name, removal, context)
@@ -56,15 +58,16 @@ class Stack:
         context.places = {}
 
     def layers(self, known: Mapping[int, str]) -> tuple[Layer, ...]:
-        """The layers, the lowest first. A digest covers what a layer adds and what it takes away.
+        """The layers, the lowest first, each with how many of its rules are in force.
 
+        A digest covers what a layer says itself: the rules it adds, and what it takes away from those below.
         ``known`` are digests by the identity of the rule: reckoning one costs as much as reading half a rule.
         """
         made = []
         for name in self.names:
-            mine = (rule for rule in self.rules.values() if rule.layer == name)
-            digests = [known.get(id(rule)) or rule_digest(rule) for rule in mine]
-            made.append(Layer(name, _digest(digests, self.removals[name]), len(digests)))
+            digests = [known.get(id(rule)) or rule_digest(rule) for rule in self.laid[name]]
+            in_force = sum(rule.layer == name for rule in self.rules.values())
+            made.append(Layer(name, _digest(digests, self.removals[name]), in_force))
         return tuple(made)
 
     def _replaces(self, table: str) -> bool:
