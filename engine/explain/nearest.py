@@ -167,33 +167,40 @@ def _try_singles(hunt: _Hunt, singles: list[FactChange], goals: list[Goal]) -> b
     return True
 
 
-def _brought_nearer(hunt: _Hunt, nearest: Nearest) -> Nearest:
-    """Halve the way of a number between where it does not reach the goal and where it does."""
-    change = nearest.changes[0]
+def _brought_nearer(hunt: _Hunt, nearest: Nearest, position: int = 0) -> Nearest:
+    """Halve the way of one number between where the goal is not reached and where it is; other changes stay."""
+    change = nearest.changes[position]
     fact = hunt.facts[change.fact]
     before, after = change.before, change.after
     if not fact.numeric or isinstance(before, str | tuple | bool) or before is None or after is None:
         return nearest
     assert isinstance(after, int | float)  # noqa: S101 - a numeric fact has a number.
-    same_side = [
-        float(tried.after)
-        for tried in hunt.gaps
-        if tried.fact == change.fact
-        and isinstance(tried.after, int | float)
-        and min(before, after) < tried.after < max(before, after)
-    ]
-    near = min(same_side, key=lambda value: abs(value - after), default=float(before))
+    near = _last_missing(hunt, change, float(before), float(after)) if len(nearest.changes) == 1 else float(before)
     best = nearest
     for _ in range(_BISECTIONS):
-        middle = between(fact, near, float(best.changes[0].after))  # type: ignore[arg-type]
+        middle = between(fact, near, float(best.changes[position].after))  # type: ignore[arg-type]
         if middle is None:
             break
-        reached = hunt.try_out((replace(change, after=middle),), (nearest.goal,))
+        changes = list(best.changes)
+        changes[position] = replace(change, after=middle)
+        reached = hunt.try_out(tuple(changes), (nearest.goal,))
         if nearest.goal in reached:
             best = reached[nearest.goal]
         else:
             near = float(middle)  # type: ignore[arg-type]
     return best
+
+
+def _last_missing(hunt: _Hunt, change: FactChange, before: float, after: float) -> float:
+    """The value nearest to one that reaches the goal of which it is known that it does not."""
+    tried = [
+        float(other.after)
+        for other in hunt.gaps
+        if other.fact == change.fact
+        and isinstance(other.after, int | float)
+        and min(before, after) < other.after < max(before, after)
+    ]
+    return min(tried, key=lambda value: abs(value - after), default=before)
 
 
 def _try_pairs(hunt: _Hunt, base: Outcome | None, goals: list[Goal]) -> bool:
@@ -219,6 +226,8 @@ def _try_pairs(hunt: _Hunt, base: Outcome | None, goals: list[Goal]) -> bool:
             break
         for goal, nearest in hunt.try_out(pair, missed).items():
             hunt.found[goal].append(nearest)
+            for position in (0, 1):
+                hunt.found[goal][-1] = _brought_nearer(hunt, hunt.found[goal][-1], position)
     return True
 
 
