@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container
-from dataclasses import dataclass
-from dataclasses import field
 from typing import TypeVar
 
 from engine.knowledge.model import ModelSpec
-from engine.sizing.composed import composed_network
-from engine.sizing.constants import Framework
 from engine.sizing.constants import sizing_constants
-from engine.sizing.job import Assumed
+from engine.sizing.intake_training import chunked_loss_of
+from engine.sizing.intake_training import learning_of
+from engine.sizing.intake_training import lora_rank_of
+from engine.sizing.intake_training import lora_targets_of
+from engine.sizing.intake_training import optimizer_of
+from engine.sizing.intake_training import recipe_of
 from engine.sizing.job import Family
 from engine.sizing.job import Job
 from engine.sizing.job import Kind
+from engine.sizing.reading import TRANSFORMERS
+from engine.sizing.reading import Reader
 from engine.sizing.shape import shape_of
 from engine.values import Facts
-from engine.values import Value
 
 
 Plain = TypeVar("Plain", int, float, str, bool)
 
-_TRANSFORMERS: frozenset[str] = frozenset({"llm", "encoder"})
 _FAMILY_OF_KIND: dict[str, Family] = {
     "llm": "llm",
     "multimodal": "llm",
@@ -55,55 +56,6 @@ _LOADS = (
 )
 _ENCODER_TOKENS = 512  # What BERT and its kin read at most.
 _NAMED_SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?) ?b(?![a-z])")
-_ATTENTION = ("q", "k", "v", "o")
-_ALL_LINEAR = ("q", "k", "v", "o", "gate", "up", "down")
-_TARGETS: dict[str, tuple[str, ...]] = {
-    "attention": _ATTENTION,
-    "qkvo": _ATTENTION,
-    "qkv": ("q", "k", "v"),
-    "qv": ("q", "v"),
-    "all-linear": _ALL_LINEAR,
-    "all": _ALL_LINEAR,
-}
-
-
-@dataclass(slots=True)
-class _Reader:
-    """Reads facts, and writes down what had to be assumed."""
-
-    facts: Facts
-    assumed_names: Container[str]
-    assumed: list[Assumed] = field(default_factory=list)
-
-    def known(self, name: str) -> bool:
-        """Stated, looked up or computed: not assumed by the vocabulary."""
-        return name in self.facts and name not in self.assumed_names
-
-    def number(self, name: str) -> float | None:
-        value = self.facts.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return None
-        return float(value)
-
-    def whole(self, name: str) -> int | None:
-        value = self.number(name)
-        return None if value is None else max(0, int(value))
-
-    def text(self, name: str) -> str | None:
-        value = self.facts.get(name)
-        return value if isinstance(value, str) else None
-
-    def flag(self, name: str) -> bool | None:
-        value = self.facts.get(name)
-        return value if isinstance(value, bool) else None
-
-    def assume(self, name: str, value: Plain, because: str) -> Plain:
-        self.assumed.append(Assumed(name, value, because))
-        return value
-
-    def default(self, name: str, key: str | None = None) -> int:
-        entry = sizing_constants().defaults[key or name]
-        return int(self.assume(name, int(entry.value), entry.because))
 
 
 def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[str] = ()) -> Job:
@@ -115,17 +67,17 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         assumed: names of facts whose value the vocabulary assumed. What a training framework is known to do is
             believed over such an assumption.
     """
-    reader = _Reader(facts, assumed)
+    reader = Reader(facts, assumed)
     kind = _kind(reader)
     family = _family(reader, model)
     params_b, active_b = _size(reader, model)
-    shape = shape_of(model, params_b, active_b) if family in _TRANSFORMERS else None
+    shape = shape_of(model, params_b, active_b) if family in TRANSFORMERS else None
     if shape is not None and shape.exact:
         params_b = shape.params / 1e9
     framework = reader.text("training_framework")
     habits = sizing_constants().training.frameworks.get(framework or "")
     serving = _serving(reader, kind, family, model)
-    learning = _learning(reader, kind, family, params_b, habits)
+    learning = learning_of(reader, kind, family, params_b, habits)
     stated, stated_high = (None, None) if params_b is not None else _stated_memory(reader)
     return Job(
         kind=kind,
@@ -148,14 +100,14 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         micro_batch=learning[1],
         gradient_accumulation=reader.whole("gradient_accumulation_steps"),
         global_batch=reader.whole("global_batch_size"),
-        recipe=_recipe(reader, kind, habits),
-        optimizer=_optimizer(reader, kind, model),
+        recipe=recipe_of(reader, kind, habits),
+        optimizer=optimizer_of(reader, kind, model),
         checkpointing=learning[2],
         flash_attention=reader.flag("flash_attention") is not False,
-        chunked_loss=_chunked_loss(reader, habits),
-        lora_rank=_lora_rank(reader, kind, family, habits),
+        chunked_loss=chunked_loss_of(reader, habits),
+        lora_rank=lora_rank_of(reader, kind, family, habits),
         lora_rank_stated=reader.known("lora_rank"),
-        lora_targets=_lora_targets(reader, kind, family, habits),
+        lora_targets=lora_targets_of(reader, kind, family, habits),
         framework=framework,
         cpu_offload=bool(reader.flag("cpu_offload")),
         image_px=_image_px(reader, family, model),
@@ -178,7 +130,7 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
     )
 
 
-def _unstated_loads(reader: _Reader, kind: Kind) -> frozenset[str]:
+def _unstated_loads(reader: Reader, kind: Kind) -> frozenset[str]:
     """Which of the loads nobody stated: speed is then reckoned for a usual one, where memory takes the assumed one."""
     missing = {name for name in _LOADS if not reader.known(name)}
     if kind == "inference" and "batch_size_per_gpu" not in missing:
@@ -188,16 +140,11 @@ def _unstated_loads(reader: _Reader, kind: Kind) -> frozenset[str]:
     return frozenset(missing)
 
 
-def all_linear() -> tuple[str, ...]:
-    """The matrices that adapters on every linear layer touch."""
-    return _ALL_LINEAR
-
-
 def _billions(value: float | None) -> float | None:
     return None if value is None else value * 1e9
 
 
-def _kind(reader: _Reader) -> Kind:
+def _kind(reader: Reader) -> Kind:
     task = reader.text("task")
     method = reader.text("peft_method")
     if task is None:
@@ -220,7 +167,7 @@ def _kind(reader: _Reader) -> Kind:
     return "pretraining" if task == "pretraining" else "full" if task == "full_finetuning" else "inference"
 
 
-def _family(reader: _Reader, model: ModelSpec | None) -> Family:
+def _family(reader: Reader, model: ModelSpec | None) -> Family:
     if model is not None:
         return _FAMILY_OF_KIND[model.kind]
     stated = reader.text("model_family")
@@ -234,7 +181,7 @@ def _family(reader: _Reader, model: ModelSpec | None) -> Family:
     return "vision" if reader.text("model_architecture") == "cnn" else "other"
 
 
-def _size(reader: _Reader, model: ModelSpec | None) -> tuple[float | None, float | None]:
+def _size(reader: Reader, model: ModelSpec | None) -> tuple[float | None, float | None]:
     params = reader.number("param_count_b")
     if params is not None and params <= 0:
         params = None
@@ -261,14 +208,14 @@ def _is_nominal(params_b: float, model: ModelSpec) -> bool:
     return any(abs(params_b - size) <= 0.01 * size for size in sizes)
 
 
-def _stated_memory(reader: _Reader) -> tuple[float | None, float | None]:
+def _stated_memory(reader: Reader) -> tuple[float | None, float | None]:
     stated = reader.number("required_vram_gb")
     if stated:
         return stated, None
     return reader.number("vram_band_low_gb"), reader.number("vram_band_high_gb")
 
 
-def _weight_precision(reader: _Reader, kind: Kind, model: ModelSpec | None) -> str:
+def _weight_precision(reader: Reader, kind: Kind, model: ModelSpec | None) -> str:
     stated = reader.text("weight_precision")
     formats = sizing_constants().weights
     if stated not in formats:
@@ -286,12 +233,12 @@ def _weight_precision(reader: _Reader, kind: Kind, model: ModelSpec | None) -> s
     return stated or reader.assume("weight_precision", "bf16", "sixteen bits is how most models are published")
 
 
-def _kv_precision(reader: _Reader) -> str:
+def _kv_precision(reader: Reader) -> str:
     stated = reader.text("kv_cache_precision")
     return stated if stated in sizing_constants().kv_cache else "fp16"
 
 
-def _serving(reader: _Reader, kind: Kind, family: Family, model: ModelSpec | None) -> tuple[int, int, int, int, str]:
+def _serving(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None) -> tuple[int, int, int, int, str]:
     """Context, input, output, concurrency, engine."""
     given_in, given_out = reader.whole("input_tokens"), reader.whole("output_tokens")
     context = reader.whole("context_tokens")
@@ -316,7 +263,7 @@ def _serving(reader: _Reader, kind: Kind, family: Family, model: ModelSpec | Non
     return max(1, context), asked, output, max(1, concurrency), _engine(reader, kind, family, model)
 
 
-def _engine(reader: _Reader, kind: Kind, family: Family, model: ModelSpec | None) -> str:
+def _engine(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None) -> str:
     stated = reader.text("serving_engine")
     if stated in sizing_constants().engines:
         return stated
@@ -332,100 +279,14 @@ def _engine(reader: _Reader, kind: Kind, family: Family, model: ModelSpec | None
     return reader.assume("serving_engine", "vllm", "the most used open serving engine")
 
 
-def _learning(
-    reader: _Reader, kind: Kind, family: Family, params_b: float | None, habits: Framework | None
-) -> tuple[int, int, str]:
-    """Sequence length, micro-batch, checkpointing."""
-    if kind == "inference":
-        return 1, 1, "none"
-    seq = reader.whole("seq_len_tokens") or (reader.whole("context_tokens") if reader.known("context_tokens") else None)
-    if not seq:
-        seq = reader.default("seq_len_tokens") if family in _TRANSFORMERS else 1
-    batch = reader.whole("batch_size_per_gpu")
-    if reader.flag("large_batch") and not reader.known("batch_size_per_gpu"):
-        batch = reader.default("batch_size_per_gpu", "large_batch_size")
-    if not batch:
-        batch = reader.default("batch_size_per_gpu")
-    raw = reader.flag("gradient_checkpointing")
-    stated = reader.text("gradient_checkpointing") if raw is None else "full" if raw else "none"
-    if habits and habits.checkpointing and not reader.known("gradient_checkpointing") and kind in {"lora", "qlora"}:
-        stated = reader.assume("gradient_checkpointing", habits.checkpointing, habits.source)
-    if stated not in {"none", "selective", "full"}:
-        large = family in _TRANSFORMERS or (family.startswith("diffusion") and (params_b or 0.0) > 3.0)
-        stated = reader.assume("gradient_checkpointing", "full" if large else "none", "usual for models of this kind")
-    return seq, batch, stated
-
-
-def _recipe(reader: _Reader, kind: Kind, habits: Framework | None) -> str:
-    if kind == "inference":
-        return "mixed"
-    compute, weights = reader.text("compute_precision"), reader.text("weight_precision")
-    if compute == "fp32":
-        return "fp32"
-    if compute == "bf16" and weights == "bf16" and reader.known("weight_precision"):
-        return "pure"
-    if habits and habits.recipe:
-        # What is computed in 16 bits is kept in 16 bits: these frameworks hold no master copy unless told to.
-        if not reader.known("compute_precision"):
-            reader.assume("compute_precision", habits.recipe, habits.source)
-        return habits.recipe
-    return "mixed"
-
-
-def _optimizer(reader: _Reader, kind: Kind, model: ModelSpec | None) -> str:
-    stated = reader.text("optimizer")
-    if stated in sizing_constants().training.optimizers:
-        return stated
-    if kind != "inference" and model is not None and (model.kind == "detection" or composed_network(model.name)):
-        return reader.assume("optimizer", "sgd", "detectors and segmenters are trained with momentum")
-    if kind != "inference":
-        reader.assume("optimizer", "adamw", "the standard optimiser")
-    return "adamw"
-
-
-def _chunked_loss(reader: _Reader, habits: Framework | None) -> bool:
-    stated = reader.flag("chunked_loss")
-    return bool(habits and habits.chunked_loss) if stated is None else stated
-
-
-def _lora_rank(reader: _Reader, kind: Kind, family: Family, habits: Framework | None) -> int:
-    rank = reader.whole("lora_rank")
-    if rank and reader.known("lora_rank"):
-        return rank
-    if kind not in {"lora", "qlora"}:
-        return 0
-    if habits and habits.rank:
-        return reader.assume("lora_rank", habits.rank, habits.source)
-    if family not in _TRANSFORMERS:
-        return reader.default("lora_rank", "lora_rank_generator")
-    return reader.default("lora_rank", "qlora_rank" if kind == "qlora" else "lora_rank")
-
-
-def _lora_targets(reader: _Reader, kind: Kind, family: Family, habits: Framework | None) -> tuple[str, ...]:
-    if kind not in {"lora", "qlora"}:
-        return ()
-    if habits and habits.targets and not reader.known("lora_targets"):
-        return _TARGETS[reader.assume("lora_targets", habits.targets, habits.source)]
-    if family.startswith("diffusion") and not reader.known("lora_targets"):
-        return _TARGETS[reader.assume("lora_targets", "attention", "usual for image and video generators")]
-    stated: Value | None = reader.facts.get("lora_targets")
-    if isinstance(stated, tuple):
-        named = tuple(part for part in _ALL_LINEAR if part in stated)
-        if named:
-            return named
-    if isinstance(stated, str) and stated in _TARGETS:
-        return _TARGETS[stated]
-    return _TARGETS[reader.assume("lora_targets", "all-linear", "bounds the memory from above")]
-
-
-def _frames(reader: _Reader, family: Family, model: ModelSpec | None) -> int:
+def _frames(reader: Reader, family: Family, model: ModelSpec | None) -> int:
     stated, native = reader.whole("frames"), model.frames if model else None
     if native and not reader.known("frames"):
         return reader.assume("frames", native, "the clip that the model was made for")
     return max(1, stated or (49 if family == "diffusion_video" else 1))
 
 
-def _image_px(reader: _Reader, family: Family, model: ModelSpec | None) -> int:
+def _image_px(reader: Reader, family: Family, model: ModelSpec | None) -> int:
     stated = reader.whole("image_px")
     native = model.resolution_px if model else None
     if stated and (native is None or reader.known("image_px")):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.sizing.constants import sizing_constants
-from engine.sizing.intake import all_linear
+from engine.sizing.intake_training import all_linear
 from engine.sizing.job import Job
 from engine.sizing.layout import Layout
 from engine.values import Value
