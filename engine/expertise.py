@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -153,6 +154,9 @@ class Expertise:
         """
         read = workload if isinstance(workload, Workload) else self.read(workload)
         chosen = self.objective(objective, read.given)
+        if objective is not None and read.given.get("objective") != objective:
+            # Rules read the objective too: a stated one is a fact, however it was stated.
+            read = replace(read, given={**read.given, "objective": objective})
         return Decision(decide_workload(self.bench, read, chosen, decided_at.date()), read, self, decided_at)
 
 

@@ -155,7 +155,7 @@ def _nothing_fits(plan_round: PlanRound) -> NoAnswer | None:
             counts[rule.id] = counts.get(rule.id, 0) + 1
             by_id[rule.id] = rule
     rules = [by_id[name] for name in sorted(counts, key=lambda name: (-counts[name], name))]
-    facts = sorted({name for rule in rules[:3] for name in rule.reads if "." not in name})
+    facts = sorted({name for rule in rules[:3] for name in rule.reads if name in plan_round.survey.facts})
     return NoAnswer("nothing_fits", rules=tuple(rules), facts=tuple(facts))
 
 

@@ -64,11 +64,11 @@ def strongest_per_reason(rules: Iterable[Rule]) -> list[Award]:
     return [a if id(a) in counted else Award(a.rule, a.reason, a.points, counted=False) for a in awards]
 
 
-def cost_term(cost: float | None, cheapest: float | None, dearest: float | None, weight: float) -> Award | None:
-    """``weight x log2(cheapest / cost)``; an unknown cost counts as the dearest known."""
-    if cheapest is None or dearest is None or cheapest <= 0:
+def cost_term(cost: float | None, cheapest: float | None, feared: float | None, weight: float) -> Award | None:
+    """``weight x log2(cheapest / cost)``; an unknown cost counts as what is feared of it."""
+    known = cost if cost is not None else feared
+    if cheapest is None or cheapest <= 0 or known is None:
         return None
-    known = cost if cost is not None else dearest
     return Award(None, "cost" if cost is not None else "cost unknown", -weight * math.log2(known / cheapest))
 
 

@@ -57,7 +57,13 @@ def run_round(
     survey = stages.survey.run({}, extra=survey_claims(survivors), before=intake)
     per_work = cost_is_per_work(survey.facts)
     measures = [
-        measure(plan, per_work=per_work, around_usd_per_hour=objective.around_usd_per_hour) for plan in survivors
+        measure(
+            plan,
+            per_work=per_work,
+            around_usd_per_hour=objective.around_usd_per_hour,
+            dearest_usd_per_gpu_hour=knowledge.dearest_usd_per_gpu_hour,
+        )
+        for plan in survivors
     ]
     ends = spread(measures)
     sets: list[Facts] = [
@@ -97,7 +103,7 @@ def _derive(
 
 def _terms(measured: Measures, ends: Spread, objective: Objective) -> list[Award]:
     terms = (
-        cost_term(measured.cost, ends.cheapest, ends.dearest, objective.cost_weight),
+        cost_term(measured.cost, ends.cheapest, measured.feared or ends.dearest, objective.cost_weight),
         speed_term(measured.speed, ends.fastest, ends.slowest, objective.speed_weight),
     )
     return [term for term in terms if term is not None]

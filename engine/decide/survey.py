@@ -20,10 +20,15 @@ _BRIEF_HOURS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What ranking compares of one plan: USD and speed, None where not known."""
+    """What ranking compares of one plan: USD and speed, None where not known.
+
+    ``feared`` is what an unknown cost is taken for: every GPU at the dearest rate of the whole price list. It does not
+    depend on which other plans there are, so that leaving one out changes nothing between the rest.
+    """
 
     cost: float | None
     speed: float | None
+    feared: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +59,24 @@ def cost_is_per_work(workload: Facts) -> bool:
     )
 
 
-def measure(plan: Plan, *, per_work: bool, around_usd_per_hour: float) -> Measures:
+def measure(plan: Plan, *, per_work: bool, around_usd_per_hour: float, dearest_usd_per_gpu_hour: float) -> Measures:
     """Cost and speed of a plan as ranking sees them: USD per hour, or per million tokens or samples.
 
-    ``around_usd_per_hour`` is what surrounds rented GPUs and comes on top of every plan. Without it two prices of a few
-    cents would lie as far apart as two of a hundred dollars.
+    Args:
+        plan: a surviving plan.
+        per_work: compare the price of the same work and not of an hour.
+        around_usd_per_hour: what surrounds rented GPUs and comes on top of every plan. Without it two prices of a few
+            cents would lie as far apart as two of a hundred dollars.
+        dearest_usd_per_gpu_hour: the dearest rate of the price list, for a plan whose price is not known.
     """
     facts = plan.facts
     speed = _number(facts.get("plan.tokens_per_s")) or _number(facts.get("plan.samples_per_s"))
-    per_hour = None if plan.cost.usd_per_hour is None else plan.cost.usd_per_hour + around_usd_per_hour
-    if per_hour is None or not per_work:
-        return Measures(per_hour, speed)
-    return Measures(per_hour / (speed * 3600) * 1e6 if speed else None, speed)
+    known = plan.cost.usd_per_hour is not None
+    per_hour = plan.cost.usd_per_hour if known else dearest_usd_per_gpu_hour * plan.count
+    cost: float | None = (per_hour or 0.0) + around_usd_per_hour
+    if per_work:
+        cost = cost / (speed * 3600) * 1e6 if cost is not None and speed else None
+    return Measures(cost, speed) if known else Measures(None, speed, cost)
 
 
 def spread(measures: Sequence[Measures]) -> Spread:

@@ -80,6 +80,11 @@ class Knowledge:
         return tuple(gpu for gpu in self.gpus.values() if gpu.plannable)
 
     @cached_property
+    def dearest_usd_per_gpu_hour(self) -> float:
+        """The highest price of one GPU for an hour in the price list; 0 where the list is empty."""
+        return max((offer.usd_per_hour / offer.count for offer in self.offers), default=0.0)
+
+    @cached_property
     def gpu_names(self) -> GpuNames:
         """The index behind ``find_gpu``."""
         return GpuNames(self.gpus.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from engine.decide.survey import measure
 from engine.decide.survey import spread
 from engine.decide.survey import survey_claims
 from engine.expertise import Decision
+from engine.plans.model import Cost
 from engine.plans.model import Plan
 
 
@@ -50,7 +52,15 @@ def test_work_is_priced_where_hardware_is_busy(facts: dict[str, str | int | bool
 def test_the_price_of_an_hour_includes_what_surrounds_it(plans: list[Plan]) -> None:
     plan = plans[0]
     assert plan.cost.usd_per_hour is not None
-    assert measure(plan, per_work=False, around_usd_per_hour=0.25).cost == plan.cost.usd_per_hour + 0.25
+    found = measure(plan, per_work=False, around_usd_per_hour=0.25, dearest_usd_per_gpu_hour=20)
+    assert found.cost == plan.cost.usd_per_hour + 0.25
+    assert found.feared is None
+
+
+def test_an_unknown_price_is_feared_to_be_the_dearest_rate_for_every_gpu(plans: list[Plan]) -> None:
+    plan = replace(plans[0], count=3, cost=Cost())
+    found = measure(plan, per_work=False, around_usd_per_hour=0.5, dearest_usd_per_gpu_hour=20)
+    assert (found.cost, found.feared) == (None, 60.5)
 
 
 def test_the_price_of_work_divides_by_speed(plans: list[Plan]) -> None:
@@ -58,7 +68,7 @@ def test_the_price_of_work_divides_by_speed(plans: list[Plan]) -> None:
     speed = plan.facts["plan.tokens_per_s"]
     assert isinstance(speed, float)
     assert plan.cost.usd_per_hour is not None
-    found = measure(plan, per_work=True, around_usd_per_hour=0)
+    found = measure(plan, per_work=True, around_usd_per_hour=0, dearest_usd_per_gpu_hour=20)
     assert found.cost == pytest.approx(plan.cost.usd_per_hour / (speed * 3600) * 1e6)
 
 
