@@ -26,6 +26,7 @@ from engine.calculators import registered
 from engine.compare.answers import answer_of
 from engine.compare.workloads import Named
 from engine.compare.workloads import example_workloads
+from engine.compare.workloads import scenario_workloads
 from engine.language import words
 from engine.problems import InputError
 from engine.rulebook import Rule
@@ -50,6 +51,7 @@ def show_rules(*, name: str, form: str, examples: tuple[Path, ...], rules: tuple
         raise InputError(unknown_rule(expertise, name))
     links = links_of(expertise.rulebook, expertise.vocabulary, registered().values())
     workloads = [named for folder in examples or default_examples() for named in example_workloads(folder)]
+    workloads += scenario_workloads(expertise.folders)
     fired = _fired_on(expertise, found, workloads)
     if form == "json":
         output.emit_json([_plain(rule, expertise, links, fired[rule.id]) for rule in found])

@@ -73,8 +73,12 @@ def rule_page(
         Paragraph(_tests(rule)),
     ]
     if tried:
-        share = f"{len(fired)} of {count_of(tried, 'example workload')}"
-        said = f"It fires on {share}: {_listed(fired)}." if fired else f"It fires on none of {tried} example workloads."
+        share = f"{len(fired)} of {count_of(tried, 'example and scenario', 'examples and scenarios')}"
+        said = (
+            f"It fires on {share}: {_listed(fired)}."
+            if fired
+            else f"It fires on none of {tried} examples and scenarios."
+        )
         blocks += [Heading("Workloads", 3), Paragraph(said)]
     return blocks
 

@@ -83,8 +83,15 @@ def answer_pairs(
     old: Edition, new: Edition, workloads: Sequence[Mapping[str, Any]], moment: datetime
 ) -> list[tuple[Answer, Answer]]:
     """The answers of both editions, in order. Facts that an edition does not know are left out for it."""
+    return pairs_of(old.load(), new.load(), workloads, moment)
+
+
+def pairs_of(
+    old: Expertise, new: Expertise, workloads: Sequence[Mapping[str, Any]], moment: datetime
+) -> list[tuple[Answer, Answer]]:
+    """The same of experts that are loaded already."""
     shelf = PlanShelf()
-    editions = [shelf.lend(edition.load()) for edition in (old, new)]
+    editions = [shelf.lend(expertise) for expertise in (old, new)]
     return [
         (answer_of(editions[0], workload, moment), answer_of(editions[1], workload, moment)) for workload in workloads
     ]

@@ -19,6 +19,7 @@ from engine.compare.answers import PARTS
 from engine.compare.answers import Answer
 from engine.compare.answers import Edition
 from engine.compare.answers import answer_pairs
+from engine.compare.answers import pairs_of
 from engine.compare.model import Comparison
 from engine.compare.model import Moved
 from engine.compare.model import Names
@@ -28,9 +29,9 @@ from engine.compare.rulediff import rule_changes
 from engine.compare.workloads import Named
 from engine.compare.workloads import example_workloads
 from engine.compare.workloads import sampled_workloads
-from engine.compare.workloads import tested_workloads
+from engine.compare.workloads import scenario_workloads
+from engine.compare.workloads import workloads_in_tests
 from engine.expertise import Expertise
-from engine.rulebook.model import Rule
 from engine.vocabulary import Vocabulary
 
 
@@ -61,9 +62,9 @@ def compare(
     before, after = old.load(), new.load()
     changes = rule_changes(before.rulebook, after.rulebook)
     vocabulary = _joined(before.vocabulary, after.vocabulary)
-    workloads = gather(after.rulebook.rules, vocabulary, changes, examples, sample, seed)
+    workloads = gather(after, vocabulary, changes, examples, sample, seed)
     facts = [named.facts for named in workloads]
-    answers = _answers(old, new, facts, moment, processes)
+    answers = pairs_of(before, after, facts, moment) if processes < 2 else _answers(old, new, facts, moment, processes)
     affected = Affected(changes, after.rulebook, vocabulary, registered())
     told = tuple(Told(change, affected.of(change) if change.decisive else ()) for change in changes)
     return Comparison(
@@ -79,17 +80,18 @@ def compare(
 
 
 def gather(
-    rules: Iterable[Rule],
+    after: Expertise,
     vocabulary: Vocabulary,
     changes: Sequence[RuleChange],
     examples: Iterable[Path],
     sample: int,
     seed: int,
 ) -> list[Named]:
-    """The workloads to compare on: examples, tests inside rules that changed or stayed, and the sample."""
+    """The workloads to compare on: examples, scenarios, tests inside rules as they are and were, and the sample."""
     found = [named for folder in examples for named in example_workloads(folder)]
+    found += scenario_workloads(after.folders)
     gone = [change.old for change in changes if change.old is not None]
-    found += tested_workloads((*rules, *gone))
+    found += workloads_in_tests((*after.rulebook.rules, *gone))
     return [*found, *sampled_workloads(vocabulary, sample, seed)]
 
 
@@ -123,8 +125,6 @@ def _answers(
     old: Edition, new: Edition, facts: Sequence[Mapping[str, Any]], moment: datetime, processes: int
 ) -> list[tuple[Answer, Answer]]:
     """The answers of both, in order; the workloads are dealt out to the processes."""
-    if processes < 2:
-        return answer_pairs(old, new, facts, moment)
     dealt = [facts[first::processes] for first in range(processes)]
     # Processes that start afresh: a copy of this one would carry its loaded rules and its threads along.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_reference_alone) as pool:

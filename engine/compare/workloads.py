@@ -10,10 +10,12 @@ from typing import Any
 
 from engine.compare.sampling import sample_workloads
 from engine.problems import InputError
+from engine.problems import RulebookError
 from engine.problems import WhichgpuError
 from engine.rulebook.model import Rule
 from engine.source import plain
 from engine.source import read_yaml
+from engine.verify.scenarios import FOLDER as SCENARIOS
 from engine.vocabulary import Vocabulary
 
 
@@ -37,7 +39,20 @@ def example_workloads(folder: Path) -> Iterator[Named]:
             yield Named(path.stem, "example", facts)
 
 
-def tested_workloads(rules: Iterable[Rule]) -> Iterator[Named]:
+def scenario_workloads(folders: Iterable[Path]) -> Iterator[Named]:
+    """The scenarios beside the rules of each folder, by id. Files that are none are passed over."""
+    for folder in folders:
+        for path in sorted((folder / SCENARIOS).glob("*.yaml")):
+            try:
+                entries = plain(read_yaml(path, error=RulebookError))
+            except WhichgpuError:
+                continue
+            for entry in entries if isinstance(entries, list) else ():
+                if isinstance(entry, dict) and isinstance(entry.get("given"), dict) and "task" in entry["given"]:
+                    yield Named(str(entry.get("id", path.stem)), "scenario", entry["given"])
+
+
+def workloads_in_tests(rules: Iterable[Rule]) -> Iterator[Named]:
     """What the tests inside rules are given, where it says what the job is; equal ones once."""
     seen: set[str] = set()
     for rule in rules:

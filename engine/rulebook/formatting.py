@@ -46,10 +46,12 @@ def formatted(text: str, name: str) -> str:
     written = io.StringIO()
     yaml.dump(content, written)
     result = _spaced(written.getvalue()) if isinstance(content, list) else written.getvalue()
-    if not _same(before, text, result, name):
-        message = f"{name} cannot be brought into form without changing what it says"
-        raise InputError(Problem("not-formatted", message, fix="leave it as it is, or simplify its layout"))
-    return result
+    # What looks like a comment may be a line of a long text; then comments stay where they are.
+    for candidate in (_aligned(result), result):
+        if _same(before, text, candidate, name):
+            return candidate
+    message = f"{name} cannot be brought into form without changing what it says"
+    raise InputError(Problem("not-formatted", message, fix="leave it as it is, or simplify its layout"))
 
 
 def _same(before: Any, text: str, result: str, name: str) -> bool:
@@ -148,3 +150,14 @@ def _spaced(text: str) -> str:
             if start > 0 and lines[start - 1]:
                 lines.insert(start, "")
     return "\n".join(lines).strip("\n") + "\n"
+
+
+def _aligned(text: str) -> str:
+    """Comments on lines of their own moved right to where the line below them starts."""
+    lines = text.splitlines()
+    for place in range(len(lines) - 2, -1, -1):
+        bare, below = lines[place].lstrip(), lines[place + 1]
+        indent = len(below) - len(below.lstrip())
+        if bare.startswith("#") and below.strip() and 0 < len(lines[place]) - len(bare) < indent:
+            lines[place] = " " * indent + bare
+    return "\n".join(lines) + "\n"

@@ -64,7 +64,7 @@ def carried_out(
     load = loading_once()
     for door in ("cli.expertise.load_expertise", "engine.compare.answers.load_expertise"):
         monkeypatch.setattr(door, load)
-    monkeypatch.setattr("engine.compare.comparing.tested_workloads", lambda rules: [])  # The sample is enough here.
+    monkeypatch.setattr("engine.compare.comparing.workloads_in_tests", lambda rules: [])  # The sample is enough here.
     said: list[tuple[str, str]] = []
     for file, text in steps():
         if file:
