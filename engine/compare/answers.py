@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from engine.decide.fired import fired_rules
 from engine.decide.model import Outcome
 from engine.expertise import Expertise
 from engine.expertise import load_expertise
@@ -152,22 +152,6 @@ def summary_of(outcome: Outcome) -> Answer:
         disagreements=_sorted(effect.conflict for effect in effects if isinstance(effect, Disagree)),
         fired=frozenset(fired_rules(outcome)),
     )
-
-
-def fired_rules(outcome: Outcome) -> Iterator[str]:
-    """The id of every rule that fired, on the workload or on any plan."""
-    yield from (rule.id for rule in outcome.intake.fired)
-    yield from (rule.id for rule in outcome.final.fired)
-    yield from (fired.rule.id for fired in outcome.fired)
-    if outcome.no_answer is not None:
-        yield from (rule.id for rule in outcome.no_answer.rules)
-    if outcome.round is not None:
-        yield from (rule.id for rule in outcome.round.survey.fired)
-        yield from (rule.id for rejection in outcome.round.rejections for rule in rejection.rules)
-        for judged in outcome.round.judged:
-            yield from judged.prefer.fired
-        for names in outcome.round.derived.values():
-            yield from names
 
 
 def _sorted(names: Iterable[str]) -> tuple[str, ...]:

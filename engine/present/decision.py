@@ -21,6 +21,7 @@ from engine.present.answers import undecided_facts
 from engine.present.plans import plan_dict
 from engine.present.procurement import procurement_dict
 from engine.present.procurement import procurement_figures_dict
+from engine.present.remarks import aged_rules
 from engine.present.remarks import disagreements
 from engine.present.remarks import figures
 from engine.present.remarks import monitoring
@@ -67,6 +68,7 @@ def decision_dict(
         return plan_dict(judged.ranked.plan, judged=judged, rules=dict(rules), shared=shared, vocabulary=vocabulary)
 
     warnings = contradiction_warnings(outcome.intake, vocabulary) + remarks(fired, "warn", vocabulary)
+    warnings += aged_rules(outcome, rules, str(head["decided_at"])[:10], vocabulary)
     decision = {
         "format": DECISION_FORMAT,
         **head,

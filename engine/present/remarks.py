@@ -6,12 +6,15 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
+from engine.decide.fired import fired_rules
 from engine.decide.model import Fired
+from engine.decide.model import Outcome
 from engine.knowledge import Knowledge
 from engine.present.wording import because
 from engine.present.wording import say
 from engine.rulebook.model import Disagree
 from engine.rulebook.model import Monitor
+from engine.rulebook.model import Rule
 from engine.rulebook.model import Say
 from engine.rulebook.model import ShowFigure
 from engine.values import Facts
@@ -40,6 +43,34 @@ def remarks(fired: Iterable[Fired], kind: str, vocabulary: Vocabulary) -> list[d
                 "priority": vocabulary.codes[effect.code].priority,
             }
     return sorted(entries.values(), key=lambda entry: (entry["priority"], entry["code"]))
+
+
+def aged_rules(outcome: Outcome, rules: Mapping[str, Rule], today: str, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    """A warning where rules behind the answer are past the day by which they were to be checked again.
+
+    Args:
+        outcome: what was decided.
+        rules: all rules by id.
+        today: the day of the decision, as 2026-12-31.
+        vocabulary: for the code's priority.
+    """
+    fired = {rule_id for rule_id in fired_rules(outcome) if rule_id in rules}
+    aged = sorted(rule_id for rule_id in fired if (rules[rule_id].valid_until or today) < today)
+    if not aged:
+        return []
+    days = [f"{rule_id} (by {rules[rule_id].valid_until})" for rule_id in aged]
+    return [
+        {
+            "code": "W-RULE-PAST-ITS-DAY",
+            "text": f"Rules behind this answer were to be checked again: {', '.join(days)}",
+            "because": "What is said of prices, availability and the newest hardware ages.",
+            "rule": aged[0],
+            "also": aged[1:],
+            "scope": "workload",
+            "sources": list(dict.fromkeys(source for rule_id in aged for source in rules[rule_id].sources)),
+            "priority": vocabulary.codes["W-RULE-PAST-ITS-DAY"].priority,
+        }
+    ]
 
 
 def monitoring(fired: Iterable[Fired], vocabulary: Vocabulary) -> list[dict[str, Any]]:

@@ -230,6 +230,17 @@ def test_imported_prices_are_those_of_a_layer_too(whichgpu: Whichgpu, tmp_path: 
     assert "acme" in {entry["provider"] for entry in report["prices"]}
 
 
+def test_an_answer_that_rests_on_an_aged_rule_says_so(whichgpu: Whichgpu, layer: Path, tmp_path: Path) -> None:
+    file = tmp_path / "w.yaml"
+    file.write_text("task: inference\nparam_count_b: 8\nlifecycle_stage: production\n")
+    aged = json.loads(whichgpu("recommend", str(file), "--format", "json", "--rules", str(layer)).out)
+    (warning,) = (entry for entry in aged["warnings"] if entry["code"] == "W-RULE-PAST-ITS-DAY")
+    assert "no-small-cards (by 2025-01-01)" in warning["text"]
+    (layer / "house.yaml").write_text(LAYER.replace("2025-01-01", "2999-01-01"))
+    fresh = json.loads(whichgpu("recommend", str(file), "--format", "json", "--rules", str(layer)).out)
+    assert "W-RULE-PAST-ITS-DAY" not in {entry["code"] for entry in fresh["warnings"]}
+
+
 # ---------------------------------------------------------------- show and graph
 
 
