@@ -14,6 +14,7 @@ from typing import Any
 
 import engine.sizing.calculators  # noqa: F401  (registers the calculators)
 from engine.calculators import registered
+from engine.collection import collection_paused
 from engine.decide.model import Outcome
 from engine.decide.pipeline import Bench
 from engine.decide.pipeline import decide_workload
@@ -160,6 +161,7 @@ class Expertise:
         return Decision(decide_workload(self.bench, read, chosen, decided_at.date()), read, self, decided_at)
 
 
+@collection_paused()
 def load_expertise(
     rules_folders: Sequence[Path] = (),
     *,
