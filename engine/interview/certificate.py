@@ -84,10 +84,11 @@ def check_certificate(
     """
     base = answered(expertise.decide(dict(given), decided_at=decided_at).outcome)
     found, drawn = [], 0
+    domains = domains_of(expertise, unasked)
     for _ in range(samples * 4):
         if drawn == samples:
             break
-        completion = complete(expertise, unasked, chance)
+        completion = complete(domains, chance)
         try:
             outcome = expertise.decide({**given, **completion}, decided_at=decided_at).outcome
         except InputError:
@@ -101,32 +102,28 @@ def check_certificate(
     return found
 
 
-def complete(expertise: Expertise, unasked: Sequence[str], chance: random.Random) -> dict[str, Value]:
+def domains_of(expertise: Expertise, names: Sequence[str]) -> dict[str, tuple[FactDef, tuple[Value, ...]]]:
+    """The facts whose values can be drawn, each with the values that stand for its domain."""
+    compared = constants_compared(condition.expr for rule in expertise.rulebook.rules for condition in rule.when)
+    found = {}
+    for name in sorted(names):
+        fact = expertise.vocabulary.facts[name]
+        values = representatives(fact, compared.get(name, frozenset()))
+        if values:
+            found[name] = (fact, values)
+    return found
+
+
+def complete(domains: Mapping[str, tuple[FactDef, tuple[Value, ...]]], chance: random.Random) -> dict[str, Value]:
     """A random value for each of these facts, or none for some of them."""
-    facts = expertise.vocabulary.facts
-    completion: dict[str, Value] = {}
-    for name in sorted(unasked):
-        if chance.random() < 0.15:
-            continue
-        value = draw(facts[name], chance, expertise)
-        if value is not None:
-            completion[name] = value
-    return completion
+    return {name: draw(fact, values, chance) for name, (fact, values) in domains.items() if chance.random() >= 0.15}
 
 
-def draw(fact: FactDef, chance: random.Random, expertise: Expertise) -> Value | None:
-    """A random value of a fact's domain; None where its values cannot be drawn."""
-    if fact.type == "bool":
-        return chance.random() < 0.5
-    if fact.type == "enum":
-        return chance.choice(fact.choices)
-    if fact.numeric:
-        rules = expertise.rulebook.rules
-        compared = constants_compared(c.expr for rule in rules if fact.name in rule.reads for c in rule.when)
-        values: Any = representatives(fact, compared.get(fact.name, frozenset()))
-        if chance.random() < 0.5:
-            return chance.choice(values)  # type: ignore[no-any-return]
-        low, high = chance.choice(list(pairwise(values)))
-        drawn = chance.uniform(low, high)
-        return round(drawn) if fact.type == "int" else drawn
-    return None
+def draw(fact: FactDef, values: Sequence[Any], chance: random.Random) -> Value:
+    """A random value of a fact: one that stands for its domain, or any number between two of them."""
+    if not fact.numeric or chance.random() < 0.5:
+        value: Value = chance.choice(values)
+        return value
+    low, high = chance.choice(list(pairwise(values)))
+    drawn = chance.uniform(low, high)
+    return round(drawn) if fact.type == "int" else drawn
