@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -30,6 +31,13 @@ settings.register_profile("ci", max_examples=100, **_CALM)
 settings.register_profile("quick", max_examples=15, **_CALM)
 settings.register_profile("thorough", max_examples=1000, **{**_CALM, "derandomize": False})
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector off what lives as long as the tests do: a tenth of their time went there."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 #: The time on every decision of the tests. Prices are judged stale by it, so it stands still.
