@@ -35,6 +35,10 @@ from engine.expertise import Expertise
 from engine.vocabulary import Vocabulary
 
 
+#: Workloads taken from the tests of rules that did not change, spread over the rulebook; the sample does the rest.
+_MOST_TESTS = 150
+
+
 def compare(
     old: Edition,
     new: Edition,
@@ -90,8 +94,10 @@ def gather(
     """The workloads to compare on: examples, scenarios, tests inside rules as they are and were, and the sample."""
     found = [named for folder in examples for named in example_workloads(folder)]
     found += scenario_workloads(after.folders)
-    gone = [change.old for change in changes if change.old is not None]
-    found += workloads_in_tests((*after.rulebook.rules, *gone))
+    concerned = [rule for change in changes for rule in (change.old, change.new) if rule is not None]
+    changed = {named.name: named for named in workloads_in_tests(concerned)}
+    others = [named for named in workloads_in_tests(after.rulebook.rules) if named.name not in changed]
+    found += [*changed.values(), *others[:: 1 + len(others) // _MOST_TESTS]]
     return [*found, *sampled_workloads(vocabulary, sample, seed)]
 
 
