@@ -11,6 +11,7 @@ from engine.decide.model import CandidateVerdict
 from engine.decide.model import Judged
 from engine.decide.model import PlanRound
 from engine.decide.model import Rejection
+from engine.decide.rank import FARTHEST_ALTERNATIVE
 from engine.decide.ruleset import RuleSet
 from engine.knowledge import Knowledge
 from engine.knowledge.model import Gpu
@@ -27,6 +28,7 @@ class Standing:
     judged: Mapping[str, Judged]
     rejected: Mapping[str, Rejection]
     chosen: str | None
+    best_score: float = 0.0
 
 
 def standing_of(plan_round: PlanRound | None) -> Standing:
@@ -35,7 +37,10 @@ def standing_of(plan_round: PlanRound | None) -> Standing:
         return Standing({}, {}, None)
     judged = {entry.ranked.plan.id: entry for entry in plan_round.judged}
     rejected = {entry.plan.id: entry for entry in plan_round.rejections}
-    return Standing(judged, rejected, next(iter(judged), None))
+    best = next(iter(judged.values()), None)
+    if best is None:
+        return Standing(judged, rejected, None)
+    return Standing(judged, rejected, best.ranked.plan.id, best.ranked.score)
 
 
 def named_gpus(facts: Facts, knowledge: Knowledge) -> list[tuple[Gpu, bool]]:
@@ -114,7 +119,8 @@ def _verdict(plan: Plan, judged: Judged | None, rejection: Rejection | None, sta
     best_of_family = next(
         entry for entry in standing.judged.values() if entry.ranked.plan.gpu.family == plan.gpu.family
     )
-    return "alternative" if best_of_family is judged else "outranked"
+    near = standing.best_score - judged.ranked.score <= FARTHEST_ALTERNATIVE
+    return "alternative" if near and best_of_family is judged else "outranked"
 
 
 def _with_verdict(facts: Facts, verdict: str, is_current: bool) -> dict[str, Value]:

@@ -12,6 +12,10 @@ from engine.rulebook.model import Points
 from engine.rulebook.model import Rule
 
 
+#: A plan further behind the first, in points, is no alternative to it: one as good would cost thirty times as much.
+FARTHEST_ALTERNATIVE = 10.0
+
+
 @dataclass(frozen=True, slots=True)
 class Objective:
     """How much a doubling of cost or speed weighs, in points. From ``knowledge/objectives.yaml``."""

@@ -114,7 +114,9 @@ def _candidate_reason(
         missing = candidate.judged.missing if candidate.judged else ()
         return f"cannot be proven without: {', '.join(missing)}", None
     chosen = outcome.chosen
-    if candidate.verdict == "recommended" or chosen is None:
+    if chosen is None:
+        return "nothing speaks against it, and nothing is recommended before more is known", None
+    if candidate.verdict == "recommended":
         return "it is the recommendation", None
     if candidate.judged is None:
         return "it does the job, but this count of it was not among the plans", None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
 from engine.canonical import plain
@@ -10,6 +11,7 @@ from engine.contract import BULKY_KEYS
 from engine.contract import DECISION_FORMAT
 from engine.decide.model import Judged
 from engine.decide.model import Outcome
+from engine.decide.rank import FARTHEST_ALTERNATIVE
 from engine.knowledge import Knowledge
 from engine.present.answers import assumptions
 from engine.present.answers import candidate_dict
@@ -103,10 +105,11 @@ def decision_dict(
 
 
 def pick_alternatives(outcome: Outcome) -> list[Judged]:
-    """The best surviving plan of every family, then further counts; ranked, at most forty, without the first."""
+    """The best surviving plan of every family near the first, then further counts; at most forty, without the first."""
     if outcome.round is None:
         return []
-    rest = [entry for entry in outcome.round.judged if entry is not outcome.chosen]
+    least = outcome.chosen.ranked.score - FARTHEST_ALTERNATIVE if outcome.chosen else -inf
+    rest = [entry for entry in outcome.round.judged if entry is not outcome.chosen and entry.ranked.score >= least]
     seen = {outcome.chosen.ranked.plan.gpu.family} if outcome.chosen else set()
     first: list[Judged] = []
     further: list[Judged] = []
