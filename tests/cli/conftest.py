@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from cli.main import run
 from engine import Expertise
 from engine import load_expertise
+from engine.expertise import shipped_expertise
 
 
 _SAMPLES = Path(__file__).parent / "samples"
@@ -54,10 +54,11 @@ class Ran:
 @pytest.fixture(scope="session")
 def loaded_once() -> Callable[..., Expertise]:
     """``load_expertise``, loading the shipped rulebook once for all tests; it is immutable."""
-    shipped = cache(load_expertise)
 
-    def load(folders: Sequence[Path] = (), **options: Any) -> Expertise:
-        return load_expertise(folders, **options) if folders or options else shipped()
+    def load(folders: Sequence[Path] = (), *, tests: bool = True, **options: Any) -> Expertise:
+        if folders or options:
+            return load_expertise(folders, tests=tests, **options)
+        return shipped_expertise()  # With the tests inside rules, which no decision looks at.
 
     return load
 

@@ -7,6 +7,13 @@ from typing import Any
 
 import pytest
 
+from cli.expertise import names_of
+from cli.render.markdown import to_markdown
+from cli.render.rulepage import rule_page
+from engine.book.links import links_of
+from engine.calculators import registered
+from engine.expertise import Expertise
+
 
 Whichgpu = Callable[..., Any]
 
@@ -72,11 +79,15 @@ def test_one_rule_in_full(whichgpu: Whichgpu, house: Callable[[str], list[str]])
         assert words in ran.out
 
 
-def test_every_shipped_rule_can_be_shown(whichgpu: Whichgpu) -> None:
-    tables = [rule["id"] for rule in json.loads(whichgpu("rules", "list", "--format", "json").out)]
-    table = next(name.partition("/")[0] for name in tables if "/" in name)
+def test_a_whole_table_can_be_shown(whichgpu: Whichgpu, expertise: Expertise) -> None:
+    table = next(rule.table for rule in expertise.rulebook.rules if rule.table)
     shown = json.loads(whichgpu("rules", "show", table, "--format", "json").out)
     assert {rule["table"] for rule in shown} == {table}
+    assert len(shown) == sum(rule.table == table for rule in expertise.rulebook.rules)
+
+
+def test_every_shipped_rule_can_be_shown(expertise: Expertise) -> None:
+    """The page alone; on which examples a rule fires is shown for one rule at a time."""
     kinds = {
         "set ",
         "rule the plan out",
@@ -88,8 +99,15 @@ def test_every_shipped_rule_can_be_shown(whichgpu: Whichgpu) -> None:
         "watch ",
         "name the",
     }
-    pages = "".join(whichgpu("rules", "show", name, "--format", "markdown").out for name in tables)
-    assert [kind for kind in kinds if kind not in pages] == []
+    names = names_of(expertise)
+    links = links_of(expertise.rulebook, expertise.vocabulary, registered().values())
+    pages = [
+        to_markdown(rule_page(rule, names, expertise.vocabulary, links, (), 0)) for rule in expertise.rulebook.rules
+    ]
+    assert [kind for kind in kinds if not any(kind in page for page in pages)] == []
+    for rule, page in zip(expertise.rulebook.rules, pages, strict=True):
+        assert page.startswith(f"# {rule.id}\n")
+        assert "\n### Ground\n" in page
 
 
 def test_an_unknown_rule_gets_the_nearest(whichgpu: Whichgpu) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from engine import Expertise
-from engine import load_expertise
+from engine.expertise import shipped_expertise
 from engine.problems import InputError
 from engine.source import read_yaml
 
@@ -21,19 +21,14 @@ MOMENT = datetime(2026, 6, 1, tzinfo=UTC)
 
 
 @cache
-def shipped() -> Expertise:
-    return load_expertise()
-
-
-@cache
 def _decided(name: str) -> dict[str, Any]:
-    workload = shipped().read(read_yaml(EXAMPLES / f"{name}.yaml", error=InputError))
-    return shipped().decide(workload, decided_at=MOMENT).to_dict()
+    workload = shipped_expertise().read(read_yaml(EXAMPLES / f"{name}.yaml", error=InputError))
+    return shipped_expertise().decide(workload, decided_at=MOMENT).to_dict()
 
 
 @pytest.fixture(scope="session")
 def expertise() -> Expertise:
-    return shipped()
+    return shipped_expertise()
 
 
 @pytest.fixture
@@ -45,4 +40,4 @@ def decided() -> Callable[[str], dict[str, Any]]:
 @pytest.fixture
 def decide() -> Callable[..., dict[str, Any]]:
     """The decision on facts."""
-    return lambda **facts: shipped().decide(facts, decided_at=MOMENT).to_dict()
+    return lambda **facts: shipped_expertise().decide(facts, decided_at=MOMENT).to_dict()

@@ -170,9 +170,9 @@ def test_the_laboratory_counts_and_remembers(decided: Decided, expertise: Expert
 
 def test_a_pair_is_brought_nearer_too(decided: Decided, expertise: Expertise) -> None:
     decision = decided("llm-serving-70b")
-    found = ask(decision, "h100", expertise, limit=300)
+    found = ask(decision, "h100", expertise, limit=140)
     assert found.search is not None
     pairs = [nearest for nearest in found.search.wins if len(nearest.changes) == 2]
     for nearest in pairs:
         assert holds(nearest, found.gpus, decision, expertise)
-    assert pairs or found.search.wins
+    assert pairs
