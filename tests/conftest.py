@@ -1,6 +1,7 @@
-"""Hypothesis profiles, and the loaded expert that all tests share.
+"""How the tests are run, and the loaded expert that all of them share.
 
-``HYPOTHESIS_PROFILE=quick`` for a second interpreter, ``ci`` (the default) for the full run.
+``HYPOTHESIS_PROFILE=quick`` for a second interpreter, ``ci`` (the default) for the full run, ``thorough`` for a night.
+The whole suite uses all cores where pytest-xdist is installed; a file or a test that is named runs in one process.
 """
 
 from __future__ import annotations
@@ -31,6 +32,18 @@ settings.register_profile("ci", max_examples=100, **_CALM)
 settings.register_profile("quick", max_examples=15, **_CALM)
 settings.register_profile("thorough", max_examples=1000, **{**_CALM, "derandomize": False})
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Spread the whole suite over the cores, as ``-n auto`` would. ``-n 0`` and ``--pdb`` keep it in one process."""
+    options = config.option
+    if not config.pluginmanager.hasplugin("xdist") or "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if whole and options.numprocesses is None and not (options.usepdb or options.collectonly):
+        options.numprocesses = "auto"
+        options.dist = "worksteal"
 
 
 def pytest_collection_finish() -> None:
