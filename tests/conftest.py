@@ -36,9 +36,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Spread the whole suite over the cores, as ``-n auto`` would. ``-n 0`` and ``--pdb`` keep it in one process."""
-    options = config.option
-    if not config.pluginmanager.hasplugin("xdist") or "PYTEST_XDIST_WORKER" in os.environ:
+    """Spread the whole suite over the cores, as ``-n auto`` would. ``-n 0`` and ``--pdb`` keep it in one process.
+
+    pytest-cov has made up its mind by now: with ``--cov``, say ``-n auto`` as well.
+    """
+    options, plugins = config.option, config.pluginmanager
+    if not plugins.hasplugin("xdist") or plugins.hasplugin("_cov") or "PYTEST_XDIST_WORKER" in os.environ:
         return
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     if whole and options.numprocesses is None and not (options.usepdb or options.collectonly):
