@@ -1,4 +1,4 @@
-"""Python's cyclic garbage collector, kept from walking again and again over what is being loaded to stay."""
+"""Python's cyclic garbage collector, kept from walking again and again over what is being made to stay."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from contextlib import contextmanager
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """No search for cycles meanwhile. Loading makes some 200,000 objects that live on: searching them is 40 % of it."""
+    """No search for cycles meanwhile.
+
+    Loading makes some 200,000 objects that live on, and searching them again and again was 40 % of its time; a decision
+    makes tens of thousands that live until its end. Threads may pause it at the same time: the first that did so sets
+    it going again.
+    """
     running = gc.isenabled()
     gc.disable()
     try:

@@ -135,6 +135,7 @@ class Expertise:
             raise InputError(Problem("unknown-objective", f"no objective is called {wanted!r}", nearest=near, fix=fix))
         return self.objectives[wanted]
 
+    @collection_paused()
     def decide(
         self,
         workload: Workload | Node | Mapping[str, object],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 from engine.economics.constants import Constant
 from engine.economics.constants import EconomicsConstants
@@ -24,8 +25,13 @@ DESK_CARDS = 4
 
 def in_system(gpu: Gpu) -> bool:
     """Whether the GPU comes only inside a server made for it."""
-    form = (gpu.form_factor or "").casefold()
-    return any(word in form for word in SYSTEM_FORMS) or gpu.link in {"nvlink", "xgmi"}
+    return _is_system(gpu.form_factor or "", gpu.link)
+
+
+@cache
+def _is_system(form_factor: str, link: str) -> bool:
+    form = form_factor.casefold()
+    return any(word in form for word in SYSTEM_FORMS) or link in {"nvlink", "xgmi"}
 
 
 def at_desk(gpu: Gpu, count: int, facts: Facts) -> bool:

@@ -18,7 +18,9 @@ from engine.knowledge.model import Gpu
 from engine.plans.constants import plan_constants
 from engine.plans.facts import plan_facts
 from engine.plans.model import Plan
+from engine.plans.needs import Key
 from engine.plans.needs import Needs
+from engine.plans.needs import key_of
 from engine.plans.needs import safety_of
 from engine.plans.targets import goals_of
 from engine.plans.targets import meets
@@ -63,7 +65,7 @@ class PlanMaker:
         self._fabrics: dict[str, Fabric] = {}
         self._solo: PlanMaker | None = None
         self._smallest: dict[str, int | None] = {}
-        self._speeds: dict[tuple[str, Layout], tuple[SpeedEstimate | None, int | None]] = {}
+        self._speeds: dict[tuple[str, Key], tuple[SpeedEstimate | None, int | None]] = {}
 
     @property
     def patience_hours(self) -> int:
@@ -116,7 +118,7 @@ class PlanMaker:
 
     def speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
         """Speed of a layout, and the largest batch that fits it."""
-        key = (gpu.id, layout)
+        key = (gpu.id, key_of(layout))
         if key not in self._speeds:
             self._speeds[key] = self._reckon_speed(gpu, layout)
         return self._speeds[key]
@@ -207,10 +209,7 @@ class PlanMaker:
         if self._needs is None or limit is None:
             return None
         fabric = self.fabric(gpu)
-        for count in ladder(fabric.node_gpus, self.most_gpus(gpu)):
-            if self._needs.first_fit(fabric, count, limit)[1]:
-                return count
-        return None
+        return self._needs.smallest(fabric, ladder(fabric.node_gpus, self.most_gpus(gpu)), limit)
 
     def _limit(self, gpu: Gpu) -> float | None:
         if gpu.id not in self._limits:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -22,6 +24,10 @@ from engine.sizing.serving import PIPELINE_SHARE
 _PROBES = (1, 4, 16)
 
 
+#: A layout as a key: a plain tuple is hashed a good deal faster than a dataclass.
+Key = tuple[int, int, int, str]
+
+
 class Choice(NamedTuple):
     """A layout and what it needs of the reference GPU, raised by the safety factor, in GB."""
 
@@ -38,8 +44,9 @@ class Needs:
         self._reference = reference
         self._base = own_gb(job, reference)
         self._choices: dict[tuple[Fabric, int], tuple[Choice, ...]] = {}
-        self._raised: dict[Layout, float | None] = {}
-        self._lines: dict[Layout, tuple[tuple[int, float], ...]] = {}
+        self._least: dict[Fabric, list[float]] = {}
+        self._raised: dict[Key, float | None] = {}
+        self._lines: dict[Key, tuple[tuple[int, float], ...]] = {}
         self._probes: dict[int, Job] = {}
 
     def limit_gb(self, gpu: Gpu) -> float | None:
@@ -63,6 +70,16 @@ class Needs:
                 smallest = choice
         return (smallest.layout if smallest else Layout(data=count)), False
 
+    def smallest(self, fabric: Fabric, counts: Sequence[int], limit_gb: float) -> int | None:
+        """The first of the counts, always the same ones for a fabric, that has a layout within the limit."""
+        least = self._least.setdefault(fabric, [])
+        for position, count in enumerate(counts):
+            if position == len(least):
+                least.append(min((choice.raised_gb for choice in self.choices(fabric, count)), default=math.inf))
+            if least[position] <= limit_gb:
+                return count
+        return None
+
     def choices(self, fabric: Fabric, count: int) -> tuple[Choice, ...]:
         """All sensible layouts of a count with their needs, least exchange first."""
         key = (fabric, count)
@@ -77,14 +94,15 @@ class Needs:
 
     def raised_gb(self, layout: Layout) -> float | None:
         """Memory per GPU of the reference, raised by the safety factor."""
-        if layout not in self._raised:
+        key = key_of(layout)
+        if key not in self._raised:
             estimate = estimate_memory(self._job, self._reference, layout)
-            self._raised[layout] = (
+            self._raised[key] = (
                 None
                 if estimate is None
                 else estimate.per_gpu_gb * safety_of(self._job, estimate.method, margin=self._margin)
             )
-        return self._raised[layout]
+        return self._raised[key]
 
     def most_batch(self, layout: Layout, limit_gb: float) -> int | None:
         """The largest micro-batch in training, or number of requests per replica while serving, that fits the limit."""
@@ -101,7 +119,8 @@ class Needs:
         return min(65536, last_batch + int((limit_gb - last_needed) / each)) if each > 0 else 65536
 
     def _line(self, layout: Layout) -> tuple[tuple[int, float], ...]:
-        if layout not in self._lines:
+        key = key_of(layout)
+        if key not in self._lines:
             points = []
             # While serving, memory is a straight line from the first request on.
             for batch in _PROBES if self._job.training else (1, 2):
@@ -109,8 +128,8 @@ class Needs:
                 if estimate is not None:
                     raised = estimate.per_gpu_gb * safety_of(self._job, estimate.method, margin=self._margin)
                     points.append((batch, raised))
-            self._lines[layout] = tuple(points)
-        return self._lines[layout]
+            self._lines[key] = tuple(points)
+        return self._lines[key]
 
     def _probe(self, batch: int) -> Job:
         if batch not in self._probes:
@@ -121,6 +140,11 @@ class Needs:
     def _safety_of_context(self) -> float:
         one = estimate_memory(self._job, self._reference, Layout())
         return safety_of(self._job, one.method, margin=self._margin) if one is not None else 1.0
+
+
+def key_of(layout: Layout) -> Key:
+    """What a layout is found again by."""
+    return (layout.tensor, layout.pipeline, layout.data, layout.sharding)
 
 
 def safety_of(job: Job, method: str, *, margin: bool = True) -> float:

@@ -129,15 +129,22 @@ class Evaluation:
     def _match(self) -> list[frozenset[str]]:
         matched: list[set[str]] = [set() for _ in self.fact_sets]
         always: list[str] = []
+        known = self._common  # Looked into here: most rules end at a part that another has asked for.
         for rule, (common, local) in self.matcher.split.items():
-            if not all(self.common(part) is True for part in common):
-                continue
-            if not local:
-                always.append(rule)
-                continue
-            for index in self._matching(local):
-                matched[index].add(rule)
+            for part in common:
+                if (known[part] if part in known else self.common(part)) is not True:
+                    break
+            else:
+                self._match_local(rule, local, matched, always)
         return [frozenset(rules.union(always)) for rules in matched]
+
+    def _match_local(self, rule: str, local: tuple[int, ...], matched: list[set[str]], always: list[str]) -> None:
+        """Note where a rule holds whose common parts do."""
+        if not local:
+            always.append(rule)
+            return
+        for index in self._matching(local):
+            matched[index].add(rule)
 
     def _matching(self, local: tuple[int, ...]) -> Iterable[int]:
         """Indexes of the fact sets on which all parts hold; parts that other rules share are evaluated once for all."""
