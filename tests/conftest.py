@@ -2,6 +2,7 @@
 
 ``HYPOTHESIS_PROFILE=quick`` for a second interpreter, ``ci`` (the default) for the full run, ``thorough`` for a night.
 The whole suite uses all cores where pytest-xdist is installed; a file or a test that is named runs in one process.
+``-m "not slow"`` leaves out what takes most of the time and is no question of the interpreter.
 """
 
 from __future__ import annotations
@@ -34,6 +35,39 @@ settings.register_profile("thorough", max_examples=1000, **{**_CALM, "derandomiz
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+HERE = Path(__file__).parent
+
+#: Two thirds of the time of all tests.
+SLOW = (
+    "acceptance/test_cases_shifted.py",
+    "acceptance/test_determinism.py",
+    "acceptance/test_soak.py",
+    "cli/report/test_report_in_browser.py",
+    "cli/test_explain_commands.py",
+    "cli/test_first_rule_guide.py",
+    "cli/test_interview_commands.py",
+    "cli/test_interview_transcripts.py",
+    "cli/test_rules_checking.py",
+    "cli/test_rules_editing.py",
+    "engine/explain/test_audit.py",
+    "engine/explain/test_sensitivity.py",
+    "engine/explain/test_shape.py",
+    "engine/explain/test_whynot.py",
+    "engine/interview/test_planner.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the slow files."""
+    gone = [name for name in SLOW if not (HERE / name).is_file()]
+    if gone:
+        raise pytest.UsageError(f"tests/conftest.py calls files slow that are not there: {', '.join(gone)}")
+    slow = {HERE / name for name in SLOW}
+    for item in items:
+        if item.path in slow:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Spread the whole suite over the cores, as ``-n auto`` would. ``-n 0`` and ``--pdb`` keep it in one process.
@@ -58,7 +92,7 @@ def pytest_collection_finish() -> None:
 
 #: The time on every decision of the tests. Prices are judged stale by it, so it stands still.
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = HERE.parent / "examples"
 
 
 @pytest.fixture(scope="session")
