@@ -10,6 +10,7 @@ from engine.plans.maker import PlanMaker
 from engine.plans.model import Plan
 from engine.sizing.layout import Layout
 from engine.sizing.memory import estimate_memory
+from engine.sizing.memory import granted_of
 from engine.sizing.remedies import Remedy
 from engine.sizing.remedies import remedies_of
 from engine.values import Value
@@ -46,7 +47,8 @@ def relief_of(plan: Plan, maker: PlanMaker) -> Relief | None:
     if plan.memory is None or plan.gpu.usable_gb is None:
         return None
     needed = plan.memory.per_gpu_gb
-    gpu = plan.gpu if needed > plan.gpu.usable_gb else _next_smaller(plan, maker)
+    here = granted_of(maker.job, plan.memory, plan.gpu)
+    gpu = plan.gpu if here is not None and needed > here else _next_smaller(plan, maker)
     if gpu is None:
         return None
     base = estimate_memory(maker.job, gpu, plan.layout)
@@ -107,7 +109,8 @@ def _sized(remedy: Remedy, maker: PlanMaker, gpu: Gpu, rate: float | None) -> St
     changed = _rate(PlanMaker(remedy.job, maker.facts, maker.knowledge), gpu, remedy.layout)
     # Speed is reckoned for weights that lie on the card.
     ratio = changed / rate if changed and rate and remedy.id != "offload" else None
-    return Step(remedy, memory.per_gpu_gb, memory.per_gpu_gb <= gpu.usable_gb, ratio)
+    granted = granted_of(remedy.job, memory, gpu)
+    return Step(remedy, memory.per_gpu_gb, granted is not None and memory.per_gpu_gb <= granted, ratio)
 
 
 def _together(steps: list[Step], maker: PlanMaker, gpu: Gpu, layout: Layout, rate: float | None) -> tuple[Step, ...]:

@@ -17,6 +17,7 @@ from engine.relief import Relief
 from engine.relief import relief_dict
 from engine.relief import relief_of
 from engine.settle.model import Claim
+from engine.sizing.memory import granted_of
 
 
 def size_workload(
@@ -44,18 +45,20 @@ def size_workload(
         missing = "the model's size is not known"
         fix = "add model_name, or param_count_b (billions of parameters)"
         raise InputError(Problem("size-unknown", f"the memory cannot be reckoned: {missing}", fix=fix))
-    return _answer(plan, workload, relief_of(plan, maker))
+    granted = granted_of(maker.job, plan.memory, plan.gpu)
+    return _answer(plan, workload, relief_of(plan, maker), granted)
 
 
-def _answer(plan: Plan, workload: Workload, relief: Relief | None) -> dict[str, Any]:
+def _answer(plan: Plan, workload: Workload, relief: Relief | None, granted: float | None) -> dict[str, Any]:
     memory = memory_dict(plan.memory, plan.count, plan.gpu.usable_gb) or {}
     terms = plan.memory.terms if plan.memory else ()
     answer = {
         "id": workload.id,
         "gpu": plan.gpu.id,
         "count": plan.count,
-        "fits": _fits(plan),
-        "tight": _tight(plan),
+        "fits": _fits(plan, granted),
+        "granted_per_gpu_gb": granted,
+        "tight": _tight(plan, granted),
         **memory,
         "speed": speed_dict(plan),
         "link": plan.link,
@@ -75,16 +78,16 @@ def _answer(plan: Plan, workload: Workload, relief: Relief | None) -> dict[str, 
     return rounded
 
 
-def _fits(plan: Plan) -> bool | None:
-    """The best estimate is within what the GPU can give. A recommended plan also needs a margin: see ``_tight``."""
-    if plan.memory is None or plan.gpu.usable_gb is None:
+def _fits(plan: Plan, granted: float | None) -> bool | None:
+    """The best estimate is within what the job may take. A recommended plan also needs a margin: see ``_tight``."""
+    if plan.memory is None or granted is None:
         return None
-    return plan.memory.per_gpu_gb <= plan.gpu.usable_gb
+    return plan.memory.per_gpu_gb <= granted
 
 
-def _tight(plan: Plan) -> bool | None:
+def _tight(plan: Plan, granted: float | None) -> bool | None:
     """It fits by the best estimate, but not with the margin that a recommendation keeps."""
-    fits = _fits(plan)
+    fits = _fits(plan, granted)
     return None if fits is None else fits and not plan.facts.get("plan.fits")
 
 

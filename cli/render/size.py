@@ -35,6 +35,10 @@ def size_blocks(answer: JsonObject, names: Names) -> list[Block]:
     ]
     if answer.get("tight"):
         blocks.append(Paragraph("It is tight: a recommendation would keep more room for what estimates miss.", "faint"))
+    granted = answer.get("granted_per_gpu_gb")
+    if there and granted and granted < 0.995 * there:
+        said = f"The engine keeps to {gb_and_gib(granted)} of each GPU unless it is told otherwise."
+        blocks.append(Paragraph(said, "faint"))
     if there:
         share = 100 * answer["per_gpu_gb"] / there
         blocks.append(Bar(share / 100, f"{percent(share)} of the memory of each GPU"))

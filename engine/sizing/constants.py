@@ -57,6 +57,15 @@ class EngineReserve(Entry):
     graphs_gib: float
     low_gib: float
     high_gib: float
+    card_share: float = 1.0  # of the card's memory, which weights, cache and activations may take
+    source: str
+
+
+class Mxfp4Padding(Entry):
+    """Multiples to which the sides of experts are rounded up for the kernels of 4-bit floats."""
+
+    hidden: int
+    intermediate: int
     source: str
 
 
@@ -109,6 +118,7 @@ class Framework(Entry):
     """How a training framework departs from plain Hugging Face behaviour."""
 
     chunked_loss: bool = False
+    chunked_loss_in_examples: bool = False  # chunked in its examples, not by default
     fused_loss: bool = False
     releases_gradients: bool = False
     foreach: bool = True
@@ -118,6 +128,10 @@ class Framework(Entry):
     recipe: str | None = None
     gradient_bytes: float | None = None
     adapter_bytes: float | None = None
+    batch: int | None = None  # its default micro-batch
+    trains_around_frozen: bool = False  # frozen weights get gradients too where they are sharded with adapters
+    loads_32bit: bool = False  # the base stays in 32 bits unless a precision is named
+    pipeline_batch: int | None = None  # micro-batch inside a pipeline, whatever the batch of a step
     fragmentation: float = 0.0  # of activations and logits, held beyond them because batches vary in length
     source: str
 
@@ -222,6 +236,10 @@ class Other(Entry):
     activations_share: Constant
     speech_weight_bytes: Constant
     speech_cache_gb_per_b: Constant
+    speech_ratio: Constant
+    speech_positions: Constant
+    speech_words: Constant
+    speech_vocab: Constant
 
 
 class RemedyText(Entry):
@@ -241,6 +259,7 @@ class SizingConstants(Entry):
     engines: dict[str, tuple[EngineReserve, ...]]
     large_card_gb: Constant
     recent_prefill: RecentPrefill
+    mxfp4_padding: Mxfp4Padding
     context: Context
     allocator: Allocator
     collectives_gib: Constant

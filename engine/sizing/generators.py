@@ -27,9 +27,11 @@ _COMPONENTS = TermKind(
 )
 _FROZEN_BESIDE = TermKind(
     "frozen_components",
-    "text encoders and autoencoder in 16 bits, unless their outputs are cached beforehand",
+    "text encoders and autoencoder in 16 bits, unless their outputs are cached beforehand, as full training of image"
+    " generators above Stable Diffusion 1 and of video generators does",
     ("text_encoders_b", "vae_b", "cached"),
-    "x-flux keeps all three loaded (44.9 GB); CogVideoX fine-tuning caches embeddings and latents",
+    "x-flux keeps all three loaded (44.9 GB); CogVideoX fine-tuning, the SDXL script of diffusers and sd-scripts cache"
+    " embeddings and latents",
 )
 _INFER = TermKind(
     "activations",
@@ -112,6 +114,8 @@ def _inference(job: Job, generator: Generator, layout: Layout, context_gb: float
     known = constants.diffusion
     weight = constants.weights[job.weight_precision].body
     text_bytes = weight if weight >= 2.0 else max(weight, known.text_encoder_floor_bytes.value)
+    if generator.text_b > 1.0:  # Large text encoders are published in 16 bits, whatever the denoiser is.
+        text_bytes = min(text_bytes, 2.0)
     denoiser = generator.denoiser_b * weight / (layout.tensor * layout.pipeline)
     text, vae = generator.text_b * text_bytes, generator.vae_b * 2.0
     weights = max(denoiser, text, vae) if job.cpu_offload else denoiser + text + vae
@@ -120,7 +124,7 @@ def _inference(job: Job, generator: Generator, layout: Layout, context_gb: float
     tokens = tokens_of(job, generator)
     pixels = job.image_px**2 * _shape_factor(job)
     decoded = pixels * (known.frames_per_latent.value / 2.0 if job.family == "diffusion_video" else 1.0)
-    in_denoiser = tokens * known.infer_elements_per_hidden.value * generator.width * 2.0
+    in_denoiser = tokens * known.infer_elements_per_hidden.value * generator.width * max(2.0, min(weight, 4.0))
     # Requests that wait for the GPU share its weights; their maps are alive together.
     activations = batch * max(in_denoiser, decoded * known.vae_bytes_per_pixel.value) / 1e9
     # What the allocator keeps was measured on image generators; of a video, one frame's worth is taken.
@@ -139,7 +143,7 @@ def _inference(job: Job, generator: Generator, layout: Layout, context_gb: float
     total = sum(value for _, value, _ in parts)
     return MemoryEstimate(
         per_gpu_gb=total,
-        low_gb=weights * 0.96 + 0.4 * activations,
+        low_gb=0.96 * (weights - _floor_gb(job, generator)) + 0.2 * activations,
         # Of quantised weights it is seldom said whether the text encoders are among them.
         high_gb=weights * 1.06
         + 1.3 * activations
@@ -151,6 +155,15 @@ def _inference(job: Job, generator: Generator, layout: Layout, context_gb: float
         band_reason="slicing, tiling and the order of the steps change what is alive together",
         method="architecture" if job.model is not None else "rule of thumb",
     )
+
+
+def _floor_gb(job: Job, generator: Generator) -> float:
+    """What narrow text encoders take beyond their format, which not every library keeps wider, in GB."""
+    constants = sizing_constants()
+    weight = constants.weights[job.weight_precision].body
+    if weight >= 2.0 or job.cpu_offload:
+        return 0.0
+    return max(0.0, constants.diffusion.text_encoder_floor_bytes.value - weight) * generator.text_b
 
 
 def _training(job: Job, generator: Generator, layout: Layout, context_gb: float) -> MemoryEstimate:
@@ -176,7 +189,9 @@ def _training(job: Job, generator: Generator, layout: Layout, context_gb: float)
     else:
         block = Block(params / layout.tensor / layout.pipeline, 0.0, params / generator.layers / layout.tensor)
         workspace, _ = trained_states(job, block, layout, parts)
-    cached = job.family == "diffusion_video" or job.cpu_offload
+    # Trainers of models with large text encoders compute their outputs once, before training.
+    large = generator.text_b > known.text_encoder_small_b.value + 0.3
+    cached = job.family == "diffusion_video" or job.cpu_offload or (large and not job.peft)
     beside = 0.0 if cached else (generator.text_b + generator.vae_b) * 2.0
     parts.append((_FROZEN_BESIDE, beside, (generator.text_b, generator.vae_b, cached)))
     tokens = tokens_of(job, generator) * job.micro_batch

@@ -126,6 +126,8 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         compiled=bool(reader.flag("compiled")),
         activation_offload=bool(reader.flag("activation_offload")),
         optimizer_in_backward=bool(reader.flag("optimizer_in_backward")),
+        loss_assumed=bool(habits and habits.chunked_loss_in_examples) and not reader.known("chunked_loss"),
+        engine_stated=kind == "inference" and reader.known("serving_engine"),
         unstated=_unstated_loads(reader, kind),
     )
 
@@ -225,6 +227,9 @@ def _weight_precision(reader: Reader, kind: Kind, model: ModelSpec | None) -> st
         return stated if stated is not None and narrow and stated != "int4" else "nf4-dq"
     if stated is not None and reader.known("weight_precision"):
         return stated
+    habits = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
+    if kind == "lora" and habits and habits.loads_32bit and not reader.known("compute_precision"):
+        return reader.assume("weight_precision", "fp32", habits.source)
     native = model.native_precision if model else None
     if kind == "inference" and native in formats:
         return reader.assume("weight_precision", native, "the precision in which the model was published")

@@ -42,12 +42,17 @@ def learning_of(
     batch = reader.whole("batch_size_per_gpu")
     if reader.flag("large_batch") and not reader.known("batch_size_per_gpu"):
         batch = reader.default("batch_size_per_gpu", "large_batch_size")
+    if habits and habits.batch and not reader.known("batch_size_per_gpu") and not reader.flag("large_batch"):
+        batch = reader.assume("batch_size_per_gpu", habits.batch, habits.source)
     if not batch:
         batch = reader.default("batch_size_per_gpu")
     raw = reader.flag("gradient_checkpointing")
     stated = reader.text("gradient_checkpointing") if raw is None else "full" if raw else "none"
-    if habits and habits.checkpointing and not reader.known("gradient_checkpointing") and kind in {"lora", "qlora"}:
+    by_habit = kind in {"lora", "qlora"} or family.startswith("diffusion")
+    if habits and habits.checkpointing and not reader.known("gradient_checkpointing") and by_habit:
         stated = reader.assume("gradient_checkpointing", habits.checkpointing, habits.source)
+    if family == "speech" and not reader.known("gradient_checkpointing"):
+        stated = reader.assume("gradient_checkpointing", "full", "published recipes for Whisper recompute activations")
     if stated not in {"none", "selective", "full"}:
         large = family in TRANSFORMERS or (family.startswith("diffusion") and (params_b or 0.0) > 3.0)
         stated = reader.assume("gradient_checkpointing", "full" if large else "none", "usual for models of this kind")
@@ -63,6 +68,8 @@ def recipe_of(reader: Reader, kind: Kind, habits: Framework | None) -> str:
         return "fp32"
     if compute == "bf16" and weights == "bf16" and reader.known("weight_precision"):
         return "pure"
+    if habits and habits.loads_32bit and not reader.known("compute_precision") and not reader.known("weight_precision"):
+        return "mixed" if kind == "qlora" else reader.assume("compute_precision", "fp32", habits.source)
     if habits and habits.recipe:
         # What is computed in 16 bits is kept in 16 bits: these frameworks hold no master copy unless told to.
         if not reader.known("compute_precision"):
@@ -86,7 +93,9 @@ def optimizer_of(reader: Reader, kind: Kind, model: ModelSpec | None) -> str:
 def chunked_loss_of(reader: Reader, habits: Framework | None) -> bool:
     """As stated; else what the framework does."""
     stated = reader.flag("chunked_loss")
-    return bool(habits and habits.chunked_loss) if stated is None else stated
+    if stated is not None:
+        return stated
+    return habits is not None and (habits.chunked_loss or habits.chunked_loss_in_examples)
 
 
 def lora_rank_of(reader: Reader, kind: Kind, family: Family, habits: Framework | None) -> int:

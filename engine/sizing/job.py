@@ -85,6 +85,8 @@ class Job:
     expert_parallel: int | None = None  # GPUs over which routed experts are spread; None: as many as the layout allows
     activation_offload: bool = False
     optimizer_in_backward: bool = False
+    loss_assumed: bool = False  # a chunked loss is what the framework's examples have, not what the workload states
+    engine_stated: bool = False  # the workload names its serving engine
     unstated: frozenset[str] = frozenset()  # of the loads: facts that nobody stated, whoever assumed their value
     memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 

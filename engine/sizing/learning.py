@@ -46,8 +46,10 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: int) -> tuple[float, f
             stored_split -= wide
         if not {"q", "k", "v"} & set(targets):
             stored_whole -= hidden
-    # Compiled norms and activation functions are reckoned anew in the backward pass.
-    norms = 0.0 if job.compiled else training.norm_bytes.value * hidden
+    # Compiled and fused norms keep no 32-bit copy, nor does LayerNorm, which comes with plain feed-forward parts:
+    # it is one kernel, where the root mean square norm of most gated models is written in single steps.
+    fused = job.compiled or job.fused_loss or not shape.gated
+    norms = 0.0 if fused else training.norm_bytes.value * hidden
     full = (whole + split / tensor) * element + norms
     stored = (stored_whole + stored_split / tensor) * element + norms
     if job.kind == "qlora":

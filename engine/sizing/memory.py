@@ -13,6 +13,7 @@ from engine.sizing.model import MemoryEstimate
 from engine.sizing.model import TermKind
 from engine.sizing.networks import network_memory
 from engine.sizing.serving import GIB
+from engine.sizing.serving import granted_gb
 from engine.sizing.serving import kept_free_gb
 from engine.sizing.serving import reserve_of
 from engine.sizing.serving import serving_memory
@@ -61,6 +62,11 @@ def is_small(gpu: Gpu) -> bool:
     if gpu.usable_gb is None:
         return False
     return gpu.usable_gb < sizing_constants().large_card_gb.value or gpu.series == "nvidia-a100"
+
+
+def granted_of(job: Job, memory: MemoryEstimate, gpu: Gpu) -> float | None:
+    """What the job may take of the card in GB; None where the card's memory is not known."""
+    return None if gpu.usable_gb is None else granted_gb(job, memory, gpu.usable_gb)
 
 
 def own_gb(job: Job, gpu: Gpu) -> float:

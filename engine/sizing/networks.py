@@ -52,6 +52,15 @@ _SPEECH = TermKind(
 )
 
 
+_HEARD = TermKind(
+    "activations",
+    "clips x (encoder's positions + words) x 34 bytes x width x layers, of which checkpoints keep 2 and one layer;"
+    " and the logits of the words at 14 bytes",
+    ("clips", "positions", "words", "width", "layers", "gradient_checkpointing"),
+    "Whisper paper: 1,500 positions, 448 words, width 40 times the layers in the larger ones; Korthikanti et al.",
+)
+
+
 def network_memory(job: Job, layout: Layout, context_gb: float) -> MemoryEstimate:
     """Memory per GPU of a vision, speech or other network."""
     params_b = job.params_b or 0.0
@@ -164,6 +173,25 @@ def _training(job: Job, params_b: float, layout: Layout, context_gb: float) -> M
     return finished(job, parts, layout, context_gb, known=job.model is not None, soft=activation[1])
 
 
+def _heard_maps(job: Job, params_b: float) -> Part:
+    """Maps of a speech recogniser: an encoder over a window of sound, a decoder over its words."""
+    known = sizing_constants().other
+    ratio = known.speech_ratio.value
+    # An encoder layer has 12 h^2 parameters, a decoder layer with its second attention 16 h^2.
+    width = (params_b * 1e9 * ratio / 28.0) ** (1.0 / 3.0)
+    layers = width / ratio
+    element = 2.0 if job.recipe == "fp32" else 1.0
+    places = known.speech_positions.value + known.speech_words.value
+    whole = job.micro_batch * places * 34.0 * element * width
+    kept = whole * layers
+    if job.checkpointing != "none":
+        kept = job.micro_batch * places * 2.0 * element * width * layers + whole
+    logits = job.micro_batch * known.speech_words.value * known.speech_vocab.value
+    logits *= sizing_constants().training.logit_bytes.value
+    settings = (job.micro_batch, known.speech_positions.value, known.speech_words.value, width, layers)
+    return _HEARD, (kept + logits) / 1e9, (*settings, job.checkpointing)
+
+
 def _training_activation(job: Job, params_b: float) -> Part:
     constants = sizing_constants()
     if job.family == "vision":
@@ -180,5 +208,7 @@ def _training_activation(job: Job, params_b: float) -> Part:
             copies *= 0.4
         value = job.micro_batch * elements * copies * size / 1e9
         return _MAPS, value, (job.micro_batch, gmacs, job.image_px, native, copies)
+    if job.family == "speech":
+        return _heard_maps(job, params_b)
     share = constants.other.activations_share.value
     return _SHARE, params_b * 16.0 * share * job.micro_batch, (job.micro_batch, share)

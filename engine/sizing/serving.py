@@ -102,6 +102,7 @@ def serving_memory(job: Job, shape: Shape, layout: Layout, *, small_card: bool =
         activation=activation,
         outside=outside,
         context_stated="context_tokens" not in job.unstated,
+        engine_stated=job.engine_stated,
     )
     return MemoryEstimate(
         per_gpu_gb=total,
@@ -128,6 +129,17 @@ def _prefill_share(job: Job) -> float:
     return recent.share
 
 
+def granted_gb(job: Job, memory: MemoryEstimate, usable_gb: float) -> float:
+    """What a job may take of a card in GB: all that it offers, or the share to which a stated engine keeps by default.
+
+    Captured graphs lie outside that share, as the engine captures them after it has divided the memory.
+    """
+    if not job.engine_stated or job.shape is None or job.family == "encoder" or job.engine == "transformers":
+        return usable_gb
+    share = reserve_of(job.engine, job.engine_version).card_share
+    return min(usable_gb, share * usable_gb + memory.breakdown.get("graphs", 0.0))
+
+
 def kept_free_gb(job: Job, shape: Shape, layout: Layout, *, small_card: bool) -> float:
     """What an engine keeps free for the forward pass, in GB."""
     reserve = reserve_of(job.engine, job.engine_version)
@@ -145,10 +157,26 @@ def kept_free_gb(job: Job, shape: Shape, layout: Layout, *, small_card: bool) ->
 def _weights_gb(job: Job, shape: Shape, weight: WeightFormat, tensor: int, pipeline: int) -> float:
     layer_params, end_params = stage_params(shape, pipeline)
     ends = 2.0 if weight.ends_16bit else weight.body
-    gb = (layer_params * weight.body + end_params * ends) / tensor / 1e9
+    gb = (layer_params * _layer_bytes(job, shape, weight, tensor) + end_params * ends) / tensor / 1e9
     if job.cpu_offload:  # Two layers pass over the GPU at a time, the rest waits in host memory.
         gb = min(gb, 2.0 * shape.largest_layer * max(ends, weight.body) / tensor / 1e9)
     return gb
+
+
+def _layer_bytes(job: Job, shape: Shape, weight: WeightFormat, tensor: int) -> float:
+    """Bytes per parameter in the layers. MXFP4 is a format of experts: the rest stays in 16 bits.
+
+    The sides of the experts are rounded up for the kernels.
+    """
+    moe = job.model.moe if job.model is not None else None
+    if job.weight_precision != "mxfp4" or not shape.expert_params or moe is None or not moe.expert_intermediate:
+        return weight.body
+    padding = sizing_constants().mxfp4_padding
+    width = -(-moe.expert_intermediate // tensor)
+    grown = -(-shape.hidden // padding.hidden) * padding.hidden / shape.hidden
+    grown *= -(-width // padding.intermediate) * padding.intermediate / width
+    routed = min(1.0, shape.expert_params / shape.body)
+    return routed * weight.body * grown + (1.0 - routed) * 2.0
 
 
 def _band(
@@ -162,10 +190,13 @@ def _band(
     activation: float,
     outside: float,
     context_stated: bool,
+    engine_stated: bool,
 ) -> tuple[float, float, str]:
     split = max(0.0, outside - reserve.outside_gib * GIB)
     if reserve.activation_gib > 0:
-        low_rest, high_rest = reserve.low_gib * GIB, highest * GIB + split
+        # An engine that is only assumed may be one that keeps nothing free.
+        low_rest = reserve.low_gib * GIB if engine_stated else 0.0
+        high_rest = highest * GIB + split
         if reserve.whole_prompts_to is not None:
             low_rest, high_rest = low_rest + 0.7 * activation, high_rest + activation
     else:

@@ -45,6 +45,8 @@ class EngineSteps(Entry):
     launch_floor_us: float
     per_layer_us: float
     per_step_us: float
+    eager_beyond: int | None = None  # tokens of context beyond which captured graphs are not replayed
+    eager_floor_us: float = 0.0  # the launch floor then
     low: float = 1.0
     high: float = 1.0
     source: str

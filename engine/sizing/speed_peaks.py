@@ -65,7 +65,7 @@ def bandwidth_use(gpu: Gpu) -> Banded:
         return table["hbm"]
     if kind.startswith("gddr"):
         return table["gddr"]
-    return table["lpddr"] if kind.startswith("lpddr") else table["hbm"]
+    return table["lpddr"] if kind.startswith(("lpddr", "ddr")) else table["hbm"]
 
 
 def is_gguf(weight_precision: str) -> bool:

@@ -163,12 +163,14 @@ def _rates(job: Job, gpu: Gpu, pick: Pick) -> Rates | None:
     if is_gguf(job.weight_precision):
         use *= _end(serving.gguf_use, pick)
     steps = engine_steps(job)
+    eager = steps.eager_beyond is not None and sum(request_tokens(job)) > steps.eager_beyond
+    floor = steps.eager_floor_us if eager else steps.launch_floor_us
     slower = {"value": 1.0, "low": steps.high, "high": steps.low}[pick]
     return Rates(
         bandwidth=gpu.mem_bw_tbs * 1e12 * use,
         prefill=peak.flops * peak.share * _end(serving.prefill_share, pick),
         decode=peak.flops * peak.share * _end(serving.decode_share, pick),
-        launch_floor=steps.launch_floor_us * 1e-6 * (1.0 if pick == "value" else slower),
+        launch_floor=floor * 1e-6 * (1.0 if pick == "value" else slower),
         per_layer=steps.per_layer_us * 1e-6 * slower,
         per_moe_layer=_end(serving.moe_per_layer_us, _TURNED[pick]) * 1e-6,
         per_step=steps.per_step_us * 1e-6 * slower,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import replace
 
 from engine.sizing.constants import sizing_constants
 from engine.sizing.job import Job
@@ -36,6 +37,13 @@ RELEASED = TermKind(
     "trained parameters x bytes / shards, as far as they exceed the activations freed by then",
     _COUNT_INPUTS,
     "torchtune sets gradients to none between steps; its published ladder (26.7 GB with checkpointing)",
+)
+AROUND_FROZEN = TermKind(
+    "gradients",
+    "frozen parameters x bytes / shards + one block before it is sharded: a flat parameter that holds adapters gets"
+    " gradients as a whole",
+    ("parameters_b", "shards"),
+    "PyTorch FSDP documentation, use_orig_params; torchtune lora_fsdp_wrap_policy",
 )
 OPTIMIZER = TermKind(
     "optimizer",
@@ -106,6 +114,7 @@ class Block:
 def training_memory(job: Job, shape: Shape, layout: Layout, context_gb: float) -> MemoryEstimate:
     """Memory per GPU of one training step of ``job`` on a layout."""
     tensor, pipeline = layout.tensor, layout.pipeline
+    job = _in_pipeline(job, pipeline)
     parts: list[Part] = []
     workspace = released = 0.0
     layer_params, end_params = stage_params(shape, pipeline)
@@ -136,6 +145,16 @@ def training_memory(job: Job, shape: Shape, layout: Layout, context_gb: float) -
     if workspace > freed:
         parts.append((STEP, workspace - freed, (workspace, freed)))
     return finished(job, parts, layout, context_gb, known=shape.known, soft=freed)
+
+
+def _in_pipeline(job: Job, pipeline: int) -> Job:
+    """The job with the micro-batch that its framework sends through a pipeline, whatever the batch of a step."""
+    habits = sizing_constants().training.frameworks.get(job.framework or "")
+    batch = habits.pipeline_batch if habits is not None else None
+    if pipeline == 1 or batch is None or job.micro_batch <= batch:
+        return job
+    steps = -(-job.micro_batch // batch) * (job.gradient_accumulation or 1)
+    return replace(job, micro_batch=batch, gradient_accumulation=steps, memo={})
 
 
 def _on_rank(job: Job, shape: Shape, layout: Layout, layer_params: float, end_params: float) -> float:
@@ -175,6 +194,9 @@ def _frozen(job: Job, shape: Shape, layout: Layout, parts: list[Part]) -> None:
         parts.append((LIVE_LAYER, gathered, (shape.largest_layer / layout.tensor / 1e9, weight.body)))
     on_rank = (layer_params + end_params) / layout.tensor / 1e9
     parts.append((FROZEN, frozen, (on_rank, job.weight_precision, over)))
+    habits = sizing_constants().training.frameworks.get(job.framework or "")
+    if over > 1 and habits is not None and habits.trains_around_frozen and not job.cpu_offload:
+        parts.append((AROUND_FROZEN, frozen + gathered, (on_rank, over)))
     if weight.body < 2.0:
         matrix = float(shape.hidden * shape.intermediate) / layout.tensor
         parts.append((DEQUANT, matrix * 2.0 / 1e9, (matrix / 1e6,)))
@@ -274,6 +296,15 @@ def _band(
     if job.unstated & {"seq_len_tokens", "batch_size_per_gpu"} and job.shape is not None:
         low, high = low - 0.2 * soft, high + 0.5 * soft
         reasons.append("sequence length or micro-batch is not stated")
+    if job.checkpointing == "full" and "gradient_checkpointing" in job.unstated and job.shape is not None:
+        # Without recomputation far more is kept; a sixteenth of that is allowed for.
+        kept = activations_gb(replace(job, checkpointing="none", memo={}), job.shape, 1, 1)[0]
+        high += 0.0625 * kept
+        reasons.append("whether activations are recomputed is not stated")
+    if job.loss_assumed and job.shape is not None:
+        # A chunked loss is the framework's habit, which a run may not have.
+        high += 0.5 * logits_gb(replace(job, chunked_loss=False, memo={}), job.shape, 1)
+        reasons.append("whether the loss is fused is not stated")
     if job.peft and not job.lora_rank_stated:
         # From 8 to 64 are usual: most often half or twice what is assumed.
         adapters = sum(value for kind, value, _ in parts if kind is ADAPTERS)
