@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from datetime import UTC
 from datetime import datetime
@@ -93,6 +95,16 @@ def pytest_collection_finish() -> None:
 #: The time on every decision of the tests. Prices are judged stale by it, so it stands still.
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 EXAMPLES = HERE.parent / "examples"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Commands that tests start in processes of their own compile the modules once, even where nothing may be kept."""
+    with pytest.MonkeyPatch.context() as environment:
+        if sys.dont_write_bytecode:
+            environment.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+            environment.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("bytecode")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -33,10 +33,13 @@ def test_it_refuses_what_the_schema_refuses(decided: Decided) -> None:
     """Whatever is put in place of any part: the same verdict as a full JSON Schema validator."""
     chance = random.Random(3)
     validator = Draft202012Validator(decision_schema())
-    places = [path for path in spots(decided("lora-13b")) if path[0] != "trace" or chance.random() < 0.05]
-    refused = 0
     decision = decided("lora-13b")
-    for path in chance.sample(places, 30):
+    for part in ("trace", "rules", "rejected"):
+        decision[part] = decision[part][:: max(1, len(decision[part]) // 8)]  # Many of one shape: a few of them do.
+    assert validator.is_valid(decision)
+    places = list(spots(decision))
+    refused = 0
+    for path in chance.sample(places, 80):
         inner: Any = decision
         for key in path[:-1]:
             inner = inner[key]
@@ -50,7 +53,7 @@ def test_it_refuses_what_the_schema_refuses(decided: Decided) -> None:
         assert mine == validator.is_valid(decision), path
         refused += not mine
         inner[path[-1]] = kept
-    assert refused > 8
+    assert refused > 20
 
 
 def test_it_says_where(decided: Decided) -> None:
