@@ -92,6 +92,8 @@ def main() -> int:
     used: list[int] = []
     took: list[float] = []
     for number in range(options.decisions):
+        if number and number % 10 == 0:
+            print(f"{number} decisions, {claims} claims, {failures} do not hold", file=sys.stderr, flush=True)
         decision = expertise.decide(workload(chance), decided_at=MOMENT).to_dict()
         plan = decision["recommendation"]
         others = [gpu for gpu in plannable if plan is None or gpu != plan["gpu"]]
