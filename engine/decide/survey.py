@@ -45,15 +45,15 @@ def cost_is_per_work(workload: Facts) -> bool:
     """Whether plans are compared by the price of the same work, and not by the price of an hour.
 
     In training and in batch or busy serving a dearer card that ends sooner can be the cheaper one, and so it is with a
-    service that is at work around the clock (runpod/cost-considerations-on-runpod). A quiet service pays for the hour,
-    whatever its card could do in it, and so does a training job of an hour or two, of which setting up is a good part
+    service that is at work around the clock (runpod/cost-considerations-on-runpod). A quiet service, or a batch of
+    little, pays for the hour, whatever its card could do in it, and so does a training job of an hour or two, of which setting up is a good part
     (runpod/key-factors-for-training-gpus).
     """
     hours = _number(workload.get("run_hours"))
     brief = hours is not None and hours <= _BRIEF_HOURS
     return (
         (workload.get("task") in _TRAINING and not brief)
-        or workload.get("serving_mode") == "batch"
+        or (workload.get("serving_mode") == "batch" and workload.get("traffic_level") != "low")
         or workload.get("traffic_level") in _BUSY
         or (workload.get("traffic_level") == "moderate" and workload.get("always_on") is True)
     )

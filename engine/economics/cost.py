@@ -9,6 +9,7 @@ from engine.economics.constants import EconomicsConstants
 from engine.economics.ledger import purchase_of
 from engine.economics.model import Cost
 from engine.economics.offers import OfferIndex
+from engine.economics.power import WHOLE_DEVICES
 from engine.economics.power import at_desk
 from engine.economics.power import energy_usd_per_hour
 from engine.economics.power import plan_power_w
@@ -88,6 +89,11 @@ def quoted_rate(gpu: Gpu, spending: Spending) -> float | None:
     return spending.quote_usd_h
 
 
+def only_sold(gpu: Gpu) -> bool:
+    """Whether it is a device that people buy and that nobody rents out by the hour: a Jetson, a Mac."""
+    return (gpu.segment or "") in WHOLE_DEVICES or gpu.vendor == "apple"
+
+
 def cost_of(
     gpu: Gpu,
     count: int,
@@ -100,7 +106,7 @@ def cost_of(
 ) -> Cost:
     """The cost of a plan: the power of what the user owns, else their quote, else the cheapest offer.
 
-    Where the hardware is to stand at the user's own place, an hour costs its share of the purchase and the power, and
+    Where the hardware is to stand at the user's own place, or is a device that nobody rents out, an hour costs its share of the purchase and the power, and
     renting is what is left where no price to buy is known.
 
     Args:
@@ -118,7 +124,7 @@ def cost_of(
         origin, per_hour = "owned", _own_hour(gpu, count, spending.facts, constants)
     elif (rate := quoted_rate(gpu, spending)) is not None:
         origin, per_hour = "quote", rate * count
-    elif spending.buys and (bought := _bought_hour(gpu, count, spending.facts, constants)) is not None:
+    elif (spending.buys or only_sold(gpu)) and (bought := _bought_hour(gpu, count, spending.facts, constants)) is not None:
         origin, per_hour = "purchase", bought
     else:
         rental = index.rental(gpu, count, together, interruptible=spending.interruptible)

@@ -72,7 +72,7 @@ def test_a_series_shows_all_its_members(whichgpu: Whichgpu) -> None:
 
 
 def test_a_gpu_that_is_never_recommended_says_so(whichgpu: Whichgpu) -> None:
-    assert "Never recommended" in whichgpu("gpus", "cpu").out
+    assert "Never recommended" in whichgpu("gpus", "nvidia-dgx").out
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ NAMED_BY_THE_GUIDES = (
     "nvidia-h100",
 )
 
-NOT_PLANNABLE = ("nvidia-b100", "nvidia-gtx-1080", "graphcore-ipu", "nvidia-dgx", "cpu")
+NOT_PLANNABLE = ("nvidia-b100", "nvidia-gtx-1080", "graphcore-ipu", "nvidia-dgx")
 
 
 @pytest.mark.parametrize("name", NAMED_BY_THE_GUIDES)
