@@ -23,9 +23,21 @@ def rounded(value: float) -> float | int:
 
 def plain(value: Any) -> Any:
     """The value as JSON types: tuples become lists, floats are rounded, keys are text."""
-    if isinstance(value, bool) or value is None or isinstance(value, str):
+    kind = value.__class__  # The plain types, by far the most, are told without asking for subclasses.
+    if kind is str or kind is int or kind is bool or value is None:
         return value
-    if isinstance(value, int):
+    if kind is float:
+        return rounded(value)
+    if kind is dict:
+        return {key if key.__class__ is str else str(key): plain(item) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        return [plain(item) for item in value]
+    return _plain_of_kin(value)
+
+
+def _plain_of_kin(value: Any) -> Any:
+    """The same for sets, and for what is derived from a plain type."""
+    if isinstance(value, str | int):
         return value
     if isinstance(value, float):
         return rounded(value)
