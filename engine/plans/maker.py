@@ -50,6 +50,7 @@ class PlanMaker:
         self.knowledge = knowledge
         self.goals = goals_of(job, facts)
         self._constants = plan_constants()
+        self._most = self._constants.most_gpus[job.kind].value
         self._economics = load_economics()
         self._spending = spending_of(facts, self._economics)
         self._offers = narrowed(offer_index(knowledge, self._economics), wishes_from_facts(facts))
@@ -88,7 +89,7 @@ class PlanMaker:
 
     def most_gpus(self, gpu: Gpu) -> int:
         """The largest count that is planned."""
-        return min(self._constants.most_gpus[self.job.kind].value, self.fabric(gpu).most)
+        return min(self._most, self.fabric(gpu).most)
 
     def memory(self, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
         """Memory of the job under a layout; None where neither model nor memory is known."""
