@@ -192,7 +192,8 @@ def _training(job: Job, generator: Generator, layout: Layout, context_gb: float)
     # Trainers of models with large text encoders compute their outputs once, before training.
     large = generator.text_b > known.text_encoder_small_b.value + 0.3
     cached = job.family == "diffusion_video" or job.cpu_offload or (large and not job.peft)
-    beside = 0.0 if cached else (generator.text_b + generator.vae_b) * 2.0
+    encoders = (generator.text_b + generator.vae_b) * (4.0 if job.recipe == "fp32" else 2.0)
+    beside = 0.0 if cached else encoders
     parts.append((_FROZEN_BESIDE, beside, (generator.text_b, generator.vae_b, cached)))
     tokens = tokens_of(job, generator) * job.micro_batch
     element = 2.0 if job.recipe == "fp32" else 1.0
@@ -203,8 +204,10 @@ def _training(job: Job, generator: Generator, layout: Layout, context_gb: float)
         activations = one_layer * generator.layers * (0.6 if job.checkpointing == "selective" else 1.0)
     encoded = 0.0 if cached else job.micro_batch * job.image_px**2 * known.vae_bytes_per_pixel.value * element / 1e9
     activations = max(activations, encoded)
+    # Nobody states whether encoders whose outputs are cached stay on the GPU.
+    open_gb = encoders if cached and not job.cpu_offload else 0.0
     settings = (job.micro_batch, tokens, generator.width, generator.layers, job.checkpointing)
     parts.append((_TRAIN, activations, settings))
     if workspace > activations:
         parts.append((STEP, workspace - activations, (workspace, activations)))
-    return finished(job, parts, layout, context_gb, known=job.model is not None, soft=activations)
+    return finished(job, parts, layout, context_gb, known=job.model is not None, soft=activations, open_gb=open_gb)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from engine.sizing.composed import composed_network
 from engine.sizing.constants import sizing_constants
@@ -170,7 +171,12 @@ def _training(job: Job, params_b: float, layout: Layout, context_gb: float) -> M
     parts.append(activation)
     if workspace > activation[1]:
         parts.append((STEP, workspace - activation[1], (workspace, activation[1])))
-    return finished(job, parts, layout, context_gb, known=job.model is not None, soft=activation[1])
+    # Where it is assumed that activations are recomputed, a sixteenth of what would be kept without is allowed for.
+    plain = replace(job, checkpointing="none", memo={})
+    unsure = job.family == "speech" and "gradient_checkpointing" in job.unstated
+    open_gb = 0.0625 * _training_activation(plain, params_b)[1] if unsure else 0.0
+    known = job.model is not None
+    return finished(job, parts, layout, context_gb, known=known, soft=activation[1], open_gb=open_gb)
 
 
 def _heard_maps(job: Job, params_b: float) -> Part:

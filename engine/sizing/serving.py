@@ -19,6 +19,8 @@ from engine.sizing.sharing import stage_params
 GIB = 1.073741824  # decimal GB
 #: 1.89 GiB kept free on one stage falls to 1.10 and 1.05 on two and four (llm-d-planner, vLLM 0.19 report).
 PIPELINE_SHARE = 0.57
+#: Formats that several quantisers write, some of them for embedding and head too.
+_OF_SEVERAL = frozenset({"int8", "int4", "nf4", "nf4-dq", "fp4"})
 
 _WEIGHTS = TermKind(
     "weights",
@@ -103,6 +105,8 @@ def serving_memory(job: Job, shape: Shape, layout: Layout, *, small_card: bool =
         outside=outside,
         context_stated="context_tokens" not in job.unstated,
         engine_stated=job.engine_stated,
+        version_stated=job.engine_version is not None,
+        loose_ends=_loose_ends(job, shape, weight, layout),
     )
     return MemoryEstimate(
         per_gpu_gb=total,
@@ -191,6 +195,8 @@ def _band(
     outside: float,
     context_stated: bool,
     engine_stated: bool,
+    version_stated: bool,
+    loose_ends: float,
 ) -> tuple[float, float, str]:
     split = max(0.0, outside - reserve.outside_gib * GIB)
     if reserve.activation_gib > 0:
@@ -200,7 +206,9 @@ def _band(
         if reserve.whole_prompts_to is not None:
             low_rest, high_rest = low_rest + 0.7 * activation, high_rest + activation
     else:
-        low_rest, high_rest = 0.0, 1.05 * activation + reserve.high_gib * GIB
+        # Where the version is known, so is most of what a prompt takes.
+        low_rest = 0.6 * activation if version_stated else 0.0
+        high_rest = 1.05 * activation + reserve.high_gib * GIB
     reason = "the engine's reserve varies by version, model family and settings"
     low_cache = cache
     if not context_stated:  # A few words may be all that is asked.
@@ -208,13 +216,24 @@ def _band(
     if shape.known:
         # Checkpoints quantised to one format differ in scales and in what stays in 16 bits.
         spread = (0.02 if shape.exact else 0.05) + (0.0 if bytes_per >= 2.0 else 0.04)
-        low = weights * (0.99 - spread) + low_cache + low_rest
+        low = (weights - loose_ends) * (0.99 - spread) + low_cache + low_rest
         high = weights * (1.01 + spread) + cache * 1.02 + high_rest
         return low, high, reason
     typical = sizing_constants().typical
     low = weights * typical.low_factor + 0.5 * low_cache + low_rest
     high = weights * typical.high_factor + 2.0 * cache + high_rest
     return low, high, "only the size is known: cache and reserve are those of a typical model of that size"
+
+
+def _loose_ends(job: Job, shape: Shape, weight: WeightFormat, layout: Layout) -> float:
+    """What embedding and head take beyond the format of the layers, where the format is no one quantiser's, in GB.
+
+    GPTQ, AWQ and FP8 checkpoints keep both in 16 bits; others that are called 8 or 4 bits may not.
+    """
+    if job.weight_precision not in _OF_SEVERAL or job.cpu_offload:
+        return 0.0
+    ends = stage_params(shape, layout.pipeline)[1]
+    return ends * (2.0 - weight.body) / layout.tensor / 1e9
 
 
 def _highest_reserve(job: Job, reserve: EngineReserve) -> float:

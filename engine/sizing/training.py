@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace
 
@@ -252,9 +253,12 @@ def trained_states(job: Job, block: Block, layout: Layout, parts: list[Part]) ->
 
 
 def finished(
-    job: Job, parts: list[Part], layout: Layout, context_gb: float, *, known: bool, soft: float
+    job: Job, parts: list[Part], layout: Layout, context_gb: float, *, known: bool, soft: float, open_gb: float = 0.0
 ) -> MemoryEstimate:
-    """Add what the runtime takes, and the band. ``soft`` is the part that depends on the framework's habits, in GB."""
+    """Add what the runtime takes, and the band.
+
+    ``soft`` is the part that depends on the framework's habits, ``open_gb`` what may come on top, in GB.
+    """
     constants = sizing_constants()
     count = layout.tensor * layout.pipeline * layout.data
     tensors = sum(value for _, value, _ in parts)
@@ -265,7 +269,8 @@ def finished(
     parts.append((ALLOCATOR, tensors * share, (share,)))
     parts.append((CONTEXT, context_gb + collectives, (count,)))
     total = sum(value for _, value, _ in parts)
-    low, high, reason = _band(job, parts, tensors, total, soft, known=known)
+    low, high, reason = _band(job, parts, tensors, total, soft, layout=layout, known=known)
+    high += open_gb
     if fragmentation:
         high += 0.6 * fragmentation
         reason += "; batches of varying length fragment memory"
@@ -281,30 +286,25 @@ def finished(
 
 
 def _band(
-    job: Job, parts: list[Part], tensors: float, total: float, soft: float, *, known: bool
+    job: Job, parts: list[Part], tensors: float, total: float, soft: float, *, layout: Layout, known: bool
 ) -> tuple[float, float, str]:
     """From tensors alone, as allocators count, to the whole device; what is soft or left open widens both ends."""
+    low, high = 0.92 * tensors - 0.17 * soft, 1.07 * total + 0.08 * soft
+    reasons = ["frameworks keep different activations and workspaces"]
     if not known:
         low, high = 0.78 * tensors - 0.3 * soft, 1.25 * total
-        return low, high, "only the size is known: activations are those of a typical model of that size"
-    low, high = 0.92 * tensors - 0.17 * soft, 1.04 * total + 0.08 * soft
-    reasons = ["frameworks keep different activations and workspaces"]
-    if job.kind == "qlora":
+        reasons = ["only the size is known: activations are those of a typical model of that size"]
+    elif job.kind == "qlora":
         # Checkpoints quantised to one format differ in scales and in what stays in 16 bits.
         high += 0.08 * sum(value for kind, value, _ in parts if kind is FROZEN)
         reasons.append("quantised checkpoints differ")
-    if job.unstated & {"seq_len_tokens", "batch_size_per_gpu"} and job.shape is not None:
-        low, high = low - 0.2 * soft, high + 0.5 * soft
-        reasons.append("sequence length or micro-batch is not stated")
-    if job.checkpointing == "full" and "gradient_checkpointing" in job.unstated and job.shape is not None:
-        # Without recomputation far more is kept; a sixteenth of that is allowed for.
-        kept = activations_gb(replace(job, checkpointing="none", memo={}), job.shape, 1, 1)[0]
-        high += 0.0625 * kept
-        reasons.append("whether activations are recomputed is not stated")
-    if job.loss_assumed and job.shape is not None:
-        # A chunked loss is the framework's habit, which a run may not have.
-        high += 0.5 * logits_gb(replace(job, chunked_loss=False, memo={}), job.shape, 1)
-        reasons.append("whether the loss is fused is not stated")
+    if job.shape is not None:
+        for less, more, reason in _left_open(job, job.shape, layout, soft):
+            low, high = low - less, high + more
+            reasons.append(reason)
+    elif "batch_size_per_gpu" in job.unstated:
+        low, high = low - 0.1 * soft, high + 0.5 * soft
+        reasons.append("the micro-batch is not stated")
     if job.peft and not job.lora_rank_stated:
         # From 8 to 64 are usual: most often half or twice what is assumed.
         adapters = sum(value for kind, value, _ in parts if kind is ADAPTERS)
@@ -312,3 +312,18 @@ def _band(
         high += adapters * max(0.0, min(1.0, 64.0 / job.lora_rank - 1.0))
         reasons.append("the adapter rank is not stated")
     return low, high, "; ".join(reasons)
+
+
+def _left_open(job: Job, shape: Shape, layout: Layout, soft: float) -> Iterator[tuple[float, float, str]]:
+    """What facts that nobody stated may take from a transformer's low end and add to its high end, in GB, and why."""
+    if job.unstated & {"seq_len_tokens", "batch_size_per_gpu"}:
+        yield 0.2 * soft, 0.5 * soft, "sequence length or micro-batch is not stated"
+    if job.checkpointing == "full" and "gradient_checkpointing" in job.unstated:
+        # Without recomputation far more is kept; a sixteenth of that is allowed for.
+        plain = replace(job, checkpointing="none", memo={})
+        kept = activations_gb(plain, shape, layout.tensor, layout.pipeline)[0]
+        yield 0.0, 0.0625 * kept, "whether activations are recomputed is not stated"
+    if job.loss_assumed:
+        # A chunked loss is the framework's habit, which a run may not have.
+        whole = logits_gb(replace(job, chunked_loss=False, memo={}), shape, layout.tensor)
+        yield 0.0, 0.5 * whole, "whether the loss is fused is not stated"
