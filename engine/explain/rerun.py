@@ -69,6 +69,14 @@ def recorded_moment(decision: Mapping[str, Any]) -> datetime:
         raise InputError(Problem("bad-time", f"decided_at {decision['decided_at']!r} is no time")) from error
 
 
+def unstated_objective(decision: Mapping[str, Any], given: Mapping[str, Value], expertise: Expertise) -> str | None:
+    """The recorded objective where the facts do not bring it about; None where they do, stated or by default."""
+    recorded = str(decision["objective"])
+    if "objective" in given or recorded == expertise.default_objective:
+        return None
+    return recorded
+
+
 def decide_again(
     decision: Mapping[str, Any],
     expertise: Expertise,
@@ -92,6 +100,6 @@ def decide_again(
     facts = dict(recorded_facts(decision, expertise) if given is None else given)
     return expertise.decide(
         Workload(facts),
-        objective=objective or decision["objective"],
+        objective=objective or unstated_objective(decision, facts, expertise),
         decided_at=decided_at or recorded_moment(decision),
     )

@@ -383,6 +383,8 @@ def build_trace(
         if plan is not None and plan.id not in held:
             own = {name: value for name, value in candidate.facts.items() if not name.startswith("candidate.")}
             trace.add_plan(plan, own, outcome.final.facts)
+            if candidate.judged is not None:
+                trace.add_score(candidate.judged, outcome.final.facts)
             held.add(plan.id)
         trace.add_candidate(candidate, gpus[candidate.gpu_id])
     reckoned = {name: figure.inputs for name, figure in outcome.procurement.figures.items()}

@@ -44,7 +44,9 @@ def test_usable_memory_stays_near_what_is_marketed() -> None:
     for gpu in KNOWLEDGE.plannable:
         assert gpu.vram_gb is not None
         assert gpu.usable_gb is not None
-        assert 0.94 < gpu.usable_gb / gpu.vram_gb < 1.08, gpu.id
+        # A Mac keeps a quarter of its memory for itself, and a processor shares it with the system.
+        least = 0.79 if gpu.sw_stack == "metal" else 0.9 if gpu.sw_stack == "cpu" else 0.94
+        assert least < gpu.usable_gb / gpu.vram_gb < 1.08, gpu.id
         if gpu.device_mib is not None:
             assert gpu.usable_gb <= gpu.device_mib * 1.048576e-3 + 1e-3
 

@@ -147,7 +147,7 @@ def test_any_text_gives_offers_or_problems(text: str) -> None:
 
 
 def test_the_snapshot_is_of_the_size_that_its_guide_states() -> None:
-    assert (len(KNOWLEDGE.offers), len(KNOWLEDGE.spot_offers)) == (1913, 79)
+    assert (len(KNOWLEDGE.offers), len(KNOWLEDGE.spot_offers)) == (1914, 79)
     assert KNOWLEDGE.prices_as_of == "2026-08-21"
     assert {offer.provider_class for offer in KNOWLEDGE.offers} == set(PROVIDER_CLASSES)
 
