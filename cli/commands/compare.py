@@ -23,6 +23,7 @@ from engine.canonical import plain
 from engine.explain.compare import compare
 from engine.explain.phrases import Phrases
 from engine.explain.rerun import decide_again
+from engine.explain.rerun import unstated_objective
 from engine.explain.rerun import with_changes
 from engine.problems import InputError
 from engine.problems import Problem
@@ -60,9 +61,8 @@ def what_if(
     expertise = load(rules, builtin=builtin)
     before = decide_again(saved.decision, expertise)
     changed = with_changes(before.workload.given, sets, expertise)
-    # An objective among the changed facts counts, where the option does not overrule it.
-    stated = changed.get("objective") if changed.get("objective") != before.workload.given.get("objective") else None
-    wanted = objective or (str(stated) if stated else None)
+    kept = changed.get("objective") == before.workload.given.get("objective")
+    wanted = objective or (unstated_objective(saved.decision, changed, expertise) if kept else None)
     after = decide_again(saved.decision, expertise, given=changed, objective=wanted)
     return _show(before.to_dict(), after.to_dict(), ("as decided", "what if"), expertise, form, everything=everything)
 

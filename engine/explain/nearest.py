@@ -130,7 +130,7 @@ def _singles(base: Outcome | None, levers: Levers, hunt: _Hunt) -> list[FactChan
         if fact.type == "list":
             changes += _list_changes(fact, hunt)
         else:
-            now = hunt.laboratory.objective if name == "objective" else settled.get(name)
+            now = base.objective.name if base and name == "objective" else settled.get(name)
             changes += probes(fact, now, levers.rules, stated=stated)
     return sorted(changes, key=lambda change: (change.distance, change.fact, str(change.after)))
 

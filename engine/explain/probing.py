@@ -66,7 +66,7 @@ class Laboratory:
 
     expertise: Expertise
     given: Mapping[str, Value]
-    objective: str
+    objective: str | None  # where the facts do not bring it about
     decided_at: datetime
     limit: int
     made: int = 0
@@ -88,13 +88,13 @@ class Laboratory:
 
     def _decide(self, changes: tuple[FactChange, ...]) -> Outcome | None:
         facts = dict(self.given)
-        objective: str | None = self.objective
+        objective = self.objective
         for change in changes:
             facts.pop(change.fact, None)
             if change.after is not None:
                 facts[change.fact] = change.after
             if change.fact == "objective":
-                objective = None if change.after is None else str(change.after)
+                objective = None
         try:
             return self.expertise.decide(Workload(facts), objective=objective, decided_at=self.decided_at).outcome
         except InputError:

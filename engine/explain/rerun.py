@@ -72,9 +72,7 @@ def recorded_moment(decision: Mapping[str, Any]) -> datetime:
 def unstated_objective(decision: Mapping[str, Any], given: Mapping[str, Value], expertise: Expertise) -> str | None:
     """The recorded objective where the facts do not bring it about; None where they do, stated or by default."""
     recorded = str(decision["objective"])
-    if "objective" in given or recorded == expertise.default_objective:
-        return None
-    return recorded
+    return None if given.get("objective", expertise.default_objective) == recorded else recorded
 
 
 def decide_again(
@@ -90,7 +88,7 @@ def decide_again(
     Args:
         decision: in the shape of the contract.
         expertise: the rulebook and knowledge to decide by.
-        given: in place of the recorded facts.
+        given: in place of the recorded facts; they then say what to rank by, too.
         objective: in place of the recorded one.
         decided_at: in place of the recorded time.
 
@@ -98,8 +96,10 @@ def decide_again(
         InputError: the present vocabulary does not take a recorded fact.
     """
     facts = dict(recorded_facts(decision, expertise) if given is None else given)
+    if given is None and objective is None:
+        objective = unstated_objective(decision, facts, expertise)
     return expertise.decide(
         Workload(facts),
-        objective=objective or unstated_objective(decision, facts, expertise),
+        objective=objective,
         decided_at=decided_at or recorded_moment(decision),
     )

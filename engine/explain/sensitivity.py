@@ -18,6 +18,7 @@ from engine.explain.probing import probes
 from engine.explain.probing import valid
 from engine.explain.rerun import recorded_facts
 from engine.explain.rerun import recorded_moment
+from engine.explain.rerun import unstated_objective
 from engine.values import Value
 from engine.vocabulary import FactDef
 
@@ -85,7 +86,8 @@ def sensitivity(decision: Mapping[str, Any], expertise: Expertise, *, limit: int
         InputError: the recorded facts are not taken any more.
     """
     given = recorded_facts(decision, expertise)
-    laboratory = Laboratory(expertise, given, decision["objective"], recorded_moment(decision), limit)
+    objective = unstated_objective(decision, given, expertise)
+    laboratory = Laboratory(expertise, given, objective, recorded_moment(decision), limit)
     base = laboratory.outcome()
     if base is None:  # The recorded facts were read, so they decide; this tells the type checker.
         return Sensitivity(Verdict(None, None, "undecided"), (), (), laboratory.made, limit, complete=True)
@@ -93,7 +95,7 @@ def sensitivity(decision: Mapping[str, Any], expertise: Expertise, *, limit: int
     origins = _origins(base, decision, expertise)
     complete = True
     try:
-        turns = study.coarse(_tries(base, origins, expertise, laboratory))
+        turns = study.coarse(_tries(base, origins, expertise))
     except OutOfDecisionsError:
         turns, complete = study.turns, False
     turns = [replace(turn, origin=origins[turn.change.fact]) for turn in turns]
@@ -208,14 +210,14 @@ def _origins(base: Outcome, decision: Mapping[str, Any], expertise: Expertise) -
     return found
 
 
-def _tries(base: Outcome, origins: Mapping[str, str], expertise: Expertise, laboratory: Laboratory) -> list[FactChange]:
+def _tries(base: Outcome, origins: Mapping[str, str], expertise: Expertise) -> list[FactChange]:
     """All changes to try, nearest first, the facts taking turns where changes are alike."""
     tries: list[tuple[float, int, str, FactChange]] = []
     for name, origin in origins.items():
         fact = expertise.vocabulary.facts[name]
         if fact.type in ("list", "text", "gpu"):
             continue
-        now = laboratory.objective if name == "objective" else base.intake.facts.get(name)
+        now = base.objective.name if name == "objective" else base.intake.facts.get(name)
         rules = tuple(rule for rule in expertise.rulebook.rules if name in rule.reads)
         changes = probes(fact, now, rules, stated=origin == "given")
         changes += [change for change in _factored(fact, now) if change not in changes]

@@ -22,6 +22,7 @@ from engine.explain.phrases import Phrases
 from engine.explain.probing import Laboratory
 from engine.explain.rerun import decide_again
 from engine.explain.rerun import recorded_moment
+from engine.explain.rerun import unstated_objective
 from engine.problems import InputError
 from engine.problems import Problem
 
@@ -88,9 +89,8 @@ def why_not(
     standing = _standing(outcome, gpus, best, expertise)
     search = None
     if standing not in ("recommended", "not planned"):
-        laboratory = Laboratory(
-            expertise, again.workload.given, decision["objective"], recorded_moment(decision), limit
-        )
+        objective = unstated_objective(decision, again.workload.given, expertise)
+        laboratory = Laboratory(expertise, again.workload.given, objective, recorded_moment(decision), limit)
         levers = levers_against(expertise, outcome, gpus)
         search = nearest_changes(laboratory, levers, gpus, expertise.vocabulary.facts)
     chosen = outcome.chosen

@@ -133,3 +133,14 @@ def test_decisions_without_an_answer_compare(decide: Callable[..., dict[str, Any
     answer = {change.what: change for change in found.answer}
     assert answer["recommendation"].before is None
     assert answer["no answer"].after is None
+
+
+def test_an_objective_that_no_fact_brings_about_is_kept(decided: Decided, expertise: Expertise) -> None:
+    """Older records have the objective of the command line beside the facts, not among them."""
+    decision = decided("qlora-7b")
+    assert decision["facts"]["objective"]["value"] == "cheapest"
+    assert decide_again(decision, expertise).outcome.objective.name == "cheapest"
+    del decision["facts"]["objective"]
+    assert decide_again(decision, expertise).outcome.objective.name == "cheapest"
+    given = recorded_facts(decision, expertise)
+    assert decide_again(decision, expertise, given=given).outcome.objective.name == expertise.default_objective
