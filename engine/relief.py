@@ -47,7 +47,7 @@ def relief_of(plan: Plan, maker: PlanMaker) -> Relief | None:
     if plan.memory is None or plan.gpu.usable_gb is None:
         return None
     needed = plan.memory.per_gpu_gb
-    here = granted_of(maker.job, plan.memory, plan.gpu)
+    here = granted_of(maker.job, plan.gpu)
     gpu = plan.gpu if here is not None and needed > here else _next_smaller(plan, maker)
     if gpu is None:
         return None
@@ -109,7 +109,7 @@ def _sized(remedy: Remedy, maker: PlanMaker, gpu: Gpu, rate: float | None) -> St
     changed = _rate(PlanMaker(remedy.job, maker.facts, maker.knowledge), gpu, remedy.layout)
     # Speed is reckoned for weights that lie on the card.
     ratio = changed / rate if changed and rate and remedy.id != "offload" else None
-    granted = granted_of(remedy.job, memory, gpu)
+    granted = granted_of(remedy.job, gpu)
     return Step(remedy, memory.per_gpu_gb, granted is not None and memory.per_gpu_gb <= granted, ratio)
 
 

@@ -45,7 +45,7 @@ def size_workload(
         missing = "the model's size is not known"
         fix = "add model_name, or param_count_b (billions of parameters)"
         raise InputError(Problem("size-unknown", f"the memory cannot be reckoned: {missing}", fix=fix))
-    granted = granted_of(maker.job, plan.memory, plan.gpu)
+    granted = granted_of(maker.job, plan.gpu)
     return _answer(plan, workload, relief_of(plan, maker), granted)
 
 

@@ -114,9 +114,9 @@ def _beside(results: Results) -> str:
     return "\n\n".join(
         (
             "## Beside other tools, on the same rows",
-            "Each tool on the measured fine-tuning runs that it sizes, and this tool on the same runs: mean error, and the"
-            " lowest answer, since an answer that is too low ends in a run out of memory. Vramcalc was calibrated on five"
-            " of its thirteen.",
+            "Each tool on the measured fine-tuning runs that it sizes, and this tool on the same runs: mean error, and"
+            " the lowest answer, since an answer that is too low ends in a run out of memory. Vramcalc was calibrated"
+            " on five of its thirteen.",
             _table("tool|runs|mean error|lowest|this tool, same runs|lowest", _beside_training(results)),
             "Each tool on what vLLM keeps beside weights and cache in eight runs on H100s.",
             _table("tool|runs|median error, GiB|largest", _beside_serving(results)),

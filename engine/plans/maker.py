@@ -30,6 +30,7 @@ from engine.plans.topology import ladder
 from engine.sizing.job import Job
 from engine.sizing.layout import Layout
 from engine.sizing.memory import estimate_memory
+from engine.sizing.memory import granted_of
 from engine.sizing.model import MemoryEstimate
 from engine.sizing.model import SpeedEstimate
 from engine.sizing.speed import capacity_asked
@@ -100,9 +101,11 @@ class PlanMaker:
 
         Where both the GPUs and their number are stated, the best estimate decides, and a warning tells the little room.
         """
-        if memory is None or gpu.usable_gb is None:
+        granted = granted_of(self.job, gpu)
+        if memory is None or gpu.usable_gb is None or granted is None:
             return None
-        return memory.per_gpu_gb * safety_of(self.job, memory.method, margin=self._margin) <= gpu.usable_gb
+        raised = memory.per_gpu_gb * safety_of(self.job, memory.method, margin=self._margin)
+        return memory.per_gpu_gb <= granted and raised <= gpu.usable_gb
 
     def smallest_count(self, gpu: Gpu) -> int | None:
         """The smallest count of the ladder that fits; None where none does or memory is not known."""

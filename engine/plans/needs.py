@@ -15,6 +15,7 @@ from engine.plans.topology import Fabric
 from engine.sizing.job import Job
 from engine.sizing.layout import Layout
 from engine.sizing.memory import estimate_memory
+from engine.sizing.memory import granted_of
 from engine.sizing.memory import own_gb
 from engine.sizing.serving import PIPELINE_SHARE
 
@@ -51,12 +52,14 @@ class Needs:
 
     def limit_gb(self, gpu: Gpu) -> float | None:
         """What the reference GPU would have to offer to be worth this one; None where its memory is not known."""
-        if gpu.usable_gb is None:
+        granted = granted_of(self._job, gpu)
+        if gpu.usable_gb is None or granted is None:
             return None
         more = own_gb(self._job, gpu) - self._base
         if more < 0 and self._job.shape is not None and not self._job.training:
             more *= PIPELINE_SHARE  # What a small card saves is less in a pipeline.
-        return gpu.usable_gb - more * self._safety_of_context()
+        safety = self._safety_of_context()
+        return min(gpu.usable_gb, granted * safety) - more * safety
 
     def first_fit(self, fabric: Fabric, count: int, limit_gb: float, *, least_tensor: int = 1) -> tuple[Layout, bool]:
         """The layout with the least exchange that fits, and whether any does; else the one that needs least memory."""

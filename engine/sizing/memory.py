@@ -64,9 +64,9 @@ def is_small(gpu: Gpu) -> bool:
     return gpu.usable_gb < sizing_constants().large_card_gb.value or gpu.series == "nvidia-a100"
 
 
-def granted_of(job: Job, memory: MemoryEstimate, gpu: Gpu) -> float | None:
+def granted_of(job: Job, gpu: Gpu) -> float | None:
     """What the job may take of the card in GB; None where the card's memory is not known."""
-    return None if gpu.usable_gb is None else granted_gb(job, memory, gpu.usable_gb)
+    return None if gpu.usable_gb is None else granted_gb(job, gpu.usable_gb)
 
 
 def own_gb(job: Job, gpu: Gpu) -> float:

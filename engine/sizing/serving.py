@@ -133,15 +133,21 @@ def _prefill_share(job: Job) -> float:
     return recent.share
 
 
-def granted_gb(job: Job, memory: MemoryEstimate, usable_gb: float) -> float:
+def granted_gb(job: Job, usable_gb: float) -> float:
     """What a job may take of a card in GB: all that it offers, or the share to which a stated engine keeps by default.
 
     Captured graphs lie outside that share, as the engine captures them after it has divided the memory.
     """
-    if not job.engine_stated or job.shape is None or job.family == "encoder" or job.engine == "transformers":
+    if (
+        not job.engine_stated
+        or job.training
+        or job.shape is None
+        or job.family == "encoder"
+        or job.engine == "transformers"
+    ):
         return usable_gb
-    share = reserve_of(job.engine, job.engine_version).card_share
-    return min(usable_gb, share * usable_gb + memory.breakdown.get("graphs", 0.0))
+    reserve = reserve_of(job.engine, job.engine_version)
+    return min(usable_gb, reserve.card_share * usable_gb + reserve.graphs_gib * GIB)
 
 
 def kept_free_gb(job: Job, shape: Shape, layout: Layout, *, small_card: bool) -> float:
