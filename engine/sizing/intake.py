@@ -126,10 +126,19 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         compiled=bool(reader.flag("compiled")),
         activation_offload=bool(reader.flag("activation_offload")),
         optimizer_in_backward=bool(reader.flag("optimizer_in_backward")),
+        master_open=_master_open(reader, kind, habits is not None),
         loss_assumed=bool(habits and habits.chunked_loss_in_examples) and not reader.known("chunked_loss"),
         engine_stated=kind == "inference" and reader.known("serving_engine"),
         unstated=_unstated_loads(reader, kind),
     )
+
+
+def _master_open(reader: Reader, kind: Kind, framework_known: bool) -> bool:
+    """Sixteen bits may mean a 32-bit copy of the weights (autocast, DeepSpeed) or none, where no framework tells."""
+    if kind not in {"full", "pretraining"} or framework_known or reader.known("weight_precision"):
+        return False
+    stated = reader.known("compute_precision") and reader.text("compute_precision") in {"bf16", "fp16"}
+    return stated and reader.text("training_framework") in {None, "other"}
 
 
 def _unstated_loads(reader: Reader, kind: Kind) -> frozenset[str]:

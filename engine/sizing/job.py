@@ -85,6 +85,7 @@ class Job:
     expert_parallel: int | None = None  # GPUs over which routed experts are spread; None: as many as the layout allows
     activation_offload: bool = False
     optimizer_in_backward: bool = False
+    master_open: bool = False  # 16-bit training is stated, but not whether weights have a 32-bit copy
     loss_assumed: bool = False  # a chunked loss is what the framework's examples have, not what the workload states
     engine_stated: bool = False  # the workload names its serving engine
     unstated: frozenset[str] = frozenset()  # of the loads: facts that nobody stated, whoever assumed their value

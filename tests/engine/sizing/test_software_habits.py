@@ -188,3 +188,12 @@ def test_a_plan_keeps_to_the_share_that_size_judges_by():
     assert stated is not None
     assert open_ == 85.0
     assert stated == pytest.approx(1.05 * (0.92 * 85.0 + reserve_of("vllm", None).graphs_gib * GIB))
+
+
+def test_sixteen_bit_training_may_have_no_master_copy_where_no_framework_tells():
+    facts = {"task": "full_finetuning", "compute_precision": "bf16", "gradient_checkpointing": "full"}
+    open_ = estimate(LLAMA_8B, **facts)
+    assert open_.low_gb < 11.0 * 8.03 < open_.per_gpu_gb
+    assert "32-bit copy" in open_.band_reason
+    for told in ({"training_framework": "deepspeed"}, {"weight_precision": "bf16"}, {"compute_precision": "mixed"}):
+        assert "32-bit copy" not in estimate(LLAMA_8B, **(facts | told)).band_reason
