@@ -176,7 +176,11 @@ def _training(job: Job, params_b: float, layout: Layout, context_gb: float) -> M
     unsure = job.family == "speech" and "gradient_checkpointing" in job.unstated
     open_gb = 0.0625 * _training_activation(plain, params_b)[1] if unsure else 0.0
     known = job.model is not None
-    return finished(job, parts, layout, context_gb, known=known, soft=activation[1], open_gb=open_gb)
+    # Of pictures only the long edge is known: those that a segmenter sees whole may be half as tall as wide.
+    found = composed_network(job.model.name) if job.model is not None else None
+    less_gb = 0.5 * activation[1] if found is not None and found.dense else 0.0
+    soft = activation[1]
+    return finished(job, parts, layout, context_gb, known=known, soft=soft, open_gb=open_gb, less_gb=less_gb)
 
 
 def _heard_maps(job: Job, params_b: float) -> Part:

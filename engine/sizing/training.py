@@ -253,11 +253,20 @@ def trained_states(job: Job, block: Block, layout: Layout, parts: list[Part]) ->
 
 
 def finished(
-    job: Job, parts: list[Part], layout: Layout, context_gb: float, *, known: bool, soft: float, open_gb: float = 0.0
+    job: Job,
+    parts: list[Part],
+    layout: Layout,
+    context_gb: float,
+    *,
+    known: bool,
+    soft: float,
+    open_gb: float = 0.0,
+    less_gb: float = 0.0,
 ) -> MemoryEstimate:
     """Add what the runtime takes, and the band.
 
-    ``soft`` is the part that depends on the framework's habits, ``open_gb`` what may come on top, in GB.
+    ``soft`` is the part that depends on the framework's habits, ``open_gb`` what may come on top,
+    ``less_gb`` what may be missing, in GB.
     """
     constants = sizing_constants()
     count = layout.tensor * layout.pipeline * layout.data
@@ -270,7 +279,7 @@ def finished(
     parts.append((CONTEXT, context_gb + collectives, (count,)))
     total = sum(value for _, value, _ in parts)
     low, high, reason = _band(job, parts, tensors, total, soft, layout=layout, known=known)
-    high += open_gb
+    low, high = low - less_gb, high + open_gb
     if fragmentation:
         high += 0.6 * fragmentation
         reason += "; batches of varying length fragment memory"

@@ -197,3 +197,12 @@ def test_sixteen_bit_training_may_have_no_master_copy_where_no_framework_tells()
     assert "32-bit copy" in open_.band_reason
     for told in ({"training_framework": "deepspeed"}, {"weight_precision": "bf16"}, {"compute_precision": "mixed"}):
         assert "32-bit copy" not in estimate(LLAMA_8B, **(facts | told)).band_reason
+
+
+def test_pictures_of_a_segmenter_may_be_half_as_tall_as_wide():
+    facts = {"task": "full_finetuning", "image_px": 1024, "batch_size_per_gpu": 2}
+    dense = ModelSpec(id="d", name="DeepLabV3+ R-50-D8", kind="vision", params_b=0.04)
+    boxes = ModelSpec(id="b", name="faster_rcnn_R_50_FPN_3x", kind="detection", params_b=0.04)
+    for model, wide in ((dense, True), (boxes, False)):
+        found = estimate(model, **facts)
+        assert (found.low_gb < found.allocated_gb - 0.5 * found.breakdown["activations"]) is wide
