@@ -46,8 +46,8 @@ def cost_is_per_work(workload: Facts) -> bool:
 
     In training and in batch or busy serving a dearer card that ends sooner can be the cheaper one, and so it is with a
     service that is at work around the clock (runpod/cost-considerations-on-runpod). A quiet service, or a batch of
-    little, pays for the hour, whatever its card could do in it, and so does a training job of an hour or two, of which setting up is a good part
-    (runpod/key-factors-for-training-gpus).
+    little, pays for the hour, whatever its card could do in it, and so does a training job of an hour or two, of which
+    setting up is a good part (runpod/key-factors-for-training-gpus).
     """
     hours = _number(workload.get("run_hours"))
     brief = hours is not None and hours <= _BRIEF_HOURS

@@ -89,9 +89,13 @@ def quoted_rate(gpu: Gpu, spending: Spending) -> float | None:
     return spending.quote_usd_h
 
 
-def only_sold(gpu: Gpu) -> bool:
-    """Whether it is a device that people buy and that nobody rents out by the hour: a Jetson, a Mac."""
-    return (gpu.segment or "") in WHOLE_DEVICES or gpu.vendor == "apple"
+def _is_bought(gpu: Gpu, spending: Spending) -> bool:
+    """Whether it stands at the user's own place, or is a device that nobody rents out by the hour: a Jetson, a Mac."""
+    if spending.buys:
+        return True
+    device = (gpu.segment or "") in WHOLE_DEVICES or gpu.vendor == "apple"
+    rents = spending.facts.get("deployment_site") == "cloud" or spending.facts.get("procurement_wish") == "rent"
+    return device and not rents
 
 
 def cost_of(
@@ -106,8 +110,8 @@ def cost_of(
 ) -> Cost:
     """The cost of a plan: the power of what the user owns, else their quote, else the cheapest offer.
 
-    Where the hardware is to stand at the user's own place, or is a device that nobody rents out, an hour costs its share of the purchase and the power, and
-    renting is what is left where no price to buy is known.
+    Where the hardware is to stand at the user's own place, or is a device that nobody rents out, an hour costs its
+    share of the purchase and the power, and renting is what is left where no price to buy is known.
 
     Args:
         gpu: the accelerator.
@@ -120,11 +124,12 @@ def cost_of(
     """
     constants = index.constants
     rental = None
+    bought = _bought_hour(gpu, count, spending.facts, constants) if _is_bought(gpu, spending) else None
     if spending.owned and count_owned(gpu, spending.owned) >= count:
         origin, per_hour = "owned", _own_hour(gpu, count, spending.facts, constants)
     elif (rate := quoted_rate(gpu, spending)) is not None:
         origin, per_hour = "quote", rate * count
-    elif (spending.buys or only_sold(gpu)) and (bought := _bought_hour(gpu, count, spending.facts, constants)) is not None:
+    elif bought is not None:
         origin, per_hour = "purchase", bought
     else:
         rental = index.rental(gpu, count, together, interruptible=spending.interruptible)

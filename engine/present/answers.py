@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.decide.model import CandidateJudgement
+from engine.decide.model import Judged
 from engine.decide.model import NoAnswer
 from engine.decide.model import Outcome
 from engine.decide.pipeline import asked_facts
@@ -113,15 +114,19 @@ def _candidate_reason(
     if candidate.verdict == "unproven":
         missing = candidate.judged.missing if candidate.judged else ()
         return f"cannot be proven without: {', '.join(missing)}", None
-    chosen = outcome.chosen
+    return _standing(candidate, outcome.chosen), None
+
+
+def _standing(candidate: CandidateJudgement, chosen: Judged | None) -> str:
+    """Where a plan that nothing rejects stands beside the first."""
     if chosen is None:
-        return "nothing speaks against it, and nothing is recommended before more is known", None
+        return "nothing speaks against it, and nothing is recommended before more is known"
     if candidate.verdict == "recommended":
-        return "it is the recommendation", None
+        return "it is the recommendation"
     if candidate.judged is None:
-        return "it does the job, but this count of it was not among the plans", None
+        return "it does the job, but this count of it was not among the plans"
     behind = chosen.ranked.score - candidate.judged.ranked.score
-    return f"{behind:.1f} points behind {chosen.ranked.plan.count} x {chosen.ranked.plan.gpu.name}", None
+    return f"{behind:.1f} points behind {chosen.ranked.plan.count} x {chosen.ranked.plan.gpu.name}"
 
 
 def assumptions(outcome: Outcome, undecided: Mapping[str, frozenset[str]]) -> list[dict[str, Any]]:
