@@ -165,7 +165,7 @@ def test_stamps_follow_files(house: Path) -> None:
 def test_the_scenario_of_the_guide_passes(whichgpu: Whichgpu, tmp_path: Path) -> None:
     guide = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
     (tmp_path / "scenarios").mkdir()
-    example = guide.rpartition("```yaml\n")[2].partition("```")[0]
+    example = next(block for block in guide.split("```yaml\n")[1:] if "qlora-of-7b" in block).partition("```")[0]
     (tmp_path / "scenarios" / "guide.yaml").write_text(example.replace("qlora-of-7b", "of-the-guide"))
     ran = whichgpu("rules", "test", "--rules", str(tmp_path), "--filter", "of-the-guide")
     assert (ran.code, ran.out) == (0, "1 of 1 scenario passed.\n")
