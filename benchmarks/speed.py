@@ -14,6 +14,7 @@ import io
 import json
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -41,7 +42,10 @@ from engine.source import read_yaml  # noqa: E402
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
-Row = tuple[str, str, str, str]
+Row = tuple[str, str, str, str, str]
+#: Milliseconds on the clock and of this process's (or its child's) CPU time, which other work on the machine bears on
+#: far less.
+Sample = tuple[float, float]
 
 
 def main() -> None:
@@ -91,41 +95,42 @@ def _as_reference() -> Iterable[None]:  # type: ignore[misc]
         del os.environ["WHICHGPU_ENGINE"]
 
 
-def _timed(action: Callable[[], object], times: int) -> list[float]:
-    """Milliseconds of each call, the first left out."""
+def _timed(action: Callable[[], object], times: int) -> list[Sample]:
+    """The time of each call, the first left out."""
     action()
-    found = []
-    for _ in range(times):
-        start = time.perf_counter()
-        action()
-        found.append((time.perf_counter() - start) * 1e3)
-    return found
+    return [_timed_once(action) for _ in range(times)]
 
 
-def _spread(milliseconds: list[float]) -> tuple[str, str, str]:
-    ordered = sorted(milliseconds)
-    p95 = ordered[min(len(ordered) - 1, round(0.95 * (len(ordered) - 1)))]
-    return f"{statistics.median(ordered):.1f} ms", f"{p95:.1f} ms", str(len(ordered))
+def _spread(samples: list[Sample]) -> tuple[str, str, str, str]:
+    clock, cpu = (sorted(times) for times in zip(*samples, strict=True))
+    p95 = clock[min(len(clock) - 1, round(0.95 * (len(clock) - 1)))]
+    return f"{statistics.median(cpu):.1f} ms", f"{statistics.median(clock):.1f} ms", f"{p95:.1f} ms", str(len(clock))
 
 
 def _deciding(durable: Expertise, reference: Expertise, workloads: dict[str, Workload], repeat: int) -> list[Row]:
     """``decide()`` by both engines, turn by turn, so that what else the machine does falls on both."""
-    both: dict[str, list[float]] = {"durable": [], "reference": []}
+    both: dict[str, list[Sample]] = {"durable": [], "reference": []}
     for workload in workloads.values():
         for _ in range(repeat):
-            both["durable"] += _timed_once(lambda w=workload: durable.decide(w, decided_at=MOMENT))
+            both["durable"].append(_timed_once(lambda w=workload: durable.decide(w, decided_at=MOMENT)))
             with _as_reference():
-                both["reference"] += _timed_once(lambda w=workload: reference.decide(w, decided_at=MOMENT))
+                both["reference"].append(_timed_once(lambda w=workload: reference.decide(w, decided_at=MOMENT)))
     return [
         (f"decide(), rules fired by {durable.fired_by} and checked", *_spread(both["durable"])),
         ("decide(), rules fired by the reference", *_spread(both["reference"])),
     ]
 
 
-def _timed_once(action: Callable[[], object]) -> list[float]:
-    start = time.perf_counter()
+def _timed_once(action: Callable[[], object]) -> Sample:
+    start, cpu = time.perf_counter(), _cpu_s()
     action()
-    return [(time.perf_counter() - start) * 1e3]
+    return (time.perf_counter() - start) * 1e3, (_cpu_s() - cpu) * 1e3
+
+
+def _cpu_s() -> float:
+    """CPU time so far of this process and of those that it has waited for."""
+    waited = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + waited.ru_utime + waited.ru_stime
 
 
 def _presenting(expertise: Expertise, workloads: dict[str, Workload], repeat: int) -> list[Row]:
@@ -147,7 +152,7 @@ def _by_example(durable: Expertise, reference: Expertise, workloads: dict[str, W
         with _as_reference():
             others = _timed(lambda w=workload: reference.decide(w, decided_at=MOMENT), repeat)
         count = len(plans.plans) if plans else 0
-        lines.append(f"| {name} | {count} | {_spread(mine)[0]} | {_spread(mine)[1]} | {_spread(others)[0]} |")
+        lines.append(f"| {name} | {count} | {' | '.join(_spread(mine)[:3])} | {_spread(others)[0]} |")
     return lines
 
 
@@ -159,12 +164,19 @@ def _lines(workloads: dict[str, object], count: int) -> list[Row]:
         path.write_text("\n".join(texts) + "\n", encoding="utf-8")
         answers = io.StringIO()
         with contextlib.redirect_stdout(answers):
-            start = time.perf_counter()
-            code = run_command(["recommend", str(path), "--jsonl"])
-            spent = time.perf_counter() - start
-    if code != 0 or answers.getvalue().count("\n") != count:
-        raise RuntimeError(f"--jsonl ended with {code} and {answers.getvalue().count(chr(10))} answers")
-    return [("recommend --jsonl, a line, loading included", f"{spent / count * 1e3:.1f} ms", "", str(count))]
+            codes: list[int] = []
+            clock, cpu = _timed_once(lambda: codes.append(run_command(["recommend", str(path), "--jsonl"])))
+    if codes != [0] or answers.getvalue().count("\n") != count:
+        raise RuntimeError(f"--jsonl ended with {codes} and {answers.getvalue().count(chr(10))} answers")
+    return [
+        (
+            "recommend --jsonl, a line, loading included",
+            f"{cpu / count:.1f} ms",
+            f"{clock / count:.1f} ms",
+            "",
+            str(count),
+        )
+    ]
 
 
 def _cold(times: int) -> list[Row]:
@@ -222,14 +234,15 @@ def _report(rows: list[Row], details: list[str], soak: list[str], expertise: Exp
         "",
         f"Measured {started:%Y-%m-%d %H:%M} UTC in one run of `python benchmarks/speed.py`, on {size}.",
         f"{os.cpu_count()} cores shared with other work (load {load} at the end), {platform.machine()}, "
-        f"Python {platform.python_version()}.",
+        f"Python {platform.python_version()}. Clock times are those of a busy machine; "
+        "CPU times are nearer to those of an idle one.",
         "",
-        "| what | p50 | p95 | of |",
-        "|---|---|---|---|",
+        "| what | CPU p50 | clock p50 | clock p95 | of |",
+        "|---|---|---|---|---|",
         *(f"| {' | '.join(row)} |" for row in rows),
         "",
-        "| example | plans | decide() p50 | p95 | reference p50 |",
-        "|---|---|---|---|---|",
+        "| example | plans | decide(): CPU p50 | clock p50 | clock p95 | reference: CPU p50 |",
+        "|---|---|---|---|---|---|",
         *details,
         "",
         "Soak, all examples in turn in one process:",

@@ -98,9 +98,15 @@ EXAMPLES = HERE.parent / "examples"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Commands that tests start in processes of their own compile the modules once, even where nothing may be kept."""
+def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What commands that tests start in processes of their own find, however the tests themselves are run.
+
+    They compile the modules once, even where nothing may be kept, and a terminal is as wide as the test makes it:
+    pytest-xdist states a width of its own.
+    """
     with pytest.MonkeyPatch.context() as environment:
+        for name in ("COLUMNS", "LINES"):
+            environment.delenv(name, raising=False)
         if sys.dont_write_bytecode:
             environment.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
             environment.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("bytecode")))
