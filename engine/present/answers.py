@@ -129,7 +129,9 @@ def _standing(candidate: CandidateJudgement, chosen: Judged | None) -> str:
     return f"{behind:.1f} points behind {chosen.ranked.plan.count} x {chosen.ranked.plan.gpu.name}"
 
 
-def assumptions(outcome: Outcome, undecided: Mapping[str, frozenset[str]]) -> list[dict[str, Any]]:
+def assumptions(
+    outcome: Outcome, undecided: Mapping[str, frozenset[str]], vocabulary: Vocabulary
+) -> list[dict[str, Any]]:
     """What was taken for granted: defaults of the vocabulary, and inputs that the sizing filled in."""
     entries: dict[str, dict[str, Any]] = {}
     for name, fact in outcome.intake.settled.items():
@@ -140,7 +142,9 @@ def assumptions(outcome: Outcome, undecided: Mapping[str, frozenset[str]]) -> li
             entries.setdefault(item.fact, {"fact": item.fact, "value": item.value, "because": item.because})
     sized = bool(outcome.chosen and outcome.chosen.ranked.plan.memory)
     for name, entry in entries.items():
-        entry["may_change"] = sorted(undecided.get(name, frozenset()) | ({"memory"} if sized else set()))
+        known = vocabulary.facts.get(name)
+        bears_on = "cost" if known is not None and known.topic == "money" else "memory"
+        entry["may_change"] = sorted(undecided.get(name, frozenset()) | ({bears_on} if sized else set()))
     return [entries[name] for name in sorted(entries)]
 
 

@@ -92,7 +92,7 @@ def decision_dict(
         "warnings": warnings,
         "monitoring": monitoring(fired, vocabulary),
         "disagreements": disagreements(fired, knowledge),
-        "assumptions": assumptions(outcome, undecided),
+        "assumptions": assumptions(outcome, undecided, vocabulary),
         "open_questions": open_questions(outcome, undecided, vocabulary),
         "trace": trace.entries if trace else [],
         "rules": verdicts(outcome, rules) if full else [],
