@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -101,9 +102,12 @@ EXAMPLES = HERE.parent / "examples"
 def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What commands that tests start in processes of their own find, however the tests themselves are run.
 
-    They compile the modules once, even where nothing may be kept, and a terminal is as wide as the test makes it:
-    pytest-xdist states a width of its own.
+    They compile the modules once, even where nothing may be kept. A terminal is as wide as the test makes it, though
+    pytest-xdist states a width of its own. Ctrl-C reaches them, though a shell that runs the tests in the background
+    has it ignored.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.MonkeyPatch.context() as environment:
         for name in ("COLUMNS", "LINES"):
             environment.delenv(name, raising=False)
