@@ -250,7 +250,7 @@ def _memory() -> Schema:
 
 def _cost() -> Schema:
     names = ("usd_per_hour", "usd_per_month", "usd_per_1m_tokens", "usd_per_run")
-    return _object({name: _nullable(_AMOUNT) for name in names})
+    return _object({name: _nullable(_AMOUNT) for name in names}, {"usd_per_1k_samples": _nullable(_AMOUNT)})
 
 
 def _candidate() -> Schema:

@@ -177,8 +177,9 @@ def cost_blocks(plan: JsonObject) -> list[Block]:
         ("per month", "usd_per_month"),
         ("for the run", "usd_per_run"),
         ("per million tokens", "usd_per_1m_tokens"),
+        ("per thousand images or clips", "usd_per_1k_samples"),
     )
-    rows = tuple((label, usd(cost[key])) for label, key in labels if cost[key] is not None)
+    rows = tuple((label, usd(cost[key])) for label, key in labels if cost.get(key) is not None)
     if not rows:
         return [Heading("Cost"), Paragraph("No price in the snapshot covers this plan, so its cost is unknown.")]
     return [Heading("Cost"), Pairs(rows), Paragraph(_priced(offer, cost.get("origin")))]

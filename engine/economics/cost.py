@@ -106,6 +106,7 @@ def cost_of(
     *,
     together: int,
     tokens_per_s: float | None = None,
+    samples_per_s: float | None = None,
     hours: float | None = None,
 ) -> Cost:
     """The cost of a plan: the power of what the user owns, else their quote, else the cheapest offer.
@@ -120,6 +121,7 @@ def cost_of(
         index: the offers, narrowed to what the user allows.
         together: how many GPUs must share one machine.
         tokens_per_s: speed of the whole plan, for the cost per million tokens.
+        samples_per_s: images or clips per second of the whole plan, for the cost per thousand of them.
         hours: wall time of one run; ``run_hours`` where unknown.
     """
     constants = index.constants
@@ -146,6 +148,7 @@ def cost_of(
         usd_per_month=per_hour * constants["hours_per_month"].value * (1.0 if origin == "purchase" else duty),
         usd_per_run=None if run is None else per_hour * run,
         usd_per_1m_tokens=per_hour / (tokens_per_s * 3600) * 1e6 if tokens_per_s else None,
+        usd_per_1k_samples=per_hour / (samples_per_s * 3600) * 1e3 if samples_per_s else None,
         origin=origin,
     )
 

@@ -16,4 +16,5 @@ class Cost:
     usd_per_month: float | None = None
     usd_per_run: float | None = None
     usd_per_1m_tokens: float | None = None
+    usd_per_1k_samples: float | None = None  # images or clips, while serving
     origin: str = "none"  # offer, quote, owned, purchase, none

@@ -24,7 +24,13 @@ __all__ = ["Explainer", "Step", "to_dict"]
 TOPICS = ("recommendation", "gpu", "count", "memory", "speed", "cost", "score", "procurement", "power")
 _PLAN_FACTS = {
     "memory": ("plan.per_gpu_gb",),
-    "cost": ("plan.usd_per_hour", "plan.usd_per_month", "plan.usd_per_run", "plan.usd_per_1m_tokens"),
+    "cost": (
+        "plan.usd_per_hour",
+        "plan.usd_per_month",
+        "plan.usd_per_run",
+        "plan.usd_per_1m_tokens",
+        "plan.usd_per_1k_samples",
+    ),
     "power": ("plan.power_w",),
     "speed": tuple(
         f"speed.{name}"

@@ -172,6 +172,7 @@ class PlanMaker:
             self._offers,
             together=self._together(fabric, layout),
             tokens_per_s=values.get("tokens_per_s"),
+            samples_per_s=values.get("samples_per_s") if self.job.shape is None and not self.job.training else None,
             hours=values.get("hours"),
         )
         power = plan_power_w(gpu, count, self._economics)

@@ -44,6 +44,7 @@ def plan_dict(
             "usd_per_hour": plan.cost.usd_per_hour,
             "usd_per_month": plan.cost.usd_per_month,
             "usd_per_1m_tokens": plan.cost.usd_per_1m_tokens,
+            "usd_per_1k_samples": plan.cost.usd_per_1k_samples,
             "usd_per_run": plan.cost.usd_per_run,
             "origin": plan.cost.origin,
         },
