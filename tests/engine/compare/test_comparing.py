@@ -73,8 +73,12 @@ def fewer_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+#: Beside the tests, wherever the package itself is installed.
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
 def compared(old: Edition, new: Edition, sample: int = 20, processes: int = 1) -> Comparison:
-    examples = [locate("rules").parent / "examples"]
+    examples = [EXAMPLES]
     return compare(old, new, moment=MOMENT, examples=examples, sample=sample, processes=processes)
 
 
