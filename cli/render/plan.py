@@ -54,6 +54,9 @@ _SHORT_VERDICTS = {
 }
 
 
+_HOURS_OF = {"owned": "an hour for electricity", "purchase": "an hour if it is bought"}
+
+
 def short_name(plan: JsonObject, names: Names) -> str:
     """``4 x NVIDIA L4``."""
     return f"{plan['count']} x {names.gpu(plan['gpu'])}"
@@ -95,9 +98,12 @@ def _split(layout: JsonObject, count: int) -> str:
 
 def summary_sentence(plan: JsonObject, verdict: str) -> str:
     """Rent or buy, cost, memory and speed in one line, and what decided the count."""
-    parts = [_SHORT_VERDICTS[verdict]]
+    origin = plan["cost"].get("origin")
+    # Whether to rent or buy is no question of hardware that is there already.
+    parts = ["you have it already" if origin == "owned" else _SHORT_VERDICTS[verdict]]
     if plan["cost"]["usd_per_hour"] is not None:
-        parts.append(f"about {usd(plan['cost']['usd_per_hour'])} an hour")
+        priced = _HOURS_OF.get(origin or "", "an hour")
+        parts.append(f"about {usd(plan['cost']['usd_per_hour'])} {priced}")
     if plan["memory"] and plan["memory"]["headroom_pct"] is not None:
         parts.append(f"{percent(plan['memory']['headroom_pct'])} of the memory stays free")
     speed = headline_speed(plan["speed"])

@@ -10,6 +10,7 @@ from cli.render.markdown import to_markdown
 from cli.render.names import Names
 from cli.render.names import fair_form
 from cli.render.plan import plan_sentence
+from cli.render.plan import summary_sentence
 from cli.render.screen import Screen
 from cli.render.text import to_text
 
@@ -204,3 +205,16 @@ def test_an_id_without_a_name_reads_fairly() -> None:
     assert fair_form("nvidia-rtx-4060-ti-16gb") == "NVIDIA RTX 4060 Ti 16GB"
     assert Names().source("fpt/3.4") == "fpt/3.4"
     assert Names(sources={"fpt": "FPT guide"}).source("fpt/3.4") == "FPT guide, 3.4"
+
+
+@pytest.mark.parametrize(
+    ("origin", "says"),
+    [
+        ("owned", "In short: you have it already; about $2.00 an hour for electricity"),
+        ("purchase", "In short: rent it; about $2.00 an hour if it is bought"),
+        ("offer", "In short: rent it; about $2.00 an hour"),
+    ],
+)
+def test_the_summary_says_whose_hardware_is_priced(origin: str, says: str) -> None:
+    plan = {"count": 1, "cost": {"usd_per_hour": 2.0, "origin": origin}, "memory": None, "speed": {}}
+    assert summary_sentence(plan, "rent") == f"{says}."
