@@ -6,12 +6,9 @@ from pathlib import Path
 
 from pydantic import BaseModel
 from pydantic import ConfigDict
-from pydantic import ValidationError
 
+from engine.constants_file import read_constants
 from engine.decide.rank import Objective
-from engine.problems import KnowledgeError
-from engine.source import problems_from_pydantic
-from engine.source import read_document
 
 
 class _Entry(BaseModel):
@@ -40,11 +37,7 @@ def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
     Raises:
         KnowledgeError: with the place of what is wrong.
     """
-    document = read_document(folder / "objectives.yaml", error=KnowledgeError)
-    try:
-        file = ObjectivesFile.model_validate(document.plain)
-    except ValidationError as error:
-        raise KnowledgeError(problems_from_pydantic(error, document.node, ())) from error
+    file = read_constants(ObjectivesFile, "objectives.yaml", folder)
     objectives = {
         name: Objective(
             name,

@@ -7,14 +7,9 @@ from pathlib import Path
 
 from pydantic import BaseModel
 from pydantic import ConfigDict
-from pydantic import ValidationError
 from pydantic import model_validator
 
-from engine.locate import locate
-from engine.problems import KnowledgeError
-from engine.source import plain
-from engine.source import problems_from_pydantic
-from engine.source import read_yaml
+from engine.constants_file import read_constants
 
 
 class Entry(BaseModel):
@@ -110,9 +105,4 @@ class EconomicsConstants(Entry):
 @cache
 def load_economics(folder: Path | None = None) -> EconomicsConstants:
     """The constants of a knowledge folder, or of the one that comes with the program. Raises KnowledgeError."""
-    path = (folder or locate("knowledge")) / "economics.yaml"
-    node = read_yaml(path, error=KnowledgeError, name="knowledge/economics.yaml", cached=folder is None)
-    try:
-        return EconomicsConstants.model_validate(plain(node))
-    except ValidationError as broken:
-        raise KnowledgeError(problems_from_pydantic(broken, node)) from broken
+    return read_constants(EconomicsConstants, "economics.yaml", folder)

@@ -7,13 +7,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 from pydantic import ConfigDict
-from pydantic import ValidationError
 
-from engine.locate import locate
-from engine.problems import KnowledgeError
-from engine.source import plain
-from engine.source import problems_from_pydantic
-from engine.source import read_yaml
+from engine.constants_file import read_constants
 
 
 class Entry(BaseModel):
@@ -275,9 +270,4 @@ class SizingConstants(Entry):
 @cache
 def sizing_constants(folder: Path | None = None) -> SizingConstants:
     """The constants of a knowledge folder, or of the one that comes with the program. Raises KnowledgeError."""
-    path = (folder or locate("knowledge")) / "sizing.yaml"
-    node = read_yaml(path, error=KnowledgeError, name="knowledge/sizing.yaml", cached=folder is None)
-    try:
-        return SizingConstants.model_validate(plain(node))
-    except ValidationError as broken:
-        raise KnowledgeError(problems_from_pydantic(broken, node)) from broken
+    return read_constants(SizingConstants, "sizing.yaml", folder)
