@@ -104,7 +104,7 @@ def test_a_failed_save_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest
 
 
 def test_ctrl_c_ends_quietly() -> None:
-    script = "import cli.commands.recommend; print('ready', flush=True); from cli.main import main; main()"
+    script = "import cli.commands.recommend; from cli.main import main; print('ready', flush=True); main()"
     process = subprocess.Popen(  # noqa: S603 - our own text
         [sys.executable, "-c", script, "recommend", "-"],
         cwd=ROOT,
