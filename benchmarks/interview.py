@@ -1,7 +1,10 @@
 """The interview over random people: questions asked, time to the next one, the answer, and its certificate.
 
     python benchmarks/interview.py --workloads 200 --completions 50
+    python benchmarks/interview.py --workloads 200 --completions 50 --unsure 0.3
 
+With ``--unsure`` each answer but the first is "don't know" with that probability; what the person then did not say is
+held against the certificate alone, since somebody who knows less may well get another answer.
 Prints one line a workload that fails, and the figures at the end; the exit code is 1 if any failed.
 """
 
@@ -12,6 +15,7 @@ import random
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC
 from datetime import datetime
 
@@ -24,6 +28,7 @@ from engine.interview import Interviewer
 from engine.interview import State
 from engine.interview import answered
 from engine.interview import check_certificate
+from engine.values import Value
 
 
 MOMENT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -34,6 +39,7 @@ def main() -> int:
     parser.add_argument("--workloads", type=int, default=200)
     parser.add_argument("--completions", type=int, default=50)
     parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--unsure", type=float, default=0.0, help="share of answers that the person does not know")
     options = parser.parse_args()
     expertise = shipped_expertise()
     counts: list[int] = []
@@ -43,13 +49,13 @@ def main() -> int:
     for seed in range(options.first_seed, options.first_seed + options.workloads):
         chance = random.Random(seed)
         full = expertise.read(workload(chance))
-        state, done, times = interview(expertise, full.given)
+        state, done, times = interview(expertise, partly(full.given, options.unsure, chance))
         steps += times
         counts.append(len(state.answers))
         asked.update(state.answered)
         mine = answered(expertise.decide(dict(state.given), decided_at=MOMENT).outcome)
         theirs = answered(expertise.decide(full, decided_at=MOMENT).outcome)
-        if mine != theirs:
+        if mine != theirs and not options.unsure:
             wrong["answers"] += 1
             print(f"seed {seed}: {mine} with {len(state.answers)} answers, {theirs} with all facts")
         unasked = [entry.fact for entry in done.certificate]
@@ -63,7 +69,14 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def interview(expertise: Expertise, facts: dict[str, object]) -> tuple[State, Done, list[float]]:
+def partly(facts: Mapping[str, Value], unsure: float, chance: random.Random) -> dict[str, Value]:
+    """What somebody knows of these facts."""
+    if not unsure:
+        return dict(facts)
+    return {name: value for name, value in facts.items() if name == "task" or chance.random() >= unsure}
+
+
+def interview(expertise: Expertise, facts: Mapping[str, Value]) -> tuple[State, Done, list[float]]:
     """One interview, with the CPU seconds of each step."""
     interviewer = Interviewer(expertise, MOMENT)
     state, times = State(), []
@@ -73,7 +86,7 @@ def interview(expertise: Expertise, facts: dict[str, object]) -> tuple[State, Do
         times.append(time.process_time() - begun)
         if isinstance(step, Done):
             return state, step, times
-        state = state.answer(step.fact.name, facts.get(step.fact.name))  # type: ignore[arg-type]
+        state = state.answer(step.fact.name, facts.get(step.fact.name))
 
 
 def report(counts: list[int], steps: list[float], wrong: Counter[str], asked: Counter[str]) -> None:

@@ -39,10 +39,11 @@ def fog_over(atlas: Atlas, intake: Settlement, open_facts: Iterable[str]) -> Fog
     """
     fog = Fog()
     waiting = set(open_facts)
+    # Those that nothing produces come first: whatever is produced may read them.
+    for name in sorted(waiting - {producers.fact for producers in atlas.producers}):
+        _range(atlas, name, intake.facts.get(name), fog)
     for producers in atlas.producers:
         _settle(atlas, producers, intake, fog, waiting)
-    for name in sorted(waiting - fog.values.keys()):
-        _range(atlas, name, intake.facts.get(name), fog)
     return fog
 
 

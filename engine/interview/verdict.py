@@ -87,8 +87,9 @@ def _figures(facts: Facts, plan: Plan | None) -> dict[str, Value]:
 
 def _fogged(fog: Fog, spread: Mapping[str, set[Value | None]], atlas: Atlas, causes: frozenset[str]) -> Fog:
     wider = Fog(dict(fog.values), dict(fog.causes))
-    for name in sorted(spread):
-        if atlas.expertise.vocabulary.facts[name].type == "bool":
+    facts = atlas.expertise.vocabulary.facts
+    for name in sorted(spread.keys() & facts.keys()):  # No rule reads a figure that is no fact.
+        if facts[name].type == "bool":
             values = spread[name] or {True, False, None}
             wider.add(name, tuple(sorted(values, key=str)), causes)
         else:

@@ -125,6 +125,25 @@ def test_nobody_knows_anything_and_still_there_is_an_answer(interviewer: Intervi
     assert all(item.robust == (not item.changes) for item in missing)
 
 
+@pytest.mark.parametrize("seed", range(WORKLOADS // 2))
+def test_what_was_not_asked_cannot_matter_to_somebody_who_knows_little(seed: int, expertise: Expertise) -> None:
+    chance = random.Random(8000 + seed)
+    facts = expertise.read(makers.workload(chance)).given
+    known = {name: value for name, value in facts.items() if name == "task" or chance.random() < 0.5}
+    state, done = interview(Interviewer(expertise, MOMENT), known)
+    unasked = [entry.fact for entry in done.certificate]
+    assert not check_certificate(expertise, state.given, unasked, samples=COMPLETIONS, chance=chance, decided_at=MOMENT)
+
+
+def test_an_open_answer_that_says_what_the_person_did_not_know_is_still_asked(interviewer: Interviewer) -> None:
+    # "Always on" means that jobs run continuously, which together with peaks turns renting into owning the base.
+    state = (
+        State().state_facts({"task": "inference", "model_name": "llama-3.1-8b"}, "file").answer("runs_cadence", None)
+    )
+    assert "continuous" in (interviewer.view(state).fog.values["runs_cadence"] or ())
+    assert "always_on" in interviewer.view(state).fog.causes["runs_cadence"]
+
+
 def test_why_says_what_each_answer_would_come_to(interviewer: Interviewer) -> None:
     state = State().answer("task", "inference").answer("model_name", "llama-3.1-70b")
     effects = {effect.value: effect for effect in effects_of(interviewer, state, "deployment_site")}
