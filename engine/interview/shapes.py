@@ -84,14 +84,25 @@ class Workshop:
                 for name in together:
                     moved.setdefault(name, set()).update(group)
                 continue
-            alone = (
-                group if len(group) == 1 else [n for n in group if self._vary(given, counts, base, [n], fog) is None]
-            )
-            # What shows only together is each one's doing.
-            return Shapes(base, tuple(alone or group))
+            return Shapes(base, self._alone(given, counts, base, group, fog))
         found = Shapes(base, (), _frozen(moved), frozenset(silent))
         self._last = (_without(given, found.silent), counts, found)
         return found
+
+    def _alone(
+        self, given: Mapping[str, Value], counts: tuple[int, ...], base: Draft, group: Sequence[str], fog: Fog
+    ) -> tuple[str, ...]:
+        """The facts of a group, which together shape the plans, that do so by themselves."""
+        facts = self.atlas.expertise.vocabulary.facts
+        rest = sorted(group, key=lambda name: facts[name].askable != "always")
+        alone = []
+        while rest:
+            name = rest.pop(0)
+            if self._vary(given, counts, base, [name], fog) is None:
+                alone.append(name)
+                if self._vary(given, counts, base, rest, fog) is not None:
+                    break  # None of the others does anything, even together.
+        return tuple(sorted(alone or group))  # What shows only together is each one's doing.
 
     def _still_stands(self, given: Mapping[str, Value], counts: tuple[int, ...], base: Draft) -> Shapes | None:
         """What was found last, if since then only such facts were answered as move no plan, alone or together."""
