@@ -204,13 +204,6 @@ def _interview() -> Schema:
 
 def _plan() -> Schema:
     parallelism = _object({"tensor": _COUNT, "pipeline": _COUNT, "data": _COUNT, "sharding": _nullable(_WORD)})
-    offer = _object(
-        {
-            "provider_class": _nullable(_TEXT),
-            "instance": _nullable(_TEXT),
-            "as_of": _nullable({"type": "string", "pattern": _DATE}),
-        }
-    )
     return _object(
         {
             "gpu": _WORD,
@@ -221,7 +214,7 @@ def _plan() -> Schema:
             "node_link": _nullable(_WORD),
             "parallelism": parallelism,
             "precision": _nullable(_WORD),
-            "offer": _nullable(offer),
+            "offer": _nullable(_offer()),
             "memory": _nullable(_ref("memory")),
             "speed": _ref("speed"),
             "cost": _ref("cost"),
@@ -248,9 +241,20 @@ def _memory() -> Schema:
     )
 
 
+def _offer() -> Schema:
+    return _object(
+        {
+            "provider_class": _nullable(_TEXT),
+            "instance": _nullable(_TEXT),
+            "as_of": _nullable({"type": "string", "pattern": _DATE}),
+        }
+    )
+
+
 def _cost() -> Schema:
     names = ("usd_per_hour", "usd_per_month", "usd_per_1m_tokens", "usd_per_run")
-    return _object({name: _nullable(_AMOUNT) for name in names}, {"usd_per_1k_samples": _nullable(_AMOUNT)})
+    more = {name: _nullable(_AMOUNT) for name in ("usd_per_1k_samples", "rented_usd_per_hour")}
+    return _object({name: _nullable(_AMOUNT) for name in names}, {**more, "rented_from": _nullable(_offer())})
 
 
 def _candidate() -> Schema:

@@ -103,7 +103,12 @@ def summary_sentence(plan: JsonObject, verdict: str) -> str:
     parts = ["you have it already" if origin == "owned" else _SHORT_VERDICTS[verdict]]
     if plan["cost"]["usd_per_hour"] is not None:
         priced = _HOURS_OF.get(origin or "", "an hour")
-        parts.append(f"about {usd(plan['cost']['usd_per_hour'])} {priced}")
+        rented = plan["cost"].get("rented_usd_per_hour")
+        if verdict == "rent" and origin == "purchase" and rented is not None:
+            priced = f"an hour, or {usd(plan['cost']['usd_per_hour'])} if it is bought"
+        else:
+            rented = plan["cost"]["usd_per_hour"]
+        parts.append(f"about {usd(rented)} {priced}")
     if plan["memory"] and plan["memory"]["headroom_pct"] is not None:
         parts.append(f"{percent(plan['memory']['headroom_pct'])} of the memory stays free")
     speed = headline_speed(plan["speed"])
@@ -188,7 +193,17 @@ def cost_blocks(plan: JsonObject) -> list[Block]:
     rows = tuple((label, usd(cost[key])) for label, key in labels if cost.get(key) is not None)
     if not rows:
         return [Heading("Cost"), Paragraph("No price in the snapshot covers this plan, so its cost is unknown.")]
-    return [Heading("Cost"), Pairs(rows), Paragraph(_priced(offer, cost.get("origin")))]
+    return [Heading("Cost"), Pairs(rows), Paragraph(_priced(offer, cost.get("origin")) + _rented_instead(cost))]
+
+
+def _rented_instead(cost: JsonObject) -> str:
+    """What the same GPUs cost to rent, beside the price of owning them."""
+    offer = cost.get("rented_from")
+    if not offer:
+        return ""
+    by = f" ({offer['provider']})" if offer.get("provider") else ""
+    where = f"{provider_class(offer['provider_class'])}{by}"
+    return f" Rented from {where} they would cost {usd(cost['rented_usd_per_hour'])} an hour."
 
 
 _PRICED_BY = {

@@ -30,7 +30,7 @@ from cli.render.plan import short_name
 from cli.render.plan import speed_blocks
 from cli.render.plan import summary_sentence
 from cli.render.procurement import procurement_blocks
-from cli.render.procurement import verdict_sentence
+from cli.render.procurement import procurement_sentence
 from cli.render.reasons import reason_blocks
 from cli.render.speed import UNKNOWN
 from cli.render.speed import headline_speed
@@ -108,7 +108,7 @@ def _opening(decision: JsonObject, names: Names) -> Markup:
         )
     tiles = [("Rent or buy", verdict), *_tiles(plan)]
     parts.append(tag("dl", *(tag("div", tag("dt", label), tag("dd", value)) for label, value in tiles), class_="facts"))
-    parts.append(tag("p", verdict_sentence(decision["procurement"])))
+    parts.append(tag("p", procurement_sentence(decision)))
     return tag("header", *parts, class_="page")
 
 

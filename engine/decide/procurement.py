@@ -64,6 +64,10 @@ def reckon(facts: Facts, plan: Plan | None, today: date | None = None) -> Procur
             tuple(dict.fromkeys(threshold.source for threshold in thresholds)),
         )
     ]
+    if plan is not None and "gpus_owned" in facts:
+        owned = plan.cost.origin == "owned"
+        words = "as many of the plan's GPU as it takes are among gpus_owned"
+        claims["already_owned"] = [Claim("computed", "economics.already_owned", owned, ("gpus_owned",), words)]
     if today is not None and plan is not None and plan.cost.offer is not None:
         age = Claim(
             "computed",

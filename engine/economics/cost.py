@@ -125,7 +125,6 @@ def cost_of(
         hours: wall time of one run; ``run_hours`` where unknown.
     """
     constants = index.constants
-    rental = None
     bought = _bought_hour(gpu, count, spending.facts, constants) if _is_bought(gpu, spending) else None
     if spending.owned and count_owned(gpu, spending.owned) >= count:
         origin, per_hour = "owned", _own_hour(gpu, count, spending.facts, constants)
@@ -134,22 +133,26 @@ def cost_of(
     elif bought is not None:
         origin, per_hour = "purchase", bought
     else:
-        rental = index.rental(gpu, count, together, interruptible=spending.interruptible)
+        origin, per_hour = "offer", None
+    rental = None if origin == "quote" else index.rental(gpu, count, together, interruptible=spending.interruptible)
+    if origin == "offer":
         if rental is None:
             return Cost()
-        origin, per_hour = "offer", rental.usd_per_hour
+        per_hour = rental.usd_per_hour
     if per_hour is None:
         return Cost(origin=origin)
     run = hours if hours is not None else spending.run_hours
     duty = 1.0 if spending.always_paid else rental_duty(spending.facts, count, constants)
     return Cost(
-        offer=rental.offer if rental else None,
+        offer=rental.offer if rental and origin == "offer" else None,
         usd_per_hour=per_hour,
         usd_per_month=per_hour * constants["hours_per_month"].value * (1.0 if origin == "purchase" else duty),
         usd_per_run=None if run is None else per_hour * run,
         usd_per_1m_tokens=per_hour / (tokens_per_s * 3600) * 1e6 if tokens_per_s else None,
         usd_per_1k_samples=per_hour / (samples_per_s * 3600) * 1e3 if samples_per_s else None,
         origin=origin,
+        rented_from=rental.offer if rental and origin != "offer" else None,
+        rented_usd_per_hour=rental.usd_per_hour if rental and origin != "offer" else None,
     )
 
 

@@ -164,21 +164,24 @@ def _rent(facts: Facts, plan: Plan | None) -> Entry | None:
         return Entry(
             quote, "the user's own quote per GPU-hour", "stated: rent_quote_usd_h", {"rent_quote_usd_h": quote}
         )
-    if plan is None or plan.cost.usd_per_hour is None or plan.cost.origin != "offer":
+    if plan is None:
         return None
-    offer = plan.cost.offer
-    source = f"{offer.provider} {offer.instance or ''} seen {offer.as_of} ({offer.source})" if offer else ""
-    return Entry(
-        plan.cost.usd_per_hour / plan.count,
-        "price per hour of the rented machines / GPUs used",
-        source,
-        {"plan.usd_per_hour": plan.cost.usd_per_hour, "plan.count": plan.count},
-    )
+    rented = plan.cost.origin == "offer"
+    offer = plan.cost.offer if rented else plan.cost.rented_from
+    per_hour = plan.cost.usd_per_hour if rented else plan.cost.rented_usd_per_hour
+    if per_hour is None or offer is None:
+        return None
+    source = f"{offer.provider} {offer.instance or ''} seen {offer.as_of} ({offer.source})"
+    inputs: dict[str, Value] = {"plan.usd_per_hour": per_hour} if rented else {"plan.rented_usd_per_hour": per_hour}
+    words = "price per hour of the rented machines / GPUs used"
+    return Entry(per_hour / plan.count, words, source, inputs | {"plan.count": plan.count})
 
 
 def _purchase(
     facts: Facts, plan: Plan | None, constants: EconomicsConstants, *, desk: bool, pick: Pick
 ) -> Entry | None:
+    if plan is not None and plan.cost.origin == "owned":
+        return Entry(0.0, "the hardware is there already", "stated: gpus_owned", {"plan.count": plan.count})
     quote = number(facts, "buy_quote_usd")
     count = plan.count if plan else max(1, int(number(facts, "num_gpus") or 1))
     if quote:

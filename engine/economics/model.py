@@ -18,3 +18,5 @@ class Cost:
     usd_per_1m_tokens: float | None = None
     usd_per_1k_samples: float | None = None  # images or clips, while serving
     origin: str = "none"  # offer, quote, owned, purchase, none
+    rented_from: Offer | None = None  # where the plan is owned or bought: what the same GPUs would be rented from
+    rented_usd_per_hour: float | None = None

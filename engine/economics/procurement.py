@@ -74,6 +74,8 @@ def all_flips(ledger: Ledger) -> tuple[Flip, ...]:
     own, rent, busy = _lifetime_own(ledger), _lifetime_rent(ledger), ledger.busy_hours_month
     if own is None or rent is None or busy is None or not busy or ledger.purchase is None or ledger.rent is None:
         return ()
+    if not ledger.purchase.value:
+        return ()  # Nothing is left to decide for what is paid for.
     months = ledger.horizon_years * 12
     other = "rent" if own < rent else "own"
     net = ledger.purchase.value - ledger.resale

@@ -30,6 +30,7 @@ _PLAN_FACTS = {
         "plan.usd_per_run",
         "plan.usd_per_1m_tokens",
         "plan.usd_per_1k_samples",
+        "plan.rented_usd_per_hour",
     ),
     "power": ("plan.power_w",),
     "speed": tuple(

@@ -121,6 +121,8 @@ def _add_cost(facts: dict[str, Value], cost: Cost) -> None:
         facts["plan.usd_per_1m_tokens"] = cost.usd_per_1m_tokens
     if cost.usd_per_1k_samples is not None:
         facts["plan.usd_per_1k_samples"] = cost.usd_per_1k_samples
+    if cost.rented_usd_per_hour is not None:
+        facts["plan.rented_usd_per_hour"] = cost.rented_usd_per_hour
     offer = cost.offer
     if offer is not None:
         facts["plan.provider_class"] = offer.provider_class

@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.decide.model import Judged
 from engine.decide.rank import Award
+from engine.knowledge.model import Offer
 from engine.plans.model import Plan
 from engine.present.wording import because
 from engine.present.wording import say
@@ -37,7 +38,7 @@ def plan_dict(
         "partition": _partition(plan),
         "precision": plan.precision,
         "why_count": plan.why_count,
-        "offer": _offer(plan),
+        "offer": _offer(plan.cost.offer),
         "memory": memory_dict(plan.memory, plan.units, plan.usable_gb),
         "speed": speed_dict(plan),
         "cost": {
@@ -47,6 +48,8 @@ def plan_dict(
             "usd_per_1k_samples": plan.cost.usd_per_1k_samples,
             "usd_per_run": plan.cost.usd_per_run,
             "origin": plan.cost.origin,
+            "rented_usd_per_hour": plan.cost.rented_usd_per_hour,
+            "rented_from": _offer(plan.cost.rented_from),
         },
         "power_w": plan.power_w,
         "proven": ranked.proven if ranked else plan.memory is not None,
@@ -93,8 +96,7 @@ def _partition(plan: Plan) -> dict[str, Any] | None:
     return None if part is None else {"profile": part.profile, "slices": part.slices, "slices_per_gpu": part.per_card}
 
 
-def _offer(plan: Plan) -> dict[str, Any] | None:
-    offer = plan.cost.offer
+def _offer(offer: Offer | None) -> dict[str, Any] | None:
     if offer is None:
         return None
     return {

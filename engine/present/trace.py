@@ -11,6 +11,7 @@ from engine.decide.model import Fired
 from engine.decide.model import Judged
 from engine.decide.model import Outcome
 from engine.decide.model import Rejection
+from engine.economics.grounds import cost_grounds
 from engine.knowledge.model import Gpu
 from engine.language import facts_read
 from engine.language import words
@@ -124,12 +125,8 @@ class TraceBuilder:
                 self._number(scope, f"memory.{term.name}_gb", term.value, term.formula, term.inputs, term.source)
         for name, figure in sorted((plan.speed.figures if plan.speed else {}).items()):
             self._number(scope, f"speed.{name}", figure.value, figure.formula, figure.inputs, figure.source)
-        if plan.cost.usd_per_hour is not None:
-            offer = plan.cost.offer
-            source = offer.source if offer else plan.cost.origin
-            told = f"{offer.provider}, {offer.instance}, {offer.as_of}" if offer else plan.cost.origin
-            inputs = {"plan.count": plan.count}
-            self._number(scope, "cost.usd_per_hour", plan.cost.usd_per_hour, told, inputs, source)
+        for name, ground in cost_grounds(plan.cost, plan.gpu, plan.count, shared).items():
+            self._number(scope, name, ground.value, ground.formula, ground.inputs, ground.source)
         made_from = [
             {"condition": None, "fact": name, "value": value, "seq": entry["seq"]}
             for entry in self.entries[first:]

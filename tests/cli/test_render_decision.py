@@ -55,7 +55,7 @@ def test_the_plan_comes_first_in_one_sentence(answered: dict[str, Any]) -> None:
         "Rent. At 25 % use the cards would pay for themselves after 58 months",
         "GMI Cloud guide: rent below 70 %. utilization_pct is 25 here, so it says rent.",
         "Further rules of thumb would apply if this were known: gpu_hours_total.",
-        "The verdict would turn to own if utilization_pct were 62.5 instead of 25.",
+        "The reckoning would turn to own if utilization_pct were 62.5 instead of 25.",
         "By rule rent-below-break-even; source: GMI Cloud guide, tco.",
         "For (interconnect, +4): A layer split over several GPUs",
         "rule nvlink-for-tensor-parallel; source: runpod/multi-gpu",
@@ -77,6 +77,34 @@ def test_alternatives_stand_beside_the_answer(answered: dict[str, Any]) -> None:
     lines = shown(answered, width=120).splitlines()
     assert any("4 x NVIDIA H100 SXM 80GB" in line and line.endswith("98 % dearer, 2.1 x as fast") for line in lines)
     assert any("8 x NVIDIA L40S" in line and "19 % cheaper, 51 % slower; not proven" in line for line in lines)
+
+
+def test_owning_what_is_there_means_keeping_it(answered: dict[str, Any]) -> None:
+    answered["procurement"] |= {"verdict": "buy", "because": "it is there", "flip": None}
+    answered["recommendation"]["cost"]["origin"] = "owned"
+    assert "Keep what you have. It is there." in unwrapped(answered)
+    answered["recommendation"]["cost"]["origin"] = "purchase"
+    assert "Buy. It is there." in unwrapped(answered)
+
+
+def test_a_plan_for_ones_own_place_says_what_it_would_rent_for(answered: dict[str, Any]) -> None:
+    offer = answered["recommendation"]["offer"]
+    rented = {"origin": "purchase", "rented_from": offer, "rented_usd_per_hour": 7.25}
+    answered["recommendation"]["cost"] |= rented
+    answered["recommendation"]["offer"] = None
+    page = unwrapped(answered)
+    assert "about $7.25 an hour, or $5.96 if it is bought" in page
+    assert "Rented from a GPU cloud (lambda) they would cost $7.25 an hour." in page
+
+
+def test_renting_and_owning_are_reckoned_over_the_horizon(answered: dict[str, Any]) -> None:
+    sums = {"lifetime_rent_usd": 40000, "monthly_rent_usd": 1111, "lifetime_cost_usd": 60000, "purchase_usd": 50000}
+    answered["figures"] |= {name: {"value": value, "unit": "USD", "sources": []} for name, value in sums.items()}
+    page = unwrapped(answered)
+    assert "renting comes to $40,000 ($1,111 a month), owning to $60,000, $50,000 of it to buy" in page
+    assert "The purchase is never earned back." in page
+    answered["figures"]["breakeven_months"] = {"value": 44.6, "unit": "months", "sources": []}
+    assert "The purchase is earned back after 45 months." in unwrapped(answered)
 
 
 def test_markdown_has_the_same_words(answered: dict[str, Any]) -> None:

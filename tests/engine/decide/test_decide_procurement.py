@@ -45,6 +45,12 @@ def test_use_turns_the_verdict(decide: Decide, utilization: int, horizon: int, e
     assert answer["sources"]
 
 
+def test_hardware_that_is_there_already_is_kept_however_little_it_is_used(decide: Decide) -> None:
+    for owned, expected in (["nvidia-l4:4"], "buy"), (["nvidia-v100-16gb"], "rent"):
+        facts = {**JOB, "utilization_pct": 20, "gpus_owned": owned, "gpu_candidates": ["nvidia-l4"]}
+        assert decide(facts).to_dict()["procurement"]["verdict"] == expected
+
+
 def test_a_verdict_needs_a_rule(decide: Decide) -> None:
     answer = decide(JOB).to_dict()["procurement"]
     assert (answer["verdict"] == "undecided") == (not answer["rules"])

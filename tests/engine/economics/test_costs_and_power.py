@@ -8,6 +8,7 @@ from engine.economics.cost import count_owned
 from engine.economics.cost import owned_gpus
 from engine.economics.cost import rental_duty
 from engine.economics.cost import spending_of
+from engine.economics.grounds import cost_grounds
 from engine.economics.offers import index_offers
 from engine.economics.power import at_desk
 from engine.economics.power import energy_usd_per_hour
@@ -92,6 +93,46 @@ def test_hardware_for_ones_own_place_costs_its_share_of_the_purchase() -> None:
     unpriced = H100.model_copy(update={"buy_usd": None})
     assert cost(unpriced, 8, {"deployment_site": "datacenter"}).origin == "offer"
     assert cost(H100, 8, {"deployment_site": "cloud"}).origin == "offer"
+
+
+def test_what_stands_at_home_is_held_against_what_it_would_rent_for() -> None:
+    bought = cost(H100, 8, {"deployment_site": "datacenter"})
+    assert (bought.origin, bought.offer, bought.rented_from, bought.rented_usd_per_hour) == (
+        "purchase",
+        None,
+        OFFER,
+        40.0,
+    )
+    assert cost(H100, 8, {"gpus_owned": (f"{H100.id} x8",)}).rented_usd_per_hour == 40.0
+    assert cost(L4, 1, {"deployment_site": "workstation"}).rented_from is None
+    rented = cost(H100, 8, {"deployment_site": "cloud"})
+    assert (rented.offer, rented.rented_from) == (OFFER, None)
+
+
+@pytest.mark.parametrize(
+    ("facts", "formula", "source", "inputs"),
+    [
+        ({"deployment_site": "cloud"}, "aws, p5, 2026-07-20", "test", {"plan.count": 8}),
+        (
+            {"rent_quote_usd_h": 2.0, "gpu_candidates": (H100.id,)},
+            "quote per GPU-hour",
+            "stated: rent_quote_usd_h",
+            {"rent_quote_usd_h": 2.0},
+        ),
+        ({"gpus_owned": (f"{H100.id} x8",)}, "kW x PUE", "stated: gpus_owned", {"plan.count": 8}),
+        ({"deployment_site": "datacenter"}, "share left of the price", "residual_share: ", {"depreciation_years": 4.0}),
+    ],
+)
+def test_an_hour_says_how_its_price_came_about(facts: Facts, formula: str, source: str, inputs: Facts) -> None:
+    found = cost_grounds(cost(H100, 8, facts), H100, 8, facts)["cost.usd_per_hour"]
+    assert found.value == cost(H100, 8, facts).usd_per_hour
+    assert formula in found.formula
+    assert source in found.source
+    assert inputs.items() <= found.inputs.items()
+
+
+def test_without_a_price_nothing_is_said_of_it() -> None:
+    assert cost_grounds(Cost(), L4, 1, {}) == {}
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,24 @@ def test_owning_that_never_pays_back_is_said_so() -> None:
     assert procurement_facts(figures)["own_cheaper_over_horizon"] is False
 
 
+def test_what_is_paid_for_costs_its_running_alone_and_nothing_turns_that() -> None:
+    facts: Facts = {"task": "inference", "param_count_b": 7.0, "gpus_owned": ("nvidia-rtx-4090",)}
+    facts |= {"utilization_pct": 40.0}
+    subject = plan("nvidia-rtx-4090", 1, facts)
+    figures = procurement_figures(facts, subject, ECONOMICS)
+    assert figures["purchase_usd"].value == 0.0
+    assert figures["own_cheaper_over_horizon"].value == 1.0
+    assert figures["lifetime_cost_usd"].value == pytest.approx(figures["monthly_energy_usd"].value * 36)
+    assert nearest_flip(facts, subject, ECONOMICS) is None
+
+
+def test_a_plan_for_ones_own_place_is_held_against_renting_it_elsewhere() -> None:
+    facts: Facts = {"task": "inference", "param_count_b": 7.0, "deployment_site": "workstation"}
+    facts |= {"utilization_pct": 40.0}
+    figures = procurement_figures(facts, plan("nvidia-rtx-4090", 1, facts), ECONOMICS)
+    assert {"lifetime_rent_usd", "lifetime_cost_usd", "breakeven_months"} <= figures.keys()
+
+
 def test_facts_are_numbers_and_truths() -> None:
     figures = procurement_figures(
         {"buy_quote_usd": 2000.0, "rent_quote_usd_h": 2.0, "always_on": True}, None, ECONOMICS

@@ -1,0 +1,70 @@
+"""On whose word an hour of a plan has its price: the formula, what went into it, and the sources."""
+
+from __future__ import annotations
+
+from engine.economics.constants import EconomicsConstants
+from engine.economics.constants import load_economics
+from engine.economics.ledger import Entry
+from engine.economics.ledger import purchase_of
+from engine.economics.model import Cost
+from engine.economics.power import at_desk
+from engine.economics.power import kwh_price
+from engine.economics.power import plan_power_w
+from engine.economics.power import pue
+from engine.knowledge.model import Gpu
+from engine.knowledge.model import Offer
+from engine.values import Facts
+from engine.values import Value
+
+
+_ENERGY = "kW x PUE x price per kWh"
+
+
+def cost_grounds(cost: Cost, gpu: Gpu, count: int, facts: Facts) -> dict[str, Entry]:
+    """How the prices of an hour of a plan came about, by the name of the figure.
+
+    Args:
+        cost: of the plan.
+        gpu: of the plan.
+        count: how many.
+        facts: the settled facts that the plan was made from.
+    """
+    found = {}
+    if cost.usd_per_hour is not None:
+        found["cost.usd_per_hour"] = (
+            _offered(cost.offer, cost.usd_per_hour, count)
+            if cost.offer
+            else _own_grounds(cost, cost.usd_per_hour, gpu, count, facts, load_economics())
+        )
+    if cost.rented_from is not None and cost.rented_usd_per_hour is not None:
+        found["cost.rented_usd_per_hour"] = _offered(cost.rented_from, cost.rented_usd_per_hour, count)
+    return found
+
+
+def _own_grounds(
+    cost: Cost, usd_per_hour: float, gpu: Gpu, count: int, facts: Facts, constants: EconomicsConstants
+) -> Entry:
+    if cost.origin == "quote":
+        words = "the user's own quote per GPU-hour x GPUs"
+        quoted: dict[str, Value] = {"rent_quote_usd_h": usd_per_hour / count, "plan.count": count}
+        return Entry(usd_per_hour, words, "stated: rent_quote_usd_h", quoted)
+    desk = at_desk(gpu, count, facts)
+    rates = {
+        "usd_per_kwh": kwh_price(facts, desk=desk, constants=constants),
+        "pue": pue(facts, desk=desk, constants=constants),
+    }
+    inputs: dict[str, Value] = {"power_w": plan_power_w(gpu, count, constants) or 0.0, "plan.count": count}
+    formula, source = _ENERGY, "stated: gpus_owned"
+    if cost.origin == "purchase" and (bought := purchase_of(gpu, count, facts, constants)):
+        formula = f"({bought.formula}) x (1 - share left of the price) / hours of its life + {_ENERGY}"
+        source = bought.source
+        rates |= {name: constants[name] for name in ("depreciation_years", "residual_share")}
+        inputs |= bought.inputs
+    inputs |= {name: rate.value for name, rate in rates.items()}
+    said = "; ".join(f"{name}: {rate.source}" for name, rate in rates.items())
+    return Entry(usd_per_hour, formula, f"{source}; {said}", inputs)
+
+
+def _offered(offer: Offer, usd_per_hour: float, count: int) -> Entry:
+    told = ", ".join(part for part in (offer.provider, offer.instance, offer.as_of) if part)
+    return Entry(usd_per_hour, told, offer.source, {"plan.count": count})
