@@ -16,6 +16,7 @@ from engine.present.plans import plan_dict
 from engine.present.wording import rejection_text
 from engine.present.wording import say
 from engine.rulebook.model import Rule
+from engine.rulebook.verdicts import verdict_of
 from engine.settle.model import Settlement
 from engine.vocabulary import Vocabulary
 
@@ -185,10 +186,19 @@ def _worth_asking(name: str, vocabulary: Vocabulary) -> bool:
     return fact is not None and fact.askable in ("always", "if_it_matters") and fact.question is not None
 
 
-def undecided_facts(settlements: Iterable[Settlement]) -> dict[str, frozenset[str]]:
-    """For each unknown fact that some rule waits for: what that rule would have a say in."""
+def undecided_facts(outcome: Outcome, rules: Iterable[Rule]) -> dict[str, frozenset[str]]:
+    """For each unknown fact that some rule waits for: what that rule would have a say in.
+
+    Rules on plans count where they wait on the chosen plan.
+    """
     found: dict[str, set[str]] = {}
-    for settlement in settlements:
+    if outcome.chosen is not None:
+        facts = {**outcome.final.facts, **outcome.chosen.facts}
+        for rule in rules:
+            if rule.each == "plan":
+                for name in verdict_of(rule, facts).missing:
+                    found.setdefault(name, set()).add(_say_in(rule))
+    for settlement in (outcome.intake, outcome.final):
         for level in settlement.judged:
             for rule_id, rule in level.evaluation.matcher.rules.items():
                 if level.evaluation.outcome(rule_id, 0) is None:

@@ -61,7 +61,7 @@ def decision_dict(
     shown = ([outcome.chosen] if outcome.chosen else []) + alternatives
     shared = outcome.final.facts
     trace = build_trace(outcome, shown, vocabulary, rules, knowledge.gpus) if full else None
-    undecided = undecided_facts((outcome.intake, outcome.final))
+    undecided = undecided_facts(outcome, rules.values())
     fired = outcome.fired
 
     def in_words(judged: Judged | None) -> dict[str, Any] | None:
