@@ -29,6 +29,7 @@ from engine.interview import State
 from engine.interview import answered
 from engine.interview import check_certificate
 from engine.values import Value
+from engine.vocabulary import FactDef
 
 
 MOMENT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -51,7 +52,7 @@ def main() -> int:
         full = expertise.read(workload(chance))
         state, done, times = interview(expertise, partly(full.given, options.unsure, chance))
         steps += times
-        counts.append(len(state.answers))
+        counts.append(len(times) - 1)
         asked.update(state.answered)
         mine = answered(expertise.decide(dict(state.given), decided_at=MOMENT).outcome)
         theirs = answered(expertise.decide(full, decided_at=MOMENT).outcome)
@@ -86,7 +87,16 @@ def interview(expertise: Expertise, facts: Mapping[str, Value]) -> tuple[State, 
         times.append(time.process_time() - begun)
         if isinstance(step, Done):
             return state, step, times
-        state = state.answer(step.fact.name, facts.get(step.fact.name))
+        state = reply(state, step.fact, facts)
+
+
+def reply(state: State, fact: FactDef, facts: Mapping[str, Value]) -> State:
+    """The answer, or that it is not known. Who is asked for a model's name and knows its size says that instead."""
+    value = facts.get(fact.name)
+    state = state.answer(fact.name, value)
+    if value is None and fact.otherwise in facts:
+        return state.answer(fact.otherwise, facts[fact.otherwise])
+    return state
 
 
 def report(counts: list[int], steps: list[float], wrong: Counter[str], asked: Counter[str]) -> None:

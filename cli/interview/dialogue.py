@@ -16,6 +16,7 @@ from cli.interview.replies import steering
 from cli.interview.session import Session
 from cli.render.blocks import Block
 from cli.render.blocks import Paragraph
+from cli.render.figures import value_text
 from cli.render.names import Names
 from cli.template import workload_text
 from engine.interview import Done
@@ -99,15 +100,31 @@ class Dialogue:
             state = self.state.answer(fact.name, value, line.strip(), "asked" if origin == "asked" else "stated")
             self.interviewer.decide(state)
         except InputError as error:
-            self._refuse(error, fact)
+            if self._take_otherwise(fact, line, origin):
+                return True
+            self.tell([Paragraph(str(error), "bad")])
+            if fact.otherwise:
+                self.tell([Paragraph(f"Or answer unknown. {fact.unknown_help or ''}".strip())])
             return False
         self._keep(state)
         return True
 
-    def _refuse(self, error: InputError, fact: FactDef) -> None:
-        self.tell([Paragraph(str(error), "bad")])
-        if fact.name == "model_name":
-            self.tell([Paragraph("Or answer unknown, and say how large the model is.")])
+    def _take_otherwise(self, fact: FactDef, line: str, origin: str) -> bool:
+        """Take an answer that says nothing of one fact as one to the fact beside it: a size where a name was asked."""
+        facts = self.interviewer.expertise.vocabulary.facts
+        if fact.otherwise is None:
+            return False
+        other = facts[fact.otherwise]
+        try:
+            value = answer_to(other, line, self.interviewer.expertise)
+            state = self.state.answer(fact.name, None, "unknown")
+            state = state.answer(other.name, value, line.strip(), "asked" if origin == "asked" else "stated")
+            self.interviewer.decide(state)
+        except InputError:
+            return False
+        self.tell([Paragraph(f"Taken as {other.label}: {value_text(value)}{f' {other.unit}' if other.unit else ''}.")])
+        self._keep(state)
+        return True
 
     def _steer(self, steer: Steer, question: Question) -> bool:
         """Follow a steering word. True where the question is left."""

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from engine.problems import KnowledgeError
 from engine.problems import Problem
+from engine.problems import nearest_words
 from engine.source import Document
 from engine.source import find
 from engine.source import place_of
@@ -183,6 +184,11 @@ def _check_names(desk: _Desk) -> list[Problem]:
             if alias in owners and fact.alias_when is None:
                 found.append(_at(document, path, f"the alias {alias} belongs to {owners[alias]} already"))
             owners.setdefault(alias, name)
+        if fact.otherwise is not None and fact.otherwise not in desk.facts:
+            near = nearest_words(fact.otherwise, desk.facts)
+            path = ("facts", name, "otherwise")
+            message = f"no fact is called {fact.otherwise!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+            found.append(_at(document, path, message))
     return found
 
 

@@ -192,8 +192,19 @@ def test_an_unknown_task_is_taken_as_trying_things_out(whichgpu: Whichgpu, tmp_p
 def test_a_model_that_nobody_knows_is_refused_and_asked_again(whichgpu: Whichgpu, tmp_path: Path) -> None:
     ran = whichgpu("ask", "--session", str(tmp_path / "s.json"), stdin="inference\nlama 8x9000\nllama-3.1-8b\nquit\n")
     assert "no model is called 'lama 8x9000'" in ran.out
-    assert "Or answer unknown, and say how large the model is." in ran.out
+    assert "Or answer unknown. Give the number of parameters instead." in ran.out
     assert "llama-3.1-8b" in (tmp_path / "s.json").read_text()
+
+
+@pytest.mark.parametrize(("written", "size"), [("7b", 7.0), ("1.5 B", 1.5), ("350m", 0.35)])
+def test_a_size_will_do_where_a_model_is_asked_for(
+    whichgpu: Whichgpu, tmp_path: Path, written: str, size: float
+) -> None:
+    session = tmp_path / "s.json"
+    ran = whichgpu("ask", "--session", str(session), stdin=f"inference\n{written}\nquit\n")
+    assert f"Taken as parameters: {size:g} B." in ran.out
+    answers = {entry["fact"]: entry["value"] for entry in json.loads(session.read_text())["answers"]}
+    assert answers == {"task": "inference", "model_name": None, "param_count_b": size}
 
 
 def test_contradicting_answers_are_told_and_can_be_changed(whichgpu: Whichgpu, tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ def test_scopes_and_settling(tmp_path: Path):
         ("{type: int, aliases: [id]}", "the alias id is reserved"),
         ("{type: int, aliases: [zbroken]}", "its own alias"),
         ("{type: int, aliases: [params]}", "belongs to"),
+        ("{type: int, otherwise: tsk}", "no fact is called 'tsk'; did you mean task?"),
         ("{type: int, settle: {assume: many}}", "'many' is not a number"),
         ("{type: int, settle: {assume: unknown}}", "the assumed value is unknown"),
         ("{type: itn}", "type: input should be"),
