@@ -98,17 +98,10 @@ def _split(layout: JsonObject, count: int) -> str:
 
 def summary_sentence(plan: JsonObject, verdict: str) -> str:
     """Rent or buy, cost, memory and speed in one line, and what decided the count."""
-    origin = plan["cost"].get("origin")
     # Whether to rent or buy is no question of hardware that is there already.
-    parts = ["you have it already" if origin == "owned" else _SHORT_VERDICTS[verdict]]
+    parts = ["you have it already" if plan["cost"].get("origin") == "owned" else _SHORT_VERDICTS[verdict]]
     if plan["cost"]["usd_per_hour"] is not None:
-        priced = _HOURS_OF.get(origin or "", "an hour")
-        rented = plan["cost"].get("rented_usd_per_hour")
-        if verdict == "rent" and origin == "purchase" and rented is not None:
-            priced = f"an hour, or {usd(plan['cost']['usd_per_hour'])} if it is bought"
-        else:
-            rented = plan["cost"]["usd_per_hour"]
-        parts.append(f"about {usd(rented)} {priced}")
+        parts.append(f"about {price_of_an_hour(plan['cost'], verdict)}")
     if plan["memory"] and plan["memory"]["headroom_pct"] is not None:
         parts.append(f"{percent(plan['memory']['headroom_pct'])} of the memory stays free")
     speed = headline_speed(plan["speed"])
@@ -117,6 +110,15 @@ def summary_sentence(plan: JsonObject, verdict: str) -> str:
     if plan.get("why_count") and plan["count"] > 1:
         parts.append(f"{plan['count']} GPUs: {_why_count(plan['why_count'])}")
     return f"In short: {'; '.join(parts)}."
+
+
+def price_of_an_hour(cost: JsonObject, verdict: str) -> str:
+    """What an hour costs, as the verdict has it: rented or bought."""
+    origin, hour = cost.get("origin"), usd(cost["usd_per_hour"])
+    rented = cost.get("rented_usd_per_hour")
+    if verdict == "rent" and origin == "purchase" and rented is not None:
+        return f"{usd(rented)} an hour, or {hour} if it is bought"
+    return f"{hour} {_HOURS_OF.get(origin or '', 'an hour')}"
 
 
 def _why_count(why: str) -> str:

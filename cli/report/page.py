@@ -13,7 +13,6 @@ from cli.render.blocks import Heading
 from cli.render.decision import no_answer_blocks
 from cli.render.figures import gb
 from cli.render.figures import percent
-from cli.render.figures import usd
 from cli.render.names import Names
 from cli.render.notes import advice_blocks
 from cli.render.notes import assumption_blocks
@@ -26,6 +25,7 @@ from cli.render.notes import warning_blocks
 from cli.render.plan import cost_blocks
 from cli.render.plan import memory_blocks
 from cli.render.plan import plan_sentence
+from cli.render.plan import price_of_an_hour
 from cli.render.plan import short_name
 from cli.render.plan import speed_blocks
 from cli.render.plan import summary_sentence
@@ -106,16 +106,16 @@ def _opening(decision: JsonObject, names: Names) -> Markup:
         parts.append(
             tag("p", "Not proven: a hard limit could not be checked, because something is unknown.", class_="bad")
         )
-    tiles = [("Rent or buy", verdict), *_tiles(plan)]
+    tiles = [("Rent or buy", verdict), *_tiles(plan, verdict)]
     parts.append(tag("dl", *(tag("div", tag("dt", label), tag("dd", value)) for label, value in tiles), class_="facts"))
     parts.append(tag("p", procurement_sentence(decision)))
     return tag("header", *parts, class_="page")
 
 
-def _tiles(plan: JsonObject) -> list[tuple[str, str]]:
+def _tiles(plan: JsonObject, verdict: str) -> list[tuple[str, str]]:
     tiles = []
     if plan["cost"]["usd_per_hour"] is not None:
-        tiles.append(("Cost", f"{usd(plan['cost']['usd_per_hour'])} an hour"))
+        tiles.append(("Cost", price_of_an_hour(plan["cost"], verdict)))
     memory = plan["memory"]
     if memory:
         free = "" if memory["headroom_pct"] is None else f", {percent(memory['headroom_pct'])} free"
