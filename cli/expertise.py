@@ -6,6 +6,8 @@ from datetime import UTC
 from datetime import datetime
 from typing import Any
 
+import click
+
 from cli.inputs import STDIN
 from cli.inputs import read_stdin
 from cli.layers import layer_folders
@@ -42,12 +44,18 @@ def load(rules: tuple[str, ...] = (), *, builtin: bool = True, tests: bool = Tru
 
 
 def read(expertise: Expertise, file: str, changes: tuple[str, ...]) -> Workload:
-    """The workload in a file or on standard input, with ``fact=value`` changes. Raises InputError with all problems."""
+    """The workload in a file or on standard input, with ``fact=value`` changes. Raises InputError with all problems.
+
+    What was taken in another sense than it was written is told on standard error.
+    """
     if file == STDIN:
         node = read_yaml_text(read_stdin(), "standard input", error=InputError)
     else:
         node = read_yaml(file, error=InputError)
-    return expertise.read(node, changes)
+    workload = expertise.read(node, changes)
+    for remark in workload.remarks:
+        click.echo(f"Note: {remark.render()}", err=True)
+    return workload
 
 
 def names_of(expertise: Expertise) -> Names:

@@ -31,6 +31,10 @@ from engine.problems import Problem
 from engine.vocabulary import FactDef
 
 
+#: What stands for everything that an open list of choices does not name.
+OTHER = "other"
+
+
 class StoppedError(Exception):
     """The person stopped; what was answered is kept. ``by`` says how: quit, or the end of the input."""
 
@@ -106,6 +110,8 @@ class Dialogue:
             if fact.otherwise:
                 self.tell([Paragraph(f"Or answer unknown. {fact.unknown_help or ''}".strip())])
             return False
+        if value == OTHER and fact.open and fact.choice(line) != OTHER and not line.strip().isdecimal():
+            self.tell([Paragraph(f"Taken as: {fact.choice_labels.get(OTHER, OTHER)}.")])
         self._keep(state)
         return True
 

@@ -67,9 +67,14 @@ def answer_to(fact: FactDef, line: str, expertise: Expertise) -> Value:
     text = line.strip().removeprefix("=").strip()
     if fact.choices or fact.type == "bool":
         text = _chosen(fact, text)
-    value = expertise.read({fact.name: text}).given.get(fact.name)
+    workload = expertise.read({fact.name: text})
+    value = workload.given.get(fact.name)
     if value is None:
         raise InputError(Problem("no-answer", "that says nothing", fix="write unknown if you do not know"))
+    for remark in workload.remarks:
+        if remark.nearest:  # More likely a slip than something else.
+            message = f"{text!r} is not a choice"
+            raise InputError(Problem("unknown-choice", message, nearest=remark.nearest, fix=f"or write {value}"))
     return value
 
 

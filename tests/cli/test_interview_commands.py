@@ -207,6 +207,20 @@ def test_a_size_will_do_where_a_model_is_asked_for(
     assert answers == {"task": "inference", "model_name": None, "param_count_b": size}
 
 
+def test_a_slip_is_asked_again_and_something_else_is_said_to_be_so(whichgpu: Whichgpu, tmp_path: Path) -> None:
+    session = tmp_path / "s.json"
+    ran = whichgpu("ask", "--session", str(session), stdin="inference\n7b\nvisoin\ncrystal ball\nquit\n")
+    assert "'visoin' is not a choice" in ran.out
+    assert "did you mean vision?" in ran.out
+    assert "Taken as: something else." in ran.out
+    assert json.loads(session.read_text())["answers"][-1] == {
+        "fact": "model_family",
+        "origin": "asked",
+        "value": "other",
+        "written": "crystal ball",
+    }
+
+
 def test_contradicting_answers_are_told_and_can_be_changed(whichgpu: Whichgpu, tmp_path: Path) -> None:
     lines = ["edit task pretraining", "quit"]
     ran = whichgpu("ask", "--set", "task=peft_finetuning", "--set", "peft_method=lora", stdin=joined(lines))

@@ -107,6 +107,17 @@ def test_wrong_input_names_the_place_and_the_nearest_word(whichgpu: Whichgpu, tm
     assert f"{file}:2:14" in ran.err
 
 
+def test_a_word_that_is_taken_as_something_else_is_told(whichgpu: Whichgpu, tmp_path: Path) -> None:
+    file = tmp_path / "w.yaml"
+    file.write_text("task: inference\nparam_count_b: 7\nmodel_family: visoin\n")
+    ran = whichgpu("recommend", str(file))
+    assert ran.code == 0
+    assert ran.err.startswith(
+        f"Note: {file}:3:15: model_family: 'visoin' is not among the known choices; taken as other"
+    )
+    assert "did you mean vision?" in ran.err
+
+
 @pytest.mark.parametrize("bad", ["nowhere.yaml", "."])
 def test_a_file_that_cannot_be_read(whichgpu: Whichgpu, bad: str) -> None:
     ran = whichgpu("recommend", bad)
