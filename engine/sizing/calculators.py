@@ -7,6 +7,9 @@ Importing this module registers the calculators.
 
 from __future__ import annotations
 
+from typing import TypedDict
+from typing import Unpack
+
 from engine.calculators import calculator
 from engine.sizing.constants import sizing_constants
 from engine.sizing.intake import job_from_facts
@@ -21,10 +24,22 @@ from engine.values import Value
 
 
 _TRAINED = frozenset({"pretraining", "full_finetuning"})
+#: What the state of training hangs on beside the task and the size.
+_STATE_USES = ("compute_precision", "optimizer", "training_framework", "peft_method", "lora_rank")
 _NOMINAL = {"fp32": 4.0, "fp16": 2.0, "bf16": 2.0, "mixed": 2.0, "fp8": 1.0, "int8": 1.0, "gptq-int8": 1.0}
 _GUIDES_RANK = 16
 #: Memory sizes that the guides name as classes of card: T4, RTX 4090, A100 40GB, A6000 and L40S, A100 80GB and H100.
 _CLASSES_GB = (8.0, 12.0, 16.0, 24.0, 40.0, 48.0, 80.0)
+
+
+class _Trained(TypedDict):
+    task: str
+    param_count_b: float
+    compute_precision: str | None
+    optimizer: str | None
+    training_framework: str | None
+    peft_method: str | None
+    lora_rank: int | None
 
 
 def nominal_bytes(weight_precision: str | None) -> float:
@@ -72,56 +87,38 @@ def inference_vram_gb(*, param_count_b: float, weight_precision: str | None, tas
     output="gradients_gb",
     unit="GB",
     needs=("task", "param_count_b"),
-    uses=("compute_precision", "optimizer", "training_framework", "peft_method", "lora_rank"),
+    uses=_STATE_USES,
     trends={"param_count_b": "rises"},
     formula="trained parameters x 2 bytes (4 in 32 bits and in Megatron); of adapters 4 bytes",
     source="ZeRO paper (2 + 2 + 12 bytes)",
 )
-def gradients_gb(
-    *,
-    task: str,
-    param_count_b: float,
-    compute_precision: str | None,
-    optimizer: str | None,
-    training_framework: str | None,
-    peft_method: str | None,
-    lora_rank: int | None,
-) -> float | None:
+def gradients_gb(**inputs: Unpack[_Trained]) -> float | None:
     """Memory of the gradients of everything that is trained, in GB."""
-    job = _job(task, param_count_b, compute_precision, optimizer, training_framework, peft_method, lora_rank)
+    job = _job(**inputs)
     if not job.training:
         return None
     if job.peft:
         return _adapter_billions(job) * 4.0
-    return param_count_b * state_bytes(job).gradients
+    return inputs["param_count_b"] * state_bytes(job).gradients
 
 
 @calculator(
     output="optimizer_gb",
     unit="GB",
     needs=("task", "param_count_b"),
-    uses=("compute_precision", "optimizer", "training_framework", "peft_method", "lora_rank"),
+    uses=_STATE_USES,
     trends={"param_count_b": "rises"},
     formula="trained parameters x (4 bytes master copy + 8 bytes of Adam's moments); 8-bit Adam 4 + 2",
     source="ZeRO paper (2 + 2 + 12 bytes)",
 )
-def optimizer_gb(
-    *,
-    task: str,
-    param_count_b: float,
-    compute_precision: str | None,
-    optimizer: str | None,
-    training_framework: str | None,
-    peft_method: str | None,
-    lora_rank: int | None,
-) -> float | None:
+def optimizer_gb(**inputs: Unpack[_Trained]) -> float | None:
     """Memory of the optimiser's state, 32-bit master copy included, in GB."""
-    job = _job(task, param_count_b, compute_precision, optimizer, training_framework, peft_method, lora_rank)
+    job = _job(**inputs)
     if not job.training:
         return None
     if job.peft:
         return _adapter_billions(job) * 8.0
-    return param_count_b * state_bytes(job).optimizer
+    return inputs["param_count_b"] * state_bytes(job).optimizer
 
 
 @calculator(
@@ -236,7 +233,16 @@ def required_vram_gb(
 ) -> float:
     """The least that the job needs over all GPUs by the guides' arithmetic, in GB."""
     if task in _TRAINED:
-        per = state_bytes(_job(task, param_count_b, compute_precision, optimizer, training_framework, None, None))
+        job = _job(
+            task=task,
+            param_count_b=param_count_b,
+            compute_precision=compute_precision,
+            optimizer=optimizer,
+            training_framework=training_framework,
+            peft_method=None,
+            lora_rank=None,
+        )
+        per = state_bytes(job)
         return param_count_b * (per.weights + per.gradients + per.optimizer)
     if task == "peft_finetuning" and peft_method == "qlora":
         family: Value = model_family or "llm"
@@ -291,26 +297,8 @@ def _class_above(need_gb: float) -> float:
     return 80.0 * -(-need_gb // 80.0)
 
 
-def _job(
-    task: str,
-    param_count_b: float,
-    compute_precision: str | None,
-    optimizer: str | None,
-    training_framework: str | None,
-    peft_method: str | None,
-    lora_rank: int | None,
-) -> Job:
-    facts: dict[str, Value] = {"task": task, "param_count_b": param_count_b}
-    for name, value in (
-        ("compute_precision", compute_precision),
-        ("optimizer", optimizer),
-        ("training_framework", training_framework),
-        ("peft_method", peft_method),
-        ("lora_rank", lora_rank),
-    ):
-        if value is not None:
-            facts[name] = value
-    return job_from_facts(facts, None)
+def _job(**inputs: Unpack[_Trained]) -> Job:
+    return job_from_facts({name: value for name, value in inputs.items() if isinstance(value, int | float | str)}, None)
 
 
 def _adapter_billions(job: Job) -> float:
