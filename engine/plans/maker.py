@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from engine.economics.constants import load_economics
@@ -17,6 +18,7 @@ from engine.knowledge import Knowledge
 from engine.knowledge.model import Gpu
 from engine.plans.constants import plan_constants
 from engine.plans.facts import plan_facts
+from engine.plans.measured import timed_run
 from engine.plans.model import Plan
 from engine.plans.needs import Key
 from engine.plans.needs import Needs
@@ -49,7 +51,8 @@ class PlanMaker:
         self.job = job
         self.facts = facts
         self.knowledge = knowledge
-        self.goals = goals_of(job, facts)
+        self._timed = timed_run(job, facts, knowledge)
+        self.goals = goals_of(job, facts, timed=self._timed is not None)
         self._constants = plan_constants()
         self._most = self._constants.most_gpus[job.kind].value
         self._economics = load_economics()
@@ -66,6 +69,7 @@ class PlanMaker:
         self._limits: dict[str, float | None] = {}
         self._fabrics: dict[str, Fabric] = {}
         self._solo: PlanMaker | None = None
+        self._in_use: Mapping[str, float] | None = None
         self._smallest: dict[str, int | None] = {}
         self._speeds: dict[tuple[str, Key], tuple[SpeedEstimate | None, int | None]] = {}
 
@@ -124,8 +128,19 @@ class PlanMaker:
         """Speed of a layout, and the largest batch that fits it."""
         key = (gpu.id, key_of(layout))
         if key not in self._speeds:
-            self._speeds[key] = self._reckon_speed(gpu, layout)
+            speed, batch = self._reckon_speed(gpu, layout)
+            if speed is not None and self._timed is not None:
+                speed = self._timed.elsewhere(speed, self._speed_in_use(self._timed.gpu))
+            self._speeds[key] = speed, batch
         return self._speeds[key]
+
+    def _speed_in_use(self, gpu: Gpu) -> Mapping[str, float]:
+        """The speed on the GPU in use, taken for one of them, or for as many as the job needs."""
+        if self._in_use is None:
+            layout, _ = self.layout(gpu, self.smallest_count(gpu) or 1)
+            speed, _ = self._reckon_speed(gpu, layout)
+            self._in_use = speed.values if speed is not None else {}
+        return self._in_use
 
     def _reckon_speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
         fabric, count = self.fabric(gpu), layout.count

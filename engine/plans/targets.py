@@ -31,10 +31,13 @@ class Goals(NamedTuple):
         return any(value is not None for value in self[1:])
 
 
-def goals_of(job: Job, facts: Facts) -> Goals:
-    """The goals that concern a job: times and rates while serving, the deadline and the rate in training."""
+def goals_of(job: Job, facts: Facts, *, timed: bool = False) -> Goals:
+    """The goals that concern a job: times and rates while serving, the deadline and the rate in training.
+
+    A deadline needs a length of the run: tokens, steps, or hours that were ``timed`` on a GPU in use.
+    """
     if job.training:
-        known = job.train_tokens or job.train_steps
+        known = job.train_tokens or job.train_steps or timed
         hours = _number(facts, "deadline_hours") if known else None
         return Goals(Targets(None, None, None), _number(facts, "min_tokens_per_s"), None, hours)
     return Goals(targets_of(facts), _number(facts, "min_tokens_per_s"), _number(facts, "peak_qps"), None)

@@ -1,0 +1,64 @@
+"""A run that was timed on a GPU in use: how long the same run takes on other plans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.knowledge import Knowledge
+from engine.knowledge.model import Gpu
+from engine.sizing.job import Job
+from engine.sizing.model import Figure
+from engine.sizing.model import SpeedEstimate
+from engine.values import Facts
+from engine.values import Value
+
+
+_FORMULA = "stated hours of a run x speed on the GPU in use / speed here"
+#: By which the speeds of two plans are compared: the first that both have.
+_RATES = ("tokens_per_s", "samples_per_s")
+
+
+@dataclass(frozen=True, slots=True)
+class TimedRun:
+    """``hours`` that one run took on ``gpu``."""
+
+    hours: float
+    gpu: Gpu
+    written: str  # the GPU as it was stated: a family, say
+
+    def elsewhere(self, here: SpeedEstimate, there: Mapping[str, float]) -> SpeedEstimate:
+        """The speed of a plan with the hours of the run, by the ratio of estimated speeds.
+
+        Args:
+            here: the speed of the plan.
+            there: the speed on the GPU in use.
+
+        Returns:
+            The same speed where nothing compares the two, or where the hours are known otherwise.
+        """
+        name = next((name for name in _RATES if here.values.get(name) and there.get(name)), None)
+        if name is None or "hours" in here.values:
+            return here
+        work = self.hours * there[name]
+
+        def build() -> dict[str, Figure]:
+            figures = here.figures
+            rate = figures[name]
+            inputs: dict[str, Value] = {**rate.inputs, "run_hours": self.hours, "current_gpu": self.written}
+            ends = [work / end for end in (rate.low, rate.value, rate.high) if end]
+            hours = Figure(work / rate.value, min(ends), max(ends), "h", _FORMULA, rate.source, inputs)
+            return {**figures, "hours": hours}
+
+        return SpeedEstimate({**here.values, "hours": work / here.values[name]}, build)
+
+
+def timed_run(job: Job, facts: Facts, knowledge: Knowledge) -> TimedRun | None:
+    """The run that was timed: training whose length in tokens or steps nobody stated, on a GPU that is known."""
+    hours, name = facts.get("run_hours"), facts.get("current_gpu")
+    if not job.training or job.train_tokens or job.train_steps or name is None:
+        return None
+    if not isinstance(hours, int | float) or isinstance(hours, bool):
+        return None
+    ids = knowledge.find_gpu(str(name)).ids
+    return TimedRun(float(hours), knowledge.gpus[ids[0]], str(name)) if ids else None
