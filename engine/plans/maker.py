@@ -20,8 +20,6 @@ from engine.plans.constants import plan_constants
 from engine.plans.facts import plan_facts
 from engine.plans.measured import timed_run
 from engine.plans.model import Plan
-from engine.plans.needs import Key
-from engine.plans.needs import Needs
 from engine.plans.needs import key_of
 from engine.plans.needs import safety_of
 from engine.plans.targets import goals_of
@@ -29,6 +27,8 @@ from engine.plans.targets import meets
 from engine.plans.topology import Fabric
 from engine.plans.topology import fabric_of
 from engine.plans.topology import ladder
+from engine.plans.workings import Terms
+from engine.plans.workings import workings_of
 from engine.sizing.job import Job
 from engine.sizing.layout import Layout
 from engine.sizing.memory import estimate_memory
@@ -63,15 +63,13 @@ class PlanMaker:
         self._desk = facts.get("deployment_site") == "workstation"
         # Nothing else is left to choose then, so that the best estimate tells more than a refusal at the last gigabyte.
         self._margin = not (facts.get("num_gpus") and facts.get("gpu_candidates"))
-        self._needs = Needs(job, next(iter(knowledge.gpus.values())), margin=self._margin) if job.sized else None
         self._batch_free = job.training and "batch_size_per_gpu" in job.unstated
-        self._by_batch: dict[int, Job] = {job.micro_batch: job}
-        self._limits: dict[str, float | None] = {}
+        self._workings = workings_of(
+            knowledge, Terms(job, self.goals.times, self._capacity, self._desk, margin=self._margin)
+        )
+        self._needs = self._workings.needs
         self._fabrics: dict[str, Fabric] = {}
         self._solo: PlanMaker | None = None
-        self._in_use: Mapping[str, float] | None = None
-        self._smallest: dict[str, int | None] = {}
-        self._speeds: dict[tuple[str, Key], tuple[SpeedEstimate | None, int | None]] = {}
 
     @property
     def patience_hours(self) -> int:
@@ -98,7 +96,10 @@ class PlanMaker:
 
     def memory(self, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
         """Memory of the job under a layout; None where neither model nor memory is known."""
-        return estimate_memory(self.job, gpu, layout) if self.job.sized else None
+        key, memories = (gpu.id, key_of(layout)), self._workings.memories
+        if key not in memories:
+            memories[key] = estimate_memory(self.job, gpu, layout) if self.job.sized else None
+        return memories[key]
 
     def fits(self, gpu: Gpu, memory: MemoryEstimate | None) -> bool | None:
         """Memory per GPU, raised by the safety factor of its kind, is within what the GPU can give.
@@ -113,9 +114,9 @@ class PlanMaker:
 
     def smallest_count(self, gpu: Gpu) -> int | None:
         """The smallest count of the ladder that fits; None where none does or memory is not known."""
-        if gpu.id not in self._smallest:
-            self._smallest[gpu.id] = self._find_smallest(gpu)
-        return self._smallest[gpu.id]
+        if gpu.id not in self._workings.smallest:
+            self._workings.smallest[gpu.id] = self._find_smallest(gpu)
+        return self._workings.smallest[gpu.id]
 
     def layout(self, gpu: Gpu, count: int, *, least_tensor: int = 1) -> tuple[Layout, bool]:
         """The layout for a count and whether it fits."""
@@ -126,36 +127,35 @@ class PlanMaker:
 
     def speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
         """Speed of a layout, and the largest batch that fits it."""
-        key = (gpu.id, key_of(layout))
-        if key not in self._speeds:
-            speed, batch = self._reckon_speed(gpu, layout)
-            if speed is not None and self._timed is not None:
-                speed = self._timed.elsewhere(speed, self._speed_in_use(self._timed.gpu))
-            self._speeds[key] = speed, batch
-        return self._speeds[key]
+        speed, batch = self._estimated_speed(gpu, layout)
+        if speed is None or self._timed is None:
+            return speed, batch
+        return self._timed.elsewhere(speed, self._speed_in_use(self._timed.gpu)), batch
 
     def _speed_in_use(self, gpu: Gpu) -> Mapping[str, float]:
         """The speed on the GPU in use, taken for one of them, or for as many as the job needs."""
-        if self._in_use is None:
-            layout, _ = self.layout(gpu, self.smallest_count(gpu) or 1)
-            speed, _ = self._reckon_speed(gpu, layout)
-            self._in_use = speed.values if speed is not None else {}
-        return self._in_use
+        layout, _ = self.layout(gpu, self.smallest_count(gpu) or 1)
+        speed, _ = self._estimated_speed(gpu, layout)
+        return speed.values if speed is not None else {}
 
-    def _reckon_speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
-        fabric, count = self.fabric(gpu), layout.count
-        batch = self._most_batch(gpu, layout)
-        return estimate_speed(
-            self._at_batch(batch),
-            gpu,
-            layout,
-            fabric.link_of(count),
-            fabric.node_link_of(count),
-            nodes=fabric.nodes(count),
-            room=None if self.job.training else batch,
-            targets=self.goals.times,
-            capacity=self._capacity,
-        ), batch
+    def _estimated_speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
+        key, speeds = (gpu.id, key_of(layout)), self._workings.speeds
+        if key not in speeds:
+            fabric, count = self.fabric(gpu), layout.count
+            batch = self._most_batch(gpu, layout)
+            estimate = estimate_speed(
+                self._at_batch(batch),
+                gpu,
+                layout,
+                fabric.link_of(count),
+                fabric.node_link_of(count),
+                nodes=fabric.nodes(count),
+                room=None if self.job.training else batch,
+                targets=self.goals.times,
+                capacity=self._capacity,
+            )
+            speeds[key] = estimate, batch
+        return speeds[key]
 
     def offered(self, gpu: Gpu, count: int) -> bool:
         """Whether so many can be rented as one plan, or are owned or quoted."""
@@ -232,9 +232,10 @@ class PlanMaker:
         return self._needs.smallest(fabric, ladder(fabric.node_gpus, self.most_gpus(gpu)), limit)
 
     def _limit(self, gpu: Gpu) -> float | None:
-        if gpu.id not in self._limits:
-            self._limits[gpu.id] = self._needs.limit_gb(gpu) if self._needs else None
-        return self._limits[gpu.id]
+        limits = self._workings.limits
+        if gpu.id not in limits:
+            limits[gpu.id] = self._needs.limit_gb(gpu) if self._needs else None
+        return limits[gpu.id]
 
     def _together(self, fabric: Fabric, layout: Layout) -> int:
         """GPUs that must share a server: all of them in training, those of one replica while serving."""
@@ -263,6 +264,7 @@ class PlanMaker:
         batch = 1 << (batch.bit_length() - 1)
         if job.global_batch:
             batch = min(batch, job.global_batch)
-        if batch not in self._by_batch:
-            self._by_batch[batch] = replace(job, micro_batch=batch, memo={})
-        return self._by_batch[batch]
+        batches = self._workings.batches
+        if batch not in batches:
+            batches[batch] = replace(job, micro_batch=batch, memo={})
+        return batches[batch]

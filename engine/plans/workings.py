@@ -1,0 +1,62 @@
+"""What was reckoned for one job, kept for whoever plans the same job again under other prices, wishes or hours."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from dataclasses import field
+
+from engine.knowledge import Knowledge
+from engine.plans.needs import Key
+from engine.plans.needs import Needs
+from engine.sizing.job import Job
+from engine.sizing.model import MemoryEstimate
+from engine.sizing.model import SpeedEstimate
+from engine.sizing.speed_serving import Targets
+
+
+#: An interview and the search for the nearest change go to and fro between a few jobs.
+_KEPT = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """All that memory, fit and speed of plans hang on beside the GPUs themselves."""
+
+    job: Job
+    times: Targets
+    capacity: bool  # throughput means that of full replicas
+    desk: bool  # under a desk fewer GPUs are joined
+    margin: bool  # whether fit is judged with room to spare
+
+
+@dataclass(slots=True)
+class Workings:
+    """Results by GPU and layout; each is reckoned once."""
+
+    needs: Needs | None
+    batches: dict[int, Job] = field(default_factory=dict)
+    limits: dict[str, float | None] = field(default_factory=dict)
+    smallest: dict[str, int | None] = field(default_factory=dict)
+    memories: dict[tuple[str, Key], MemoryEstimate | None] = field(default_factory=dict)
+    speeds: dict[tuple[str, Key], tuple[SpeedEstimate | None, int | None]] = field(default_factory=dict)
+
+
+_recent: deque[tuple[Knowledge, Terms, Workings]] = deque(maxlen=_KEPT)
+
+
+def forget_workings() -> None:
+    """Keep nothing any longer: for measurements of a decision on a job that is new."""
+    _recent.clear()
+
+
+def workings_of(knowledge: Knowledge, terms: Terms) -> Workings:
+    """The workings under these terms: those of before where they are still kept."""
+    for known, before, workings in _recent:
+        if known is knowledge and before == terms:
+            return workings
+    job = terms.job
+    needs = Needs(job, next(iter(knowledge.gpus.values())), margin=terms.margin) if job.sized else None
+    workings = Workings(needs, {job.micro_batch: job})
+    _recent.appendleft((knowledge, terms, workings))
+    return workings

@@ -1,0 +1,76 @@
+"""What was reckoned for a job serves again under the same terms, and only then; plans come out the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.knowledge import load_knowledge
+from engine.plans.candidates import candidate_plans
+from engine.plans.maker import PlanMaker
+from engine.plans.workings import Terms
+from engine.plans.workings import forget_workings
+from engine.plans.workings import workings_of
+from engine.sizing.intake import job_from_facts
+from engine.sizing.speed_serving import Targets
+from engine.values import Facts
+
+
+KNOWLEDGE = load_knowledge()
+FACTS: Facts = {"task": "inference", "param_count_b": 7.0, "weight_precision": "bf16"}
+JOB = job_from_facts(FACTS, None)
+TERMS = Terms(JOB, Targets(None, None, None), capacity=True, desk=False, margin=True)
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> None:
+    forget_workings()
+
+
+def test_the_same_job_made_again_finds_what_was_reckoned() -> None:
+    first = workings_of(KNOWLEDGE, TERMS)
+    assert workings_of(KNOWLEDGE, replace(TERMS, job=job_from_facts(FACTS, None))) is first
+    forget_workings()
+    assert workings_of(KNOWLEDGE, TERMS) is not first
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(TERMS, job=replace(JOB, concurrency=9)),
+        replace(TERMS, times=Targets(200.0, None, None)),
+        replace(TERMS, capacity=False),
+        replace(TERMS, desk=True),
+        replace(TERMS, margin=False),
+    ],
+)
+def test_other_terms_start_anew(other: Terms) -> None:
+    assert workings_of(KNOWLEDGE, other) is not workings_of(KNOWLEDGE, TERMS)
+
+
+def test_only_a_few_jobs_are_kept() -> None:
+    first = workings_of(KNOWLEDGE, TERMS)
+    for requests in range(2, 12):
+        workings_of(KNOWLEDGE, replace(TERMS, job=replace(JOB, concurrency=requests)))
+    assert workings_of(KNOWLEDGE, TERMS) is not first
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"deployment_site": "workstation"},
+        {"deployment_site": "datacenter", "utilization_pct": 80.0},
+        {"ttft_slo_ms": 300.0},
+        {"peak_qps": 40.0},
+        {"num_gpus": 4, "gpu_candidates": ("nvidia-l4",)},
+        {"gpus_owned": ("nvidia-l4:4",), "rent_quote_usd_h": 1.0},
+    ],
+)
+def test_plans_are_the_same_whether_anything_was_kept_or_not(change: Facts) -> None:
+    facts = {**FACTS, **change}
+    job = job_from_facts(facts, None)
+    alone = [plan.facts for plan in candidate_plans(job, facts, KNOWLEDGE)]
+    PlanMaker(JOB, FACTS, KNOWLEDGE)
+    candidate_plans(JOB, FACTS, KNOWLEDGE)
+    assert [plan.facts for plan in candidate_plans(job, facts, KNOWLEDGE)] == alone
