@@ -245,8 +245,9 @@ class PlanMaker:
     def _precision(self, gpu: Gpu) -> str:
         if self.job.kind not in {"full", "pretraining"}:
             return self.job.weight_precision
-        if self.job.compute_precision != "mixed":
-            return self.job.compute_precision
+        stated = self.job.compute_precision
+        if stated not in {"mixed", "fp8"} or stated in gpu.tflops:
+            return stated  # FP8 on a card that lacks it comes down to the 16 bits of that card.
         return "bf16" if "bf16" in gpu.tflops else "fp16" if "fp16" in gpu.tflops else "fp32"
 
     def _most_batch(self, gpu: Gpu, layout: Layout) -> int | None:
