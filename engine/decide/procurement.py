@@ -24,7 +24,7 @@ from engine.values import Facts
 
 
 #: Segments of cards that people own one by one.
-_CARDS = frozenset({"consumer", "professional", "workstation"})
+_CARDS = ("consumer", "professional", "workstation")
 
 
 @dataclass(frozen=True, slots=True)
