@@ -195,7 +195,7 @@ def undecided_facts(outcome: Outcome, rules: Iterable[Rule]) -> dict[str, frozen
     if outcome.chosen is not None:
         facts = {**outcome.final.facts, **outcome.chosen.facts}
         for rule in rules:
-            if rule.each == "plan":
+            if rule.each == "plan" and not rule.reads <= facts.keys():  # What reads only known facts waits for none.
                 for name in verdict_of(rule, facts).missing:
                     found.setdefault(name, set()).add(_say_in(rule))
     for settlement in (outcome.intake, outcome.final):
