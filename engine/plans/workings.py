@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from dataclasses import dataclass
 from dataclasses import field
@@ -42,21 +43,28 @@ class Workings:
     speeds: dict[tuple[str, Key], tuple[SpeedEstimate | None, int | None]] = field(default_factory=dict)
 
 
-_recent: deque[tuple[Knowledge, Terms, Workings]] = deque(maxlen=_KEPT)
+class _Recent(threading.local):
+    """Each thread keeps its own: what is reckoned is filled in step by step, which two at a time would spoil."""
+
+    def __init__(self) -> None:
+        self.kept: deque[tuple[Knowledge, Terms, Workings]] = deque(maxlen=_KEPT)
+
+
+_recent = _Recent()
 
 
 def forget_workings() -> None:
-    """Keep nothing any longer: for measurements of a decision on a job that is new."""
-    _recent.clear()
+    """Keep nothing of this thread any longer: for measurements of a decision on a job that is new."""
+    _recent.kept.clear()
 
 
 def workings_of(knowledge: Knowledge, terms: Terms) -> Workings:
     """The workings under these terms: those of before where they are still kept."""
-    for known, before, workings in _recent:
+    for known, before, workings in _recent.kept:
         if known is knowledge and before == terms:
             return workings
     job = terms.job
     needs = Needs(job, next(iter(knowledge.gpus.values())), margin=terms.margin) if job.sized else None
     workings = Workings(needs, {job.micro_batch: job})
-    _recent.appendleft((knowledge, terms, workings))
+    _recent.kept.appendleft((knowledge, terms, workings))
     return workings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -74,3 +75,13 @@ def test_plans_are_the_same_whether_anything_was_kept_or_not(change: Facts) -> N
     PlanMaker(JOB, FACTS, KNOWLEDGE)
     candidate_plans(JOB, FACTS, KNOWLEDGE)
     assert [plan.facts for plan in candidate_plans(job, facts, KNOWLEDGE)] == alone
+
+
+def test_threads_do_not_share_what_is_being_reckoned() -> None:
+    mine = workings_of(KNOWLEDGE, TERMS)
+    found = []
+    thread = threading.Thread(target=lambda: found.append(workings_of(KNOWLEDGE, TERMS)))
+    thread.start()
+    thread.join()
+    assert found[0] is not mine
+    assert workings_of(KNOWLEDGE, TERMS) is mine
