@@ -26,13 +26,10 @@ from engine.interview import State
 from engine.interview import answered
 from engine.interview.effects import effects_of
 from engine.interview.effects import waiting_for
+from engine.interview.state import Origin
 from engine.problems import InputError
 from engine.problems import Problem
 from engine.vocabulary import FactDef
-
-
-#: What stands for everything that an open list of choices does not name.
-OTHER = "other"
 
 
 class StoppedError(Exception):
@@ -97,11 +94,11 @@ class Dialogue:
             elif self._steer(steer, question):
                 return
 
-    def _take(self, fact: FactDef, line: str, origin: str) -> bool:
+    def _take(self, fact: FactDef, line: str, origin: Origin) -> bool:
         """Take an answer. False where it was wrong, after saying why."""
         try:
-            value = answer_to(fact, line, self.interviewer.expertise)
-            state = self.state.answer(fact.name, value, line.strip(), "asked" if origin == "asked" else "stated")
+            reading = answer_to(fact, line, self.interviewer.expertise)
+            state = self.state.answer(fact.name, reading.value, line.strip(), origin)
             self.interviewer.decide(state)
         except InputError as error:
             if self._take_otherwise(fact, line, origin):
@@ -110,21 +107,21 @@ class Dialogue:
             if fact.otherwise:
                 self.tell([Paragraph(f"Or answer unknown. {fact.unknown_help or ''}".strip())])
             return False
-        if value == OTHER and fact.open and fact.choice(line) != OTHER and not line.strip().isdecimal():
-            self.tell([Paragraph(f"Taken as: {fact.choice_labels.get(OTHER, OTHER)}.")])
+        if reading.notes:
+            self.tell([Paragraph(f"Note: {note}.") for note in reading.notes])
         self._keep(state)
         return True
 
-    def _take_otherwise(self, fact: FactDef, line: str, origin: str) -> bool:
+    def _take_otherwise(self, fact: FactDef, line: str, origin: Origin) -> bool:
         """Take an answer that says nothing of one fact as one to the fact beside it: a size where a name was asked."""
         facts = self.interviewer.expertise.vocabulary.facts
         if fact.otherwise is None:
             return False
         other = facts[fact.otherwise]
         try:
-            value = answer_to(other, line, self.interviewer.expertise)
+            value = answer_to(other, line, self.interviewer.expertise).value
             state = self.state.answer(fact.name, None, "unknown")
-            state = state.answer(other.name, value, line.strip(), "asked" if origin == "asked" else "stated")
+            state = state.answer(other.name, value, line.strip(), origin)
             self.interviewer.decide(state)
         except InputError:
             return False

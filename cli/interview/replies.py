@@ -58,8 +58,16 @@ def shown_choices(fact: FactDef) -> tuple[str, ...]:
     return labelled or fact.choices
 
 
-def answer_to(fact: FactDef, line: str, expertise: Expertise) -> Value:
-    """The value that an answer means: a number of the list, a word, a unique beginning, or a quantity with its unit.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an answer means, and what should be said of how it was taken."""
+
+    value: Value
+    notes: tuple[str, ...] = ()
+
+
+def answer_to(fact: FactDef, line: str, expertise: Expertise) -> Reading:
+    """What an answer means: a number of the list, a word, a unique beginning, or a quantity with its unit.
 
     Raises:
         InputError: what is wrong with it, and what would do.
@@ -75,7 +83,7 @@ def answer_to(fact: FactDef, line: str, expertise: Expertise) -> Value:
         if remark.nearest:  # More likely a slip than something else.
             message = f"{text!r} is not a choice"
             raise InputError(Problem("unknown-choice", message, nearest=remark.nearest, fix=f"or write {value}"))
-    return value
+    return Reading(value, tuple(remark.message for remark in workload.remarks))
 
 
 def _chosen(fact: FactDef, text: str) -> str:

@@ -42,7 +42,7 @@ def lines_for(
             lines += [steer, state.answers[-1].written] if steer == "back" else [steer]
         line = answers.get(fact.name, "unknown")
         lines.append(line)
-        value = None if line == "unknown" else answer_to(fact, line, expertise)
+        value = None if line == "unknown" else answer_to(fact, line, expertise).value
         if value is None and fact.unknown_means:
             value = fact.unknown_means
         state = state.answer(fact.name, value, line)

@@ -212,7 +212,7 @@ def test_a_slip_is_asked_again_and_something_else_is_said_to_be_so(whichgpu: Whi
     ran = whichgpu("ask", "--session", str(session), stdin="inference\n7b\nvisoin\ncrystal ball\nquit\n")
     assert "'visoin' is not a choice" in ran.out
     assert "did you mean vision?" in ran.out
-    assert "Taken as: something else." in ran.out
+    assert "'crystal ball' is not among the known choices; taken as other." in ran.out
     assert json.loads(session.read_text())["answers"][-1] == {
         "fact": "model_family",
         "origin": "asked",
@@ -279,7 +279,7 @@ def test_a_session_that_cannot_be_written_is_refused(whichgpu: Whichgpu, tmp_pat
     ],
 )
 def test_answers_are_understood(fact: str, line: str, value: object, expertise: Expertise) -> None:
-    assert answer_to(expertise.vocabulary.facts[fact], line, expertise) == value
+    assert answer_to(expertise.vocabulary.facts[fact], line, expertise).value == value
 
 
 @pytest.mark.parametrize(
