@@ -9,6 +9,7 @@ from datetime import date
 from engine.economics.constants import load_economics
 from engine.economics.ledger import ledger_of
 from engine.economics.offers import price_age_days
+from engine.economics.power import CARD_SEGMENTS
 from engine.economics.power import DESK_CARDS
 from engine.economics.procurement import Flip
 from engine.economics.procurement import nearest_flip
@@ -21,10 +22,6 @@ from engine.plans.model import Plan
 from engine.settle.model import Claim
 from engine.sizing.model import Figure
 from engine.values import Facts
-
-
-#: Segments of cards that people own one by one.
-_CARDS = ("consumer", "professional", "workstation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +67,8 @@ def reckon(facts: Facts, plan: Plan | None, today: date | None = None) -> Procur
         )
     ]
     if plan is not None:
-        card = plan.gpu.segment in _CARDS and plan.count <= DESK_CARDS
-        words = (
-            f"{plan.count} of the segment {plan.gpu.segment}; up to {DESK_CARDS} cards of {', '.join(sorted(_CARDS))}"
-        )
+        card = plan.gpu.segment in CARD_SEGMENTS and plan.count <= DESK_CARDS
+        words = f"{plan.count} x {plan.gpu.segment}; up to {DESK_CARDS} of {' or '.join(CARD_SEGMENTS)} go under a desk"
         claims["desk_card"] = [Claim("computed", "economics.desk_card", card, (), words, ("whichgpu-judgement",))]
     if plan is not None and "gpus_owned" in facts:
         owned = plan.cost.origin == "owned"

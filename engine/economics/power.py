@@ -17,8 +17,10 @@ from engine.values import Facts
 SYSTEM_FORMS = frozenset({"sxm", "oam", "system", "superchip", "module"})
 #: Segments where the stated power is that of the whole device.
 WHOLE_DEVICES = frozenset({"edge", "laptop", "soc"})
-#: Cards that people put under a desk.
-DESK_SEGMENTS = frozenset({"consumer", "professional", "workstation", *WHOLE_DEVICES})
+#: Segments of cards that people put under a desk.
+CARD_SEGMENTS = ("consumer", "professional", "workstation")
+#: The same, and devices that stand there by themselves.
+DESK_SEGMENTS = frozenset({*CARD_SEGMENTS, *WHOLE_DEVICES})
 #: More cards than this do not go under a desk.
 DESK_CARDS = 4
 

@@ -110,14 +110,7 @@ def _figures_of(plan: PlanDict) -> Iterator[tuple[str, Any]]:
     for name, value in plan["speed"].items():
         if not name.endswith(("_low", "_high")):
             yield f"speed.{name}", value
-    for name in (
-        "usd_per_hour",
-        "usd_per_month",
-        "usd_per_1m_tokens",
-        "usd_per_1k_samples",
-        "usd_per_run",
-        "rented_usd_per_hour",
-    ):
+    for name in _COSTS:
         yield f"plan.{name}", plan["cost"].get(name)  # Records of earlier versions have fewer of them.
     yield "plan.count", plan["count"]
     yield "plan.power_w", plan["power_w"]

@@ -63,9 +63,12 @@ def with_ledger(atlas: Atlas, facts: Facts, plan: Plan | None, fog: Fog) -> tupl
         spread = {name: {each.get(name) for each in drawn} for name in names}
         return known, _fogged(fog, {n: v for n, v in spread.items() if len(v) > 1}, atlas, causes)
     outcome = {n for n, fact in atlas.expertise.vocabulary.facts.items() if fact.available == "outcome"}
-    return known, _fogged(fog, {name: set() for name in outcome & (figures.keys() | _LEDGER_FACTS)}, atlas, causes)
+    moving = outcome & (figures.keys() | _LEDGER_FACTS) - _OF_THE_PLAN
+    return known, _fogged(fog, {name: set() for name in moving}, atlas, causes)
 
 
+#: Outcome facts that the plan alone settles, whatever else is answered.
+_OF_THE_PLAN = frozenset({"already_owned", "desk_card"})
 #: Outcome facts that the ledger may give.
 _LEDGER_FACTS = frozenset(
     {
