@@ -25,6 +25,15 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+def _remedy(value: object, name: str) -> str:
+    """How a decision would be had, by what was handed in instead."""
+    if isinstance(value, dict) and str(value.get("format")).startswith("whichgpu.session/"):
+        return f"it is an interview; end it with: whichgpu resume {name} --save RECORD"
+    if isinstance(value, dict) and "recommendation" in value and not {"trace", "rules", "rejected"} <= value.keys():
+        return "--jsonl leaves the trace out; add --full"
+    return "write one with: whichgpu recommend --save"
+
+
 def check_decision(value: object, name: str) -> dict[str, Any]:
     """The decision itself, once it is known to have every key that the explanations read.
 
@@ -32,10 +41,9 @@ def check_decision(value: object, name: str) -> dict[str, Any]:
         InputError: with the first place where it departs from the contract.
     """
     schema = _contract()
-    for path, message in _complaints(value, schema, schema["$defs"], "decision"):
-        lacks_trace = isinstance(value, dict) and not {"trace", "rules", "rejected"} <= value.keys()
-        fix = "--jsonl leaves the trace out; add --full" if lacks_trace else "write one with: whichgpu recommend --save"
-        raise InputError(Problem("not-a-decision", f"{name} is not a whole decision: {path} {message}", fix=fix))
+    for path, complaint in _complaints(value, schema, schema["$defs"], "decision"):
+        message = f"{name} is not a whole decision: {path} {complaint}"
+        raise InputError(Problem("not-a-decision", message, fix=_remedy(value, name)))
     assert isinstance(value, dict)  # noqa: S101 - the schema says object; this tells the type checker.
     return value
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Any
@@ -71,3 +72,17 @@ def test_a_short_answer_is_told_apart(decided: Decided) -> None:
     for value in (None, [], 3, "x", {}):
         with pytest.raises(InputError):
             check_decision(value, "x")
+
+
+@pytest.mark.parametrize(
+    ("value", "fix"),
+    [
+        ({"format": "whichgpu.session/1", "answers": []}, "end it with: whichgpu resume x.json --save RECORD"),
+        ({"recommendation": None}, "add --full"),
+        ({"recommendation": None, "trace": [], "rules": [], "rejected": []}, "whichgpu recommend --save"),
+        ([], "whichgpu recommend --save"),
+    ],
+)
+def test_it_says_how_a_decision_would_be_had(value: object, fix: str) -> None:
+    with pytest.raises(InputError, match=re.escape(fix)):
+        check_decision(value, "x.json")
