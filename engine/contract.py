@@ -13,7 +13,7 @@ DECISION_FORMAT = "whichgpu.decision/1"
 RECORD_FORMAT = "whichgpu.record/1"
 
 #: What ``--jsonl`` leaves out of each line unless ``--full`` is given.
-BULKY_KEYS = ("trace", "rules", "rejected")
+BULKY_KEYS = ("trace", "rules", "rejected", "outranked")
 
 Schema = dict[str, object]
 
@@ -135,7 +135,7 @@ def _decision(*, full: bool) -> Schema:
                 {"kind": {"enum": ["nothing_fits", "facts_missing", "contradictory"]}, "why": _WORD, "facts": _WORDS}
             )
         ),
-        "alternatives": _list(_ref("plan"), maxItems=40),
+        "alternatives": _list(_ref("plan"), maxItems=60),
         "candidates": _list(_ref("candidate")),
         "phases": _list(_object({"phase": _WORD, "recommendation": _nullable(_ref("plan"))})),
         "sizing": {"type": "object", "additionalProperties": _nullable(_NUMBER)},
@@ -175,10 +175,13 @@ def _decision(*, full: bool) -> Schema:
             )
         ),
     }
+    more: Schema = {"objective_stated": _FLAG}
+    outranked: Schema = _list(_object({"id": _WORD, "gpu": _WORD, "count": _COUNT, "proven": _FLAG, "score": _NUMBER}))
     bulky: Schema = {
         "rejected": _list(_ref("rejection")),
         "trace": _list(_ref("trace_entry")),
         "rules": _list(_ref("verdict")),
+        "outranked": outranked,
     }
     answered: Schema = {
         "if": {"properties": {"recommendation": {"type": "null"}}},
@@ -186,8 +189,14 @@ def _decision(*, full: bool) -> Schema:
         "else": {"properties": {"no_answer": {"type": "null"}}},
     }
     if full:
-        return {**_object({**required, **bulky}, {"interview": _interview()}), **answered}
-    return {**_object(required, {**bulky, "id": {}}), **answered}
+        return {
+            **_object(
+                {**required, **{k: v for k, v in bulky.items() if k != "outranked"}},
+                {**more, "outranked": outranked, "interview": _interview()},
+            ),
+            **answered,
+        }
+    return {**_object(required, {**more, **bulky, "id": {}}), **answered}
 
 
 def _interview() -> Schema:
@@ -223,6 +232,28 @@ def _plan() -> Schema:
             "score": _nullable(_NUMBER),
             "points": _list(_ref("points")),
         },
+        {
+            "id": _WORD,
+            "chosen_over": _list(_chosen_over()),
+            "preference_cost": _nullable(_beside({"share": _nullable(_NUMBER)})),
+            "dominated_by": _nullable(_WORD),
+            "below_for": _nullable(_TEXT),
+        },
+    )
+
+
+def _beside(more: Schema) -> Schema:
+    """A plan beside the answer: ratios are its figure divided by the answer's, the price is what the answer costs more."""
+    amounts: Schema = {
+        name: _nullable(_NUMBER) for name in ("usd_per_hour", "cost_ratio", "speed_ratio", "price_usd_per_hour")
+    }
+    return _object({"id": _WORD, "gpu": _WORD, "count": _COUNT, **amounts, **more})
+
+
+def _chosen_over() -> Schema:
+    reasons = ["unverified", "fallback", "guide_cards", "guide_counts", "evidence"]
+    return _beside(
+        {"reason": {"enum": reasons}, "rule": _nullable(_WORD), "because": _TEXT, "facts": _WORDS, "sources": _WORDS}
     )
 
 

@@ -10,6 +10,7 @@ from engine.rulebook.model import Claim
 from engine.rulebook.model import ConsiderCounts
 from engine.rulebook.model import Disagree
 from engine.rulebook.model import Effect
+from engine.rulebook.model import Fallback
 from engine.rulebook.model import Monitor
 from engine.rulebook.model import Points
 from engine.rulebook.model import Reject
@@ -40,6 +41,8 @@ def effect_text(effect: Effect) -> str:
             words = f"set {fact} to {text}"
         case Reject(text):
             words = f"rule the plan out: {text}"
+        case Fallback(text):
+            words = f"choose the plan only where no other qualifies: {text}"
         case Points(points, reason, claim, band):
             words = f"{number(abs(points))} points {'for' if points > 0 else 'against'} the plan, on {reason}"
             words += f"; {claim_text(claim)}" if claim else f"; {_BANDS[band]}" if band else ""

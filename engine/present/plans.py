@@ -23,6 +23,7 @@ def plan_dict(
     ranked = judged.ranked if judged else None
     facts = {**shared, **judged.facts} if judged else shared
     return {
+        "id": plan.id,
         "gpu": plan.gpu.id,
         "family": plan.gpu.family,
         "count": plan.count,
@@ -121,6 +122,7 @@ def _award(award: Award, rules: dict[str, Rule], facts: Facts, vocabulary: Vocab
         "reason": award.reason,
         "points": award.points,
         "counted": award.counted,
+        "checked": award.checked,
         "because": text,
         "sources": list(rule.sources),
     }

@@ -19,6 +19,7 @@ from engine.rulebook.model import Ask
 from engine.rulebook.model import ConsiderCounts
 from engine.rulebook.model import Disagree
 from engine.rulebook.model import Effect
+from engine.rulebook.model import Fallback
 from engine.rulebook.model import Monitor
 from engine.rulebook.model import Points
 from engine.rulebook.model import Reject
@@ -143,6 +144,10 @@ def _read_reject(node: Node, draft: Draft, context: Context) -> list[Effect]:
     return [Reject(_read_template(node, draft, context))]
 
 
+def _read_fallback(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    return [Fallback(_read_template(node, draft, context))]
+
+
 def _read_points(node: Node, draft: Draft, context: Context) -> list[Effect]:
     points = read_number(node, "`points`", context.problems)
     if points == 0:
@@ -255,6 +260,7 @@ _READERS: dict[str, Callable[[Node, Draft, Context], list[Effect]]] = {
     "set": read_settings,
     "consider_counts": _read_counts,
     "reject": _read_reject,
+    "fallback": _read_fallback,
     "points": _read_points,
     "advise": _read_codes("advise"),
     "warn": _read_codes("warn"),

@@ -156,6 +156,7 @@ EFFECT_KEYS = (
     EffectKey("set", "settings", "gives facts a value", ("derive", "advise")),
     EffectKey("consider_counts", "counts", "plan these GPU counts as well", ("derive",), ("workload",)),
     EffectKey("reject", "template", "the plan cannot be recommended, and why", ("reject",)),
+    EffectKey("fallback", "template", "the plan is chosen only where no other qualifies, and why", ("prefer",)),
     EffectKey("points", "number", "for (above 0) or against (below 0) a plan", ("prefer",), needs=("reason",)),
     EffectKey(
         "reason",

@@ -54,6 +54,13 @@ class Reject:
 
 
 @dataclass(frozen=True, slots=True)
+class Fallback:
+    """``fallback: text``: the plan is chosen only where no other qualifies, and why."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """``claim: {quantity: speed, ratio: 2.0, over: nvidia-h100}``: what a source says and the program can compute.
 
@@ -125,7 +132,7 @@ class ConsiderCounts:
     counts: tuple[int, ...]
 
 
-Effect = SetFact | Reject | Points | Say | Ask | Monitor | Disagree | ShowFigure | ConsiderCounts
+Effect = SetFact | Reject | Fallback | Points | Say | Ask | Monitor | Disagree | ShowFigure | ConsiderCounts
 
 
 @dataclass(frozen=True, slots=True)
