@@ -243,7 +243,7 @@ def _plan() -> Schema:
 
 
 def _beside(more: Schema) -> Schema:
-    """A plan beside the answer: ratios are its figure divided by the answer's, the price is what the answer costs more."""
+    """A plan beside the answer: ratios are its figure by the answer's, the price is what the answer costs more."""
     amounts: Schema = {
         name: _nullable(_NUMBER) for name in ("usd_per_hour", "cost_ratio", "speed_ratio", "price_usd_per_hour")
     }

@@ -121,8 +121,8 @@ def _merits(contenders: Sequence[Contender], objective: Objective) -> dict[str, 
 def dominated_plans(contenders: Sequence[Contender], margin: float) -> dict[str, str]:
     """The plans that another beats by the margin in both cost and speed, each with the one that beats it most.
 
-    Only plans whose cost and time are both known take part. Compared are those on the front of cost and time: whoever is
-    beaten at all is beaten by one of them.
+    Only plans whose cost and time are both known take part. Compared are those on the front of cost and time: whoever
+    is beaten at all is beaten by one of them.
     """
     known = [(e.cost, e.time, e.id) for e in contenders if e.cost is not None and e.time is not None]
     front: list[tuple[float, float, str]] = []
