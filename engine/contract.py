@@ -132,7 +132,8 @@ def _decision(*, full: bool) -> Schema:
         "recommendation": _nullable(_ref("plan")),
         "no_answer": _nullable(
             _object(
-                {"kind": {"enum": ["nothing_fits", "facts_missing", "contradictory"]}, "why": _WORD, "facts": _WORDS}
+                {"kind": {"enum": ["nothing_fits", "facts_missing", "contradictory"]}, "why": _WORD, "facts": _WORDS},
+                {"relaxable": _list(_WORDS)},
             )
         ),
         "alternatives": _list(_ref("plan"), maxItems=60),

@@ -22,7 +22,9 @@ CHEAPER, FASTER = 0.95, 1.05
 NEAR_CHEAPEST, NEAR_FASTEST, DOUBLING = 1.10, 1.10, 1.2
 
 
-def judge_choice(laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any], knowledge: Knowledge) -> None:
+def judge_choice(
+    laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any], knowledge: Knowledge
+) -> None:
     """Count the laws of choice on one answer that recommends something."""
     plan, work = answer["recommendation"], kind_of_work(answer)
     rivals = [other for other in answer["alternatives"] if other["proven"] and _keeps_limits(other, facts)]
@@ -169,5 +171,3 @@ def comparable(answer: Mapping[str, Any]) -> bool:
     """Whether the answer recommends a plan with a price."""
     plan = answer["recommendation"]
     return plan is not None and plan["cost"].get("usd_per_hour") is not None
-
-

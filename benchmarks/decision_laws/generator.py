@@ -247,7 +247,15 @@ def _wishes(facts: Facts, chance: random.Random) -> None:
         facts["gpu_candidates"] = chance.choice(CANDIDATES)
     if site != "edge" and chance.random() < 0.06:
         facts["providers_allowed"] = chance.choice(
-            [["aws"], ["gcp", "aws"], ["azure"], ["neocloud"], ["hyperscaler"], ["runpod", "lambda"], ["neocloud", "aws"]]
+            [
+                ["aws"],
+                ["gcp", "aws"],
+                ["azure"],
+                ["neocloud"],
+                ["hyperscaler"],
+                ["runpod", "lambda"],
+                ["neocloud", "aws"],
+            ]
         )
     if chance.random() < 0.16:
         facts["lifecycle_stage"] = chance.choice(["prototype", "development", "production", "production"])

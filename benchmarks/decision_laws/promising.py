@@ -29,13 +29,17 @@ def judge_targets(laws: Laws, name: str, facts: Mapping[str, Any], answer: Mappi
     kept = limits_kept(plan, facts)
     if not kept:
         return
-    wrong = [f"{limit} {facts[limit]:g} is {'not known' if met is None else 'missed'}" for limit, met in kept.items() if not met]
+    wrong = [
+        f"{limit} {facts[limit]:g} is {'not known' if met is None else 'missed'}"
+        for limit, met in kept.items()
+        if not met
+    ]
     if not plan["proven"]:
         wrong.append("not proven")
     told = f"{describe(plan, kind_of_work(answer))}: {', '.join(wrong)}" if wrong else None
-    laws.law("stated limits known to be met", "the answer is proven, and its own figures keep each stated target and budget").judge(
-        name, facts, told
-    )
+    laws.law(
+        "stated limits known to be met", "the answer is proven, and its own figures keep each stated target and budget"
+    ).judge(name, facts, told)
 
 
 def judge_owned(laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any], sweep: Sweep) -> None:
@@ -84,9 +88,9 @@ def judge_no_answer(
     if refusal["kind"] == MISSING:
         return
     found = sweep.any_within_limits(facts)
-    laws.law("no answer only where none is", "a sweep of `size` over all cards and counts finds none within the limits").judge(
-        name, facts, f"{refusal['kind']}, and the sweep finds {found}" if found else None
-    )
+    laws.law(
+        "no answer only where none is", "a sweep of `size` over all cards and counts finds none within the limits"
+    ).judge(name, facts, f"{refusal['kind']}, and the sweep finds {found}" if found else None)
     named = list(refusal.get("relaxable") or refusal["facts"])
     names = [entry["fact"] if isinstance(entry, dict) else str(entry) for entry in named]
     helping = [fact for fact in names if fact in facts and _helps(facts, fact, answers)]
@@ -100,7 +104,9 @@ def _helps(facts: Mapping[str, Any], name: str, answers: Answers) -> bool:
     return answers.answer({fact: value for fact, value in facts.items() if fact != name})["recommendation"] is not None
 
 
-def judge_hidden(laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any], before: Sequence[str]) -> None:
+def judge_hidden(
+    laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any], before: Sequence[str]
+) -> None:
     """Count the law that what was shown is not hidden: ``before`` lists plans as ``gpu:count``."""
     now = {f"{plan['gpu']}:{plan['count']}" for plan in shown(answer)}
     now |= {f"{entry['gpu']}:{count}" for entry in answer.get("rejected", ()) for count in entry["counts"]}

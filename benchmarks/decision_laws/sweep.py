@@ -97,7 +97,9 @@ class Sweep:
                 continue
             for count in range(1, int(number or 1) + 1):
                 plan = self.plan(facts, name, count)
-                if plan and all(met for limit, met in limits_kept(plan, facts).items() if not limit.startswith("budget")):
+                if plan and all(
+                    met for limit, met in limits_kept(plan, facts).items() if not limit.startswith("budget")
+                ):
                     found.append(plan)
         return found
 
@@ -120,9 +122,13 @@ class Sweep:
             return bool(gpu.segment == "edge")
         if gpu.segment == "edge" or gpu.form_factor == "system" or gpu.vendor in ("other", "apple", "aws", "google"):
             return False
-        return site != "workstation" or (gpu.form_factor in DESK_FORMS and gpu.segment != "datacenter" and count <= DESK_CARDS)
+        return site != "workstation" or (
+            gpu.form_factor in DESK_FORMS and gpu.segment != "datacenter" and count <= DESK_CARDS
+        )
 
-    def plans(self, facts: Mapping[str, Any], counts: tuple[int, ...], vendor: str | None = None) -> Iterator[dict[str, Any]]:
+    def plans(
+        self, facts: Mapping[str, Any], counts: tuple[int, ...], vendor: str | None = None
+    ) -> Iterator[dict[str, Any]]:
         """Every plan that fits, of the cards that may be taken."""
         for gpu in self.expertise.knowledge.gpus.values():
             if not gpu.plannable or not self._wanted(facts, gpu.id) or (vendor and gpu.vendor != vendor):
@@ -165,16 +171,24 @@ class Sweep:
             if not self._better(rival, hourly, work, answer["objective"]):
                 continue
             key = (plan["gpu"], plan["count"])
-            said = "shown" if key in listed else f"rejected by {refused[key]}" if key in refused else "neither shown nor rejected"
+            said = (
+                "shown"
+                if key in listed
+                else f"rejected by {refused[key]}"
+                if key in refused
+                else "neither shown nor rejected"
+            )
             better.append(f"{describe(plan, work)} [{said}]")
             if said.startswith("neither"):
                 hidden.append(describe(plan, work))
         told = f"{describe(chosen, work)}, and the sweep finds "
-        laws.law("the sweep finds nothing hidden that is better", "no better equal that is neither shown nor rejected").judge(
-            name, facts, told + "; ".join(hidden[:3]) if hidden else None
-        )
         laws.law(
-            "the sweep finds nothing better", "for the record: better equals, shown or rejected with a reason included", None
+            "the sweep finds nothing hidden that is better", "no better equal that is neither shown nor rejected"
+        ).judge(name, facts, told + "; ".join(hidden[:3]) if hidden else None)
+        laws.law(
+            "the sweep finds nothing better",
+            "for the record: better equals, shown or rejected with a reason included",
+            None,
         ).judge(name, facts, told + "; ".join(better[:3]) if better else None)
 
     def _better(self, plan: Mapping[str, Any], chosen: Mapping[str, Any], work: str, objective: str) -> bool:
@@ -187,5 +201,3 @@ class Sweep:
         if objective == "fastest" and pace and plan["count"] <= chosen["count"]:
             return pace > 1.1
         return False
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Literal
@@ -69,6 +70,8 @@ class NoAnswer:
     kind: Literal["nothing_fits", "facts_missing", "contradictory"]
     facts: tuple[str, ...]
     rules: tuple[Rule, ...] = ()
+    #: Finds the stated facts without which, each set alone, some plan qualifies: some dozen decisions, so only on demand.
+    find_relaxable: Callable[[], tuple[tuple[str, ...], ...]] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,13 @@ from engine.values import Value
 
 
 SOURCE = "whichgpu-survey"
-_TRAINING = ("pretraining", "full_finetuning", "peft_finetuning")
 
 
 @dataclass(frozen=True, slots=True)
 class Measures:
     """Cost and time of one plan, in units that all plans of a decision share; None where not known.
 
-    A job is measured by the piece of work (USD and time per token or sample), a service by what it costs a month at its
+    A job is measured by the run, or by the piece of work where its length is not known; a service by what it costs a month at its
     hours and by the time of one answer at the stated load. ``weighed_cost`` adds what surrounds rented GPUs, for the
     weighing of evidence; where no price is known it is that of the highest rate of the whole price list
     (docs/decisions/0006), which does not depend on the other plans.
@@ -59,8 +58,8 @@ class Spread:
 
 
 def is_job(workload: Facts) -> bool:
-    """Whether the work is a job that ends, and not a service that is there to be asked."""
-    return workload.get("task") in _TRAINING or workload.get("serving_mode") == "batch"
+    """Whether the work is done piece by piece, and not a service that is there to be asked."""
+    return workload.get("task") != "inference" or workload.get("serving_mode") == "batch"
 
 
 def measure(plan: Plan, *, job: bool, objective: Objective, highest_usd_per_gpu_hour: float) -> Measures:
@@ -78,6 +77,9 @@ def measure(plan: Plan, *, job: bool, objective: Objective, highest_usd_per_gpu_
     weighed = (hourly if hourly is not None else highest_usd_per_gpu_hour * plan.count) + objective.around_usd_per_hour
     latency = None if job else _number(facts.get("plan.latency_ms"))
     time = latency if latency else 1.0 / rate if rate else None
+    if job and (hours := _number(facts.get("plan.hours"))):
+        # A run of stated length: more GPUs may also do more work in it, as where the batch of each is stated.
+        time = hours
     weighed_time = time * objective.gain_of_doubling ** math.log2(plan.count) if time else None
     if job:
         if time is None:

@@ -173,6 +173,10 @@ def _with_load(maker: PlanMaker, gpu: Gpu, replica: Layout) -> Iterator[Configur
         return
     layout = Layout(replica.tensor, replica.pipeline, needed)
     yield Configuration(layout, "meets the target" if needed > 1 or maker.goals.stated else "wider split for speed")
+    whole = rounded_up(layout.count, maker.fabric(gpu).node_gpus, maker.most_gpus(gpu))
+    if whole and whole > layout.count and whole % replica.count == 0:
+        # Machines are sold in these counts.
+        yield Configuration(Layout(replica.tensor, replica.pipeline, whole // replica.count), "meets the target")
     before = _pace(maker, gpu, layout)
     room = maker.node_gpus(gpu)
     while before and layout.count * 2 <= room and (maker.batch or layout.data < maker.job.concurrency):
