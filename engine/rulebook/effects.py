@@ -7,6 +7,8 @@ from collections.abc import Callable
 from engine.language.templates import check_template
 from engine.language.templates import template_facts
 from engine.problems import nearest_words
+from engine.rulebook.claims import read_band
+from engine.rulebook.claims import read_claim
 from engine.rulebook.conditions import spot_of
 from engine.rulebook.drafts import Context
 from engine.rulebook.drafts import Draft
@@ -93,6 +95,14 @@ def _fits(name: str, where: Scalar, draft: Draft, context: Context) -> bool:
                 where,
                 fix=f"add `{needed}:` ({_KEYS[needed].says})",
             )
+    for other in key.excludes:
+        if other in (draft.then or {}):
+            context.problems.add(
+                "two-kinds",
+                f"{draft.id} has both `{other}` and `{name}`",
+                where,
+                fix="keep the one that says what the guide does: a comparison is a claim, a named case a band",
+            )
     return True
 
 
@@ -139,7 +149,8 @@ def _read_points(node: Node, draft: Draft, context: Context) -> list[Effect]:
         context.problems.add("wrong-form", "`points: 0` changes nothing", node, fix="give points above or below 0")
     reason = (draft.then or {}).get("reason")
     word = read_word(reason[1], "`reason`", _KEYS["reason"].choices, context.problems) if reason else None
-    return [Points(points, word)] if points and word else []
+    claim = read_claim(draft, context)
+    return [Points(points, word, claim, None if claim else read_band(draft, context))] if points and word else []
 
 
 def _read_codes(kind: str) -> Callable[[Node, Draft, Context], list[Effect]]:
