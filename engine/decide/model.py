@@ -70,7 +70,7 @@ class NoAnswer:
     kind: Literal["nothing_fits", "facts_missing", "contradictory"]
     facts: tuple[str, ...]
     rules: tuple[Rule, ...] = ()
-    #: Finds the stated facts without which, each set alone, some plan qualifies: some dozen decisions, so only on demand.
+    #: Finds the stated facts without which, each set alone, some plan qualifies; takes a dozen decisions.
     find_relaxable: Callable[[], tuple[tuple[str, ...], ...]] | None = field(default=None, compare=False)
 
 
