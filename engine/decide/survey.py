@@ -21,8 +21,8 @@ class Measures:
     """Cost and time of one plan, in units that all plans of a decision share; None where not known.
 
     A job is measured by the run, or by the piece of work where its length is not known; a service by what it costs a
-    month at its hours and by the time of one answer at the stated load. ``weighed_cost`` adds what surrounds rented GPUs, for the
-    weighing of evidence; where no price is known it is that of the highest rate of the whole price list
+    month at its hours and by the time of one answer at the stated load. ``weighed_cost`` adds what surrounds rented
+    GPUs, for the weighing of evidence; where no price is known it is that of the highest rate of the whole price list
     (docs/decisions/0006), which does not depend on the other plans.
     """
 
