@@ -166,10 +166,24 @@ class Offer(Record):
     count: int
     usd_per_hour: float
     spot_usd_per_hour: float | None = None
+    one_year_usd_per_hour: float | None = None  # for the whole instance, committed to for a year
+    three_years_usd_per_hour: float | None = None
     region: str | None = None
     as_of: str  # ISO date
     source: str
+    committed_source: str | None = None  # of the committed prices, where it is not the source of the row
     spot_only: bool = False  # no firm price: usd_per_hour is the interruptible one too
+
+    @property
+    def cites(self) -> tuple[str, ...]:
+        """The ids of the sources that its prices come from."""
+        return (self.source,) if self.committed_source is None else (self.source, self.committed_source)
+
+    @property
+    def committed_prices(self) -> dict[int, float]:
+        """Price per hour of the whole instance by the months that one commits to; empty where none is published."""
+        prices = {12: self.one_year_usd_per_hour, 36: self.three_years_usd_per_hour}
+        return {months: price for months, price in prices.items() if price is not None}
 
 
 class SourceRecord(Record):
