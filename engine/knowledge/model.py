@@ -179,12 +179,6 @@ class Offer(Record):
         """The ids of the sources that its prices come from."""
         return (self.source,) if self.committed_source is None else (self.source, self.committed_source)
 
-    @property
-    def committed_prices(self) -> dict[int, float]:
-        """Price per hour of the whole instance by the months that one commits to; empty where none is published."""
-        prices = {12: self.one_year_usd_per_hour, 36: self.three_years_usd_per_hour}
-        return {months: price for months, price in prices.items() if price is not None}
-
 
 class SourceRecord(Record):
     """Where knowledge comes from: a guide, a data set, a paper, a page."""
