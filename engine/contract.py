@@ -284,6 +284,10 @@ def _rent() -> Schema:
         "lowest_usd_per_hour": _described(_nullable(_AMOUNT), "The lowest price of a provider that covers the plan."),
         "lowest_offer": _nullable(_offer()),
         "quotes": {"type": "integer", "minimum": 0, "description": "Providers whose offers cover the plan."},
+        "compared": _list(
+            _object({"provider": _TEXT, "usd_per_hour": _AMOUNT}),
+            description="The lowest of them, whose median is the price to rent.",
+        ),
         "assumed": {**_FLAG, "description": "No machine on the list is large enough: scaled up from smaller ones."},
         "nearest_offer": _described(_nullable(_offer()), "Where assumed: the largest machine that is offered."),
         "instances": _described(_nullable(_COUNT), "Machines that are rented, or would be."),

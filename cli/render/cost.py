@@ -27,7 +27,6 @@ _PRICED_BY = {
     "owned": "You own these GPUs: the cost is their electricity.",
     "purchase": "Bought for a place of your own: an hour's share of the purchase over its life, and electricity.",
 }
-#: Providers of which the median is taken where there are as many; knowledge/economics.yaml says how many.
 _ONE_PRICE, _TWO_PRICES = 1, 2
 _MONTHS_A_YEAR = 12
 
@@ -81,8 +80,9 @@ def _machines(offer: JsonObject) -> str:
     """How many of which machine, how large, and where."""
     gpus = offer.get("gpus_per_instance")
     machine = f"instance {offer['instance']}" if offer["instance"] else "a machine" if gpus else ""
-    several = f"{offer['instances']} x " if (offer.get("instances") or 1) > 1 else ""
-    size = f" with {count_of(gpus, 'GPU')}" if gpus else ""
+    many = (offer.get("instances") or 1) > 1
+    several = f"{offer['instances']} x " if many else ""
+    size = f" with {count_of(gpus, 'GPU')}{' each' if many else ''}" if gpus else ""
     parts = [f"{several}{machine}{size}"] if machine else []
     parts += [f"in {offer['region']}"] if offer.get("region") else []
     return "".join(f", {part}" for part in parts)
@@ -107,8 +107,11 @@ def _beside(cost: JsonObject) -> list[Block]:
 def _quotes(cost: JsonObject) -> str:
     quotes, lowest = cost["quotes"], cost["lowest_offer"]
     if quotes == _ONE_PRICE:
-        return "It is the only price on the list for this shape: ask for a second one."
+        what = "the price of one provider alone" if cost.get("assumed") else "the only price on the list for this shape"
+        return f"It is {what}: ask for a second one."
     low = f"from {usd(cost['lowest_usd_per_hour'])} at {lowest['provider']}"
     if quotes == _TWO_PRICES:
         return f"The price is the mean of two providers, {low}."
-    return f"The price is the median of the lowest of {quotes} providers, {low}."
+    amount = len(cost["compared"])
+    which = str(amount) if quotes == amount else f"the {amount} lowest of {quotes}"
+    return f"The price is the median of {which} providers, {low}."

@@ -68,7 +68,7 @@ def _own_grounds(
 def _offered(cost: Cost, usd_per_hour: float, count: int) -> Entry:
     """The median of what the lowest providers ask, each of them an input."""
     quotes = cost.compared
-    words = " and ".join(_machines(quote) for quote in quotes)
+    words = ", ".join(_machines(quote) for quote in quotes)
     if len(quotes) > 1:
         words = f"median of the lowest {len(quotes)} of {cost.quotes} providers: {words}"
     if cost.assumed:

@@ -65,6 +65,7 @@ def cost_dict(cost: Cost) -> dict[str, Any]:
         "lowest_usd_per_hour": cost.lowest_usd_per_hour,
         "lowest_offer": _offer(cost.lowest_offer, cost.compared[0].instances if cost.compared else None),
         "quotes": cost.quotes,
+        "compared": [{"provider": each.offer.provider, "usd_per_hour": each.usd_per_hour} for each in cost.compared],
         "assumed": cost.assumed,
         "nearest_offer": _offer(cost.nearest_offer),
         "instances": cost.instances,
