@@ -279,14 +279,57 @@ def _offer() -> Schema:
             "provider_class": _nullable(_TEXT),
             "instance": _nullable(_TEXT),
             "as_of": _nullable({"type": "string", "pattern": _DATE}),
-        }
+        },
+        {
+            "provider": _nullable(_TEXT),
+            "gpus_per_instance": {**_COUNT, "description": "GPUs in one machine of this offer."},
+            "usd_per_instance_hour": {**_AMOUNT, "description": "What one machine of this offer costs on demand."},
+            "instances": _described(_nullable(_COUNT), "How many of these machines hold the plan."),
+            "region": _nullable(_TEXT),
+            "source": _TEXT,
+        },
     )
 
 
 def _cost() -> Schema:
     names = ("usd_per_hour", "usd_per_month", "usd_per_1m_tokens", "usd_per_run")
     more = {name: _nullable(_AMOUNT) for name in ("usd_per_1k_samples", "rented_usd_per_hour")}
-    return _object({name: _nullable(_AMOUNT) for name in names}, {**more, "rented_from": _nullable(_offer())})
+    return _object(
+        {name: _nullable(_AMOUNT) for name in names}, {**more, "rented_from": _nullable(_offer()), **_rent()}
+    )
+
+
+def _rent() -> Schema:
+    """What is known of renting the plan, whether or not that is its price."""
+    commitment = _object(
+        {
+            "term_months": _COUNT,
+            "usd_per_hour": _AMOUNT,
+            "provider": _TEXT,
+            "instance": _nullable(_TEXT),
+            "instances": _COUNT,
+            "region": _nullable(_TEXT),
+            "source": _TEXT,
+        }
+    )
+    return {
+        "lowest_usd_per_hour": _described(_nullable(_AMOUNT), "The lowest price of a provider that covers the plan."),
+        "lowest_offer": _nullable(_offer()),
+        "quotes": {"type": "integer", "minimum": 0, "description": "Providers whose offers cover the plan."},
+        "compared": _list(
+            _object({"provider": _TEXT, "usd_per_hour": _AMOUNT}),
+            description="The lowest of them, whose median is the price to rent.",
+        ),
+        "assumed": {**_FLAG, "description": "No machine on the list is large enough: scaled up from smaller ones."},
+        "nearest_offer": _described(_nullable(_offer()), "Where assumed: the largest machine that is offered."),
+        "instances": _described(_nullable(_COUNT), "Machines that are rented, or would be."),
+        "spot_usd_per_hour": _described(_nullable(_AMOUNT), "The same shape where it may be taken away at any time."),
+        "committed": _list(commitment, description="The lowest price of the same shape for each term of commitment."),
+    }
+
+
+def _described(schema: Schema, text: str) -> Schema:
+    return {**schema, "description": text}
 
 
 def _candidate() -> Schema:

@@ -208,8 +208,8 @@ class PlanMaker:
         """Whether so many can be rented as one plan, or are owned or quoted."""
         if count_owned(gpu, self._spending.owned) >= count or quoted_rate(gpu, self._spending) is not None:
             return True
-        together = min(count, self.fabric(gpu).node_gpus) if self.job.training else 1
-        return self._offers.rental(gpu, count, together) is not None
+        together = count if self.job.training else 1
+        return self._offers.rental(gpu, count, together, linked=self._linked(gpu, together)) is not None
 
     def plan(self, gpu: Gpu, count: int, why: str, *, layout: Layout | None = None, timed: bool = True) -> Plan:
         """The whole plan of ``count`` GPUs, whether it fits or not.
@@ -228,12 +228,14 @@ class PlanMaker:
         speed, batch = self.speed(gpu, layout) if timed and self.job.sized else (None, None)
         values = speed.values if speed is not None else {}
         fabric = self.fabric(gpu)
+        together = self._together(layout)
         cost = cost_of(
             gpu,
             count,
             self._spending,
             self._offers,
-            together=self._together(fabric, layout),
+            together=together,
+            linked=self._linked(gpu, together),
             tokens_per_s=values.get("tokens_per_s"),
             samples_per_s=values.get("samples_per_s") if self.job.shape is None and not self.job.training else None,
             hours=values.get("hours"),
@@ -285,10 +287,13 @@ class PlanMaker:
             limits[gpu.id] = self._needs.limit_gb(gpu) if self._needs else None
         return limits[gpu.id]
 
-    def _together(self, fabric: Fabric, layout: Layout) -> int:
-        """GPUs that must share a server: all of them in training, those of one replica while serving."""
-        share = layout.count if self.job.training else layout.tensor * layout.pipeline
-        return min(share, fabric.node_gpus)
+    def _together(self, layout: Layout) -> int:
+        """GPUs that work as one: all of them in training, those of one replica while serving."""
+        return layout.count if self.job.training else layout.tensor * layout.pipeline
+
+    def _linked(self, gpu: Gpu, together: int) -> bool:
+        """Whether GPUs that work as one need more than one server, which then must be joined."""
+        return together > self.fabric(gpu).node_gpus
 
     def _precision(self, gpu: Gpu) -> str:
         if self.job.kind not in {"full", "pretraining"}:
