@@ -15,12 +15,16 @@ from dataclasses import dataclass
 
 from engine.decide.rank import Objective
 from engine.decide.rank import Ranked
+from engine.plans.model import Plan
 
 
 #: Room for rounding where two merits or scores are compared.
 _CLOSE = 1e-9
 
 Tier = tuple[bool, bool, bool, bool]
+
+#: Segments by what their makers promise of them: support, error correction, use around the clock.
+SEGMENT_ORDER = {"other": 0, "edge": 0, "consumer": 0, "professional": 1, "datacenter": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,33 +66,66 @@ def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str
     dominated: dict[str, str] = {}
     for tier in sorted(set(tiers.values())):
         dominated |= dominated_plans([e for e in contenders if tiers[e.id] == tier], objective.dominance_margin)
-    best_tier = min(tiers.values(), default=None)
-    pool = [entry.id for entry in contenders if tiers[entry.id] == best_tier and entry.id not in dominated]
+    if not objective.stated:
+        # What a guide names for the case stands against cheaper and faster cards of a lower segment, not against equals.
+        for trusted in sorted({tier[:2] for tier in tiers.values()}):
+            group = [entry for entry in contenders if tiers[entry.id][:2] == trusted]
+            dominated = {**beaten_by_equals(group, objective.dominance_margin), **dominated}
+    pool: list[Contender] = []
+    for tier in sorted(set(tiers.values())):
+        pool = [entry for entry in contenders if tiers[entry.id] == tier and entry.id not in dominated]
+        if pool:  # Empty where every card that a guide names is beaten by an equal.
+            break
     limit = math.inf
     if objective.stated:
-        known = [merits[name] for name in pool if merits[name] is not None]
-        limit = min((m for m in known if m is not None), default=math.inf) * (1 + objective.preference_share) + _CLOSE
-    eligible = {name for name in pool if _at_least(merits[name]) <= limit}
+        best = min((_at_least(merits[entry.id]) for entry in pool), default=math.inf)
+        limit = best * (1 + objective.preference_share) + _CLOSE
+    eligible = {entry.id for entry in pool if _at_least(merits[entry.id]) <= limit}
+
+    def evidence(entry: Contender) -> tuple[object, ...]:
+        plan = entry.ranked.plan
+        score, merit = -round(entry.ranked.score, 6), _at_least(merits[entry.id])
+        return (score, merit, plan.count, plan.gpu.vram_gb or math.inf, entry.id)
+
+    answer = min((entry for entry in pool if entry.id in eligible), key=evidence, default=None)
 
     def order(entry: Contender) -> tuple[object, ...]:
-        chosen = entry.id in eligible
-        by_evidence = chosen or not objective.stated
-        worth = -round(entry.ranked.score, 6) if by_evidence else _at_least(merits[entry.id])
-        return (
-            tiers[entry.id],
-            not chosen,
-            entry.id in dominated and not objective.stated,
-            worth,
-            _at_least(merits[entry.id]),
-            entry.ranked.plan.count,
-            entry.ranked.plan.gpu.vram_gb or math.inf,
-            entry.id,
-        )
+        tier = tiers[entry.id]
+        if entry is answer:
+            return (tier[:2], 0)
+        if objective.stated and entry.id not in eligible:
+            return (tier[:2], 2, tier[2:], _at_least(merits[entry.id]), *evidence(entry))
+        return (tier[:2], 1, tier[2:], *evidence(entry))
 
     return {
         entry.id: Standing(tiers[entry.id], merits[entry.id], entry.id in eligible, dominated.get(entry.id))
         for entry in sorted(contenders, key=order)
     }
+
+
+def beaten_by_equals(contenders: Sequence[Contender], margin: float) -> dict[str, str]:
+    """The plans that another of equal standing beats by the margin in both cost and speed, each with one that does."""
+    known = [(e.cost, e.time, e) for e in contenders if e.cost is not None and e.time is not None]
+    known.sort(key=lambda entry: (entry[0], entry[1], entry[2].id))
+    found = {}
+    for cost, time, entry in known:
+        for other_cost, other_time, other in known:
+            if other_cost > cost * (1 - margin):
+                break
+            if other_time * (1 + margin) <= time and _stands_as_well(other.ranked.plan, entry.ranked.plan):
+                found[entry.id] = other.id
+                break
+    return found
+
+
+def _stands_as_well(one: Plan, other: Plan) -> bool:
+    """Whether nothing but cost and speed sets the first plan below the second."""
+    return (
+        one.gpu.vendor == other.gpu.vendor
+        and SEGMENT_ORDER.get(one.gpu.segment or "", 0) >= SEGMENT_ORDER.get(other.gpu.segment or "", 0)
+        and one.nodes <= other.nodes
+        and one.facts.get("plan.pcie_gpus", 0) <= other.facts.get("plan.pcie_gpus", 0)  # type: ignore[operator]
+    )
 
 
 def _tier(entry: Contender, objective: Objective) -> Tier:
