@@ -180,14 +180,16 @@ def _decision(*, full: bool) -> Schema:
         "trace": _list(_ref("trace_entry")),
         "rules": _list(_ref("verdict")),
     }
+    problem = {"plan": _WORD, "figure": _WORD, "value": {"type": ["number", "string"]}, "why": _WORD}
+    refused: Schema = {"refused": _list(_object(problem))}
     answered: Schema = {
         "if": {"properties": {"recommendation": {"type": "null"}}},
         "then": {"properties": {"no_answer": {"type": "object"}}},
         "else": {"properties": {"no_answer": {"type": "null"}}},
     }
     if full:
-        return {**_object({**required, **bulky}, {"interview": _interview()}), **answered}
-    return {**_object(required, {**bulky, "id": {}}), **answered}
+        return {**_object({**required, **bulky}, {"interview": _interview(), **refused}), **answered}
+    return {**_object(required, {**bulky, **refused, "id": {}}), **answered}
 
 
 def _interview() -> Schema:
@@ -223,6 +225,7 @@ def _plan() -> Schema:
             "score": _nullable(_NUMBER),
             "points": _list(_ref("points")),
         },
+        {"unverified": _list(_object({"limit": _WORD, "figure": _WORD, "text": _WORD}))},
     )
 
 

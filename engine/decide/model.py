@@ -10,6 +10,7 @@ from engine.decide.procurement import Procurement
 from engine.decide.rank import Objective
 from engine.decide.rank import Ranked
 from engine.knowledge.model import ModelSpec
+from engine.plans.gate import Refusal
 from engine.plans.model import Plan
 from engine.rulebook.model import Rule
 from engine.rulebook.resolve import Resolution
@@ -28,6 +29,14 @@ class Rejection:
 
 
 @dataclass(frozen=True, slots=True)
+class Unverified:
+    """A stated limit that a plan cannot be held against, because a figure or fact is not known."""
+
+    limit: str  # the fact that states it, such as latency_slo_ms
+    figure: str  # what is missing, such as plan.latency_ms
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
     """A surviving plan with everything the rules read of it."""
 
@@ -35,6 +44,7 @@ class Judged:
     facts: Facts  # plan.* and gpu.*, survey facts included
     prefer: Resolution
     missing: tuple[str, ...] = ()  # unproven: facts that a reject rule lacks
+    unverified: tuple[Unverified, ...] = ()  # the stated limits among them, each with what is missing
 
 
 CandidateVerdict = Literal["recommended", "alternative", "outranked", "rejected", "unproven"]
@@ -52,6 +62,7 @@ class CandidateJudgement:
     rejection: Rejection | None = None
     judged: Judged | None = None
     is_current: bool = False
+    refused: Refusal | None = None  # its figures cannot be true
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +92,7 @@ class PlanRound:
     judged: tuple[Judged, ...]  # best first
     survey: Settlement
     derived: dict[str, tuple[str, ...]] = field(default_factory=dict)  # plan id -> plan-scope derive rules that fired
+    refused: tuple[Refusal, ...] = ()  # plans whose figures cannot be true
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import astuple
 
 from engine.decide.model import Judged
 from engine.decide.model import PlanRound
 from engine.decide.model import Rejection
+from engine.decide.model import Unverified
 from engine.decide.proof import missing_for_proof
 from engine.decide.rank import Award
 from engine.decide.rank import Objective
@@ -25,6 +27,9 @@ from engine.decide.survey import measure
 from engine.decide.survey import spread
 from engine.decide.survey import survey_claims
 from engine.knowledge import Knowledge
+from engine.plans.gate import Refusal
+from engine.plans.gate import band_problems
+from engine.plans.gate import through_gate
 from engine.plans.model import Plan
 from engine.settle.model import Settlement
 from engine.values import Facts
@@ -43,6 +48,7 @@ def run_round(
 
     ``unstated`` are the facts whose absence keeps no plan from being proven.
     """
+    plans, refused = through_gate(plans)
     names = [plan.id for plan in plans]
     fact_sets: list[dict[str, Value]] = [{**knowledge.gpu_facts[plan.gpu.id], **plan.facts} for plan in plans]
     derived = _derive(stages, intake.facts, fact_sets, names)
@@ -74,16 +80,30 @@ def run_round(
     judged: dict[str, Judged] = {}
     pointed: dict[tuple[str, ...], list[Award]] = {}  # Many plans get their points from the same rules.
     for position, index in enumerate(alive):
-        missing = tuple(sorted(lacking.get(index, ())))
+        gaps = lacking.get(index, ())
+        missing = tuple(sorted({gap.figure for gap in gaps}))
         fired = preferring.resolutions[position].fired
         if fired not in pointed:
             pointed[fired] = strongest_per_reason(stages.prefer.fired(preferring.resolutions[position]))
         awards = (*pointed[fired], *_terms(measures[position], ends, objective))
         score = sum(award.points for award in awards if award.counted)
         ranked = Ranked(plans[index], score, awards, proven=not missing)
-        judged[plans[index].id] = Judged(ranked, sets[position], preferring.resolutions[position], missing)
-    order = rank([entry.ranked for entry in judged.values()])
-    return PlanRound(tuple(plans), tuple(rejections), tuple(judged[entry.plan.id] for entry in order), survey, derived)
+        unverified = tuple(sorted({Unverified(gap.limit, gap.figure) for gap in gaps if gap.limit}, key=astuple))
+        judged[plans[index].id] = Judged(ranked, sets[position], preferring.resolutions[position], missing, unverified)
+    order = [judged[entry.plan.id] for entry in rank([entry.ranked for entry in judged.values()])]
+    order, without_band = _with_bands(order)
+    return PlanRound(tuple(plans), tuple(rejections), tuple(order), survey, derived, (*refused, *without_band))
+
+
+def _with_bands(order: list[Judged]) -> tuple[list[Judged], tuple[Refusal, ...]]:
+    """The plans from the first on whose bands of speed can be true; those before it are refused."""
+    refused: list[Refusal] = []
+    for entry in order:
+        problems = band_problems(entry.ranked.plan)
+        if not problems:
+            break
+        refused.append(Refusal(entry.ranked.plan, problems))
+    return order[len(refused) :], tuple(refused)
 
 
 def _derive(

@@ -18,6 +18,8 @@ from engine.present.answers import candidate_dict
 from engine.present.answers import contradiction_warnings
 from engine.present.answers import no_answer_dict
 from engine.present.answers import open_questions
+from engine.present.answers import refusal_warnings
+from engine.present.answers import refused_list
 from engine.present.answers import rejected_list
 from engine.present.answers import undecided_facts
 from engine.present.plans import plan_dict
@@ -70,6 +72,7 @@ def decision_dict(
         return plan_dict(judged.ranked.plan, judged=judged, rules=dict(rules), shared=shared, vocabulary=vocabulary)
 
     warnings = contradiction_warnings(outcome.intake, vocabulary) + remarks(fired, "warn", vocabulary)
+    warnings += refusal_warnings(outcome, vocabulary)
     warnings += aged_rules(outcome, rules, str(head["decided_at"])[:10], vocabulary)
     decision = {
         "format": DECISION_FORMAT,
@@ -97,6 +100,9 @@ def decision_dict(
         "trace": trace.entries if trace else [],
         "rules": verdicts(outcome, rules) if full else [],
     }
+    refused = refused_list(outcome)
+    if refused:
+        decision["refused"] = refused
     if not full:
         for key in BULKY_KEYS:
             del decision[key]

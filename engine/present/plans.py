@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from engine.decide.model import Judged
+from engine.decide.model import Unverified
 from engine.decide.rank import Award
 from engine.knowledge.model import Offer
+from engine.plans.model import Cost
 from engine.plans.model import Plan
 from engine.present.wording import because
 from engine.present.wording import say
@@ -22,7 +24,7 @@ def plan_dict(
     """The plan with its numbers; score and points where it was ranked."""
     ranked = judged.ranked if judged else None
     facts = {**shared, **judged.facts} if judged else shared
-    return {
+    value = {
         "gpu": plan.gpu.id,
         "family": plan.gpu.family,
         "count": plan.count,
@@ -41,20 +43,39 @@ def plan_dict(
         "offer": _offer(plan.cost.offer),
         "memory": memory_dict(plan.memory, plan.units, plan.usable_gb),
         "speed": speed_dict(plan),
-        "cost": {
-            "usd_per_hour": plan.cost.usd_per_hour,
-            "usd_per_month": plan.cost.usd_per_month,
-            "usd_per_1m_tokens": plan.cost.usd_per_1m_tokens,
-            "usd_per_1k_samples": plan.cost.usd_per_1k_samples,
-            "usd_per_run": plan.cost.usd_per_run,
-            "origin": plan.cost.origin,
-            "rented_usd_per_hour": plan.cost.rented_usd_per_hour,
-            "rented_from": _offer(plan.cost.rented_from),
-        },
+        "cost": _cost(plan.cost),
         "power_w": plan.power_w,
         "proven": ranked.proven if ranked else plan.memory is not None,
         "score": ranked.score if ranked else None,
         "points": [_award(award, rules, facts, vocabulary) for award in (ranked.awards if ranked else ())],
+    }
+    if judged is not None and judged.unverified:
+        value["unverified"] = [_unverified(gap, vocabulary) for gap in judged.unverified]
+    return value
+
+
+def _unverified(gap: Unverified, vocabulary: Vocabulary) -> dict[str, Any]:
+    """A stated limit that the plan cannot be held against, in words."""
+    limit, figure = (_label(name, vocabulary) for name in (gap.limit, gap.figure))
+    text = f"the {limit} cannot be checked, because the {figure} is not known"
+    return {"limit": gap.limit, "figure": gap.figure, "text": text}
+
+
+def _label(name: str, vocabulary: Vocabulary) -> str:
+    fact = vocabulary.facts.get(name)
+    return (fact.label if fact else None) or name
+
+
+def _cost(cost: Cost) -> dict[str, Any]:
+    return {
+        "usd_per_hour": cost.usd_per_hour,
+        "usd_per_month": cost.usd_per_month,
+        "usd_per_1m_tokens": cost.usd_per_1m_tokens,
+        "usd_per_1k_samples": cost.usd_per_1k_samples,
+        "usd_per_run": cost.usd_per_run,
+        "origin": cost.origin,
+        "rented_usd_per_hour": cost.rented_usd_per_hour,
+        "rented_from": _offer(cost.rented_from),
     }
 
 
