@@ -47,7 +47,7 @@ def schema_of(shape: str) -> Schema:
 
 def schema_text() -> str:
     """The committed form, ``docs/decision.schema.json``."""
-    return json.dumps(decision_schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(decision_schema(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _object(required: Schema, optional: Schema | None = None) -> Schema:

@@ -64,9 +64,7 @@ def _limits(evaluation: Evaluation, rule: str, open_parts: Sequence[int], unstat
     compared = {name for part in open_parts for name in parts[part].reads}
     read = evaluation.matcher.rules[rule].reads
     for names in (compared, read):
-        stated = sorted(
-            name for name in names if not is_local(name) and name in unstated and name in evaluation.shared
-        )
+        stated = sorted(name for name in names if not is_local(name) and name in unstated and name in evaluation.shared)
         if stated:
             yield from stated
             return

@@ -57,7 +57,9 @@ def _nothing_fits(outcome: Outcome, rules: tuple[Rule, ...], vocabulary: Vocabul
         example = min(hit, key=lambda entry: (len(entry.rules), entry.plan.id))
         text = rejection_text(rule, {**outcome.intake.facts, **example.facts}, vocabulary)
         reasons.append(f"{rule.title} ({len(hit)} of {len(round_.plans)} plans; for example {text})")
-    left_out = f"; {len(round_.refused)} plans were left out, as {refusal_text(round_.refused[0])}" if round_.refused else ""
+    left_out = (
+        f"; {len(round_.refused)} plans were left out, as {refusal_text(round_.refused[0])}" if round_.refused else ""
+    )
     return f"every plan is rejected. {'; '.join(reasons)}{left_out}"
 
 
@@ -216,7 +218,11 @@ def open_questions(
     for name in dict.fromkeys([*blocking, *sorted(asked), *rest]):
         fact = vocabulary.facts.get(name)
         source = outcome.final.settled.get(name)
-        if fact is None or fact.scope != "workload" or (name in facts and (source is None or source.claim.origin != "assumed")):
+        if (
+            fact is None
+            or fact.scope != "workload"
+            or (name in facts and (source is None or source.claim.origin != "assumed"))
+        ):
             continue
         text = say(fact.question or f"What is the {fact.label or name}?", facts, vocabulary)
         questions.append(
