@@ -53,7 +53,7 @@ def missing_for_proof(evaluation: Evaluation | None, unstated: AbstractSet[str])
             lacking = set(evaluation.verdict(rule, index).missing)
             if lacking and not lacking & unstated:
                 open_parts = [*unknown, *(part for part, value in zip(local, row, strict=True) if value is None)]
-                limits = list(_limits(evaluation, rule, open_parts, unstated)) or [None]
+                limits: list[str | None] = [*_limits(evaluation, rule, open_parts, unstated)] or [None]
                 found.setdefault(index, set()).update(Gap(name, limit) for name in lacking for limit in limits)
     return found
 

@@ -71,7 +71,7 @@ def _of_facts(plan: Plan) -> Iterator[FigureProblem]:
     for name, value in plan.facts.items():
         if value.__class__ is not float and value.__class__ is not int:
             continue
-        problem = _problem(name, value, signed=name in _MAY_BE_NEGATIVE)  # type: ignore[arg-type]
+        problem = _problem(name, value, signed=name in _MAY_BE_NEGATIVE)
         if problem is not None:
             yield problem
 

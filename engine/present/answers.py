@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
@@ -13,8 +12,9 @@ from engine.decide.model import NoAnswer
 from engine.decide.model import Outcome
 from engine.decide.pipeline import asked_facts
 from engine.knowledge import Knowledge
-from engine.plans.gate import Refusal
 from engine.present.plans import plan_dict
+from engine.present.refused import refusal_text
+from engine.present.refused import refusals_text
 from engine.present.wording import rejection_text
 from engine.present.wording import say
 from engine.rulebook.model import Rule
@@ -48,7 +48,7 @@ def no_answer_dict(no_answer: NoAnswer | None, outcome: Outcome, vocabulary: Voc
 def _nothing_fits(outcome: Outcome, rules: tuple[Rule, ...], vocabulary: Vocabulary) -> str:
     round_ = outcome.round
     if round_ is not None and round_.refused and not round_.rejections:
-        return f"no plan's figures can be true; of {round_.refused[0].plan.id}, {refusal_text(round_.refused[0])}"
+        return refusals_text(round_.refused)
     if round_ is None or not round_.rejections:
         return "no accelerator is left to plan with; look at the candidates and exclusions"
     reasons = []
@@ -57,9 +57,7 @@ def _nothing_fits(outcome: Outcome, rules: tuple[Rule, ...], vocabulary: Vocabul
         example = min(hit, key=lambda entry: (len(entry.rules), entry.plan.id))
         text = rejection_text(rule, {**outcome.intake.facts, **example.facts}, vocabulary)
         reasons.append(f"{rule.title} ({len(hit)} of {len(round_.plans)} plans; for example {text})")
-    left_out = (
-        f"; {len(round_.refused)} plans were left out, as {refusal_text(round_.refused[0])}" if round_.refused else ""
-    )
+    left_out = f"; {refusals_text(round_.refused)}" if round_.refused else ""
     return f"every plan is rejected. {'; '.join(reasons)}{left_out}"
 
 
@@ -83,49 +81,6 @@ def rejected_list(outcome: Outcome, vocabulary: Vocabulary) -> list[dict[str, An
     for value in grouped.values():
         value["counts"].sort()
     return [grouped[key] for key in sorted(grouped)]
-
-
-def refused_list(outcome: Outcome) -> list[dict[str, Any]]:
-    """One entry for each figure that cannot be true, with the plan that it would have stood in."""
-    return [
-        {
-            "plan": refusal.plan.id,
-            "gpu": refusal.plan.gpu.id,
-            "count": refusal.plan.count,
-            "figure": problem.figure,
-            "value": problem.value if math.isfinite(problem.value) else str(problem.value),
-            "why": problem.why,
-        }
-        for refusal in (outcome.round.refused if outcome.round else ())
-        for problem in refusal.problems
-    ]
-
-
-def refusal_text(refusal: Refusal) -> str:
-    """Why a plan is not published, in words."""
-    first = refusal.problems[0]
-    return f"its figures cannot be true: {first.figure} is {first.value:g}, and {first.why}"
-
-
-def refusal_warnings(outcome: Outcome, vocabulary: Vocabulary) -> list[dict[str, Any]]:
-    """A warning where plans were refused because their figures cannot be true."""
-    refused = outcome.round.refused if outcome.round else ()
-    if not refused:
-        return []
-    first = refused[0]
-    plural = "plan was" if len(refused) == 1 else "plans were"
-    return [
-        {
-            "code": "W-FIGURE-REFUSED",
-            "text": f"{len(refused)} {plural} left out. Of {first.plan.id}, {refusal_text(first)}",
-            "because": "A figure that cannot be true comes from facts that do not belong together, or from a fault here.",
-            "rule": None,
-            "also": [],
-            "scope": "workload",
-            "sources": [],
-            "priority": vocabulary.codes["W-FIGURE-REFUSED"].priority,
-        }
-    ]
 
 
 def candidate_dict(

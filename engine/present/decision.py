@@ -18,13 +18,13 @@ from engine.present.answers import candidate_dict
 from engine.present.answers import contradiction_warnings
 from engine.present.answers import no_answer_dict
 from engine.present.answers import open_questions
-from engine.present.answers import refusal_warnings
-from engine.present.answers import refused_list
 from engine.present.answers import rejected_list
 from engine.present.answers import undecided_facts
 from engine.present.plans import plan_dict
 from engine.present.procurement import procurement_dict
 from engine.present.procurement import procurement_figures_dict
+from engine.present.refused import refusal_warnings
+from engine.present.refused import refused_list
 from engine.present.remarks import aged_rules
 from engine.present.remarks import disagreements
 from engine.present.remarks import figures
