@@ -104,7 +104,7 @@ _SIZED = st.sampled_from(
         {"model_name": "resnet50"},
         {"param_count_b": 7},
         {"param_count_b": 0.00001},
-        {"param_count_b": 20000},
+        {"param_count_b": 100000},
         {"param_count_b": 700, "active_param_count_b": 0.4},
     ]
 )
