@@ -108,7 +108,10 @@ def survey_claims(plans: Sequence[Plan]) -> dict[str, list[Claim]]:
         consumer = any(plan.gpu.segment == "consumer" for plan in single)
         values["fits_one_gpu"] = (bool(single), "whether one GPU of a surviving plan's kind holds the job")
         values["fits_consumer_gpu"] = (consumer, "whether one consumer card of a surviving plan's kind holds the job")
-        values["min_gpu_count"] = (min(map(fewest_of, sized)), "the fewest GPUs of a surviving plan's kind that hold it")
+        values["min_gpu_count"] = (
+            min(map(fewest_of, sized)),
+            "the fewest GPUs of a surviving plan's kind that hold it",
+        )
     if hourly:
         values["cheapest_usd_per_hour"] = (min(hourly), "lowest price among surviving plans")
     return {

@@ -1,4 +1,4 @@
-"""A stated limit that a plan cannot be held against leaves it unverified; exceptions and places are judged by the plan."""
+"""A limit that a plan cannot be held against leaves it unverified; places and exceptions are judged by the plan."""
 
 from __future__ import annotations
 

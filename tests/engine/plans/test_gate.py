@@ -168,5 +168,5 @@ def test_no_answer_holds_a_figure_that_cannot_be_true(expertise: Expertise, data
 
 
 def test_years_of_depreciation_have_ends(expertise: Expertise) -> None:
-    with pytest.raises(InputError, match="at least 0.5"):
+    with pytest.raises(InputError, match=r"at least 0\.5"):
         expertise.read({"task": "inference", "param_count_b": 7, "depreciation_years": 5e-324})
