@@ -37,12 +37,12 @@ def emit(text: str) -> bool:
 
 def emit_json(value: Any) -> bool:
     """One JSON document, indented."""
-    return emit(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    return emit(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
 
 
 def emit_line(value: Any) -> bool:
     """One compact JSON value on a line of its own."""
-    return emit(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n")
+    return emit(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
 
 
 def emit_blocks(blocks: Iterable[Block], form: str) -> bool:

@@ -47,7 +47,7 @@ def schema_of(shape: str) -> Schema:
 
 def schema_text() -> str:
     """The committed form, ``docs/decision.schema.json``."""
-    return json.dumps(decision_schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(decision_schema(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _object(required: Schema, optional: Schema | None = None) -> Schema:
@@ -184,6 +184,8 @@ def _decision(*, full: bool) -> Schema:
         "rules": _list(_ref("verdict")),
         "outranked": outranked,
     }
+    problem = {"plan": _WORD, "figure": _WORD, "value": {"type": ["number", "string"]}, "why": _WORD}
+    refused: Schema = {"refused": _list(_object(problem))}
     answered: Schema = {
         "if": {"properties": {"recommendation": {"type": "null"}}},
         "then": {"properties": {"no_answer": {"type": "object"}}},
@@ -193,11 +195,11 @@ def _decision(*, full: bool) -> Schema:
         return {
             **_object(
                 {**required, **{k: v for k, v in bulky.items() if k != "outranked"}},
-                {**more, "outranked": outranked, "interview": _interview()},
+                {**more, **refused, "outranked": outranked, "interview": _interview()},
             ),
             **answered,
         }
-    return {**_object(required, {**more, **bulky, "id": {}}), **answered}
+    return {**_object(required, {**more, **bulky, **refused, "id": {}}), **answered}
 
 
 def _interview() -> Schema:
@@ -239,6 +241,7 @@ def _plan() -> Schema:
             "preference_cost": _nullable(_beside({"share": _nullable(_NUMBER)})),
             "dominated_by": _nullable(_WORD),
             "below_for": _nullable(_TEXT),
+            "unverified": _list(_object({"limit": _WORD, "figure": _WORD, "text": _WORD})),
         },
     )
 

@@ -120,7 +120,7 @@ def heading(path: str, folder: str = "docs/schemas") -> str:
 
 def text_of(schema: Mapping[str, Any]) -> str:
     """The committed form of a schema."""
-    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(schema, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _rules(vocabulary: Vocabulary, knowledge: Knowledge) -> Schema:

@@ -71,7 +71,7 @@ class Session:
         }
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            output.save_private(self.file, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+            output.save_private(self.file, json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
         except OSError as error:
             message = f"cannot keep the interview in {self.file}: {error.strerror or error}"
             raise InputError(Problem("unwritable", message, fix="name another file with --session")) from error

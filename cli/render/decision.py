@@ -67,12 +67,17 @@ def _answer(decision: JsonObject, names: Names) -> list[Block]:
     plan = decision["recommendation"]
     blocks: list[Block] = [Heading("Recommendation", 1), Paragraph(plan_sentence(plan, names), "strong")]
     if not plan["proven"]:
-        unproven = (
-            "Not proven: a hard limit could not be checked, because something is unknown. The open questions say what."
-        )
-        blocks.append(Paragraph(unproven, "bad"))
+        blocks.append(Paragraph(unproven_sentence(plan), "bad"))
     blocks.append(Paragraph(summary_sentence(plan, decision["procurement"]["verdict"])))
     return [*blocks, *memory_blocks(plan), *speed_blocks(plan), *cost_blocks(plan)]
+
+
+def unproven_sentence(plan: JsonObject) -> str:
+    """Which stated limits a plan was not held against, and why."""
+    gaps = plan.get("unverified", [])
+    if gaps:
+        return f"Not proven: {'; '.join(gap['text'] for gap in gaps)}."
+    return "Not proven: a hard limit could not be checked, because something is unknown. The open questions say what."
 
 
 def no_answer_blocks(decision: JsonObject) -> list[Block]:

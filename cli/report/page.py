@@ -12,6 +12,7 @@ from cli.render.blocks import Block
 from cli.render.blocks import Heading
 from cli.render.cost import cost_blocks
 from cli.render.decision import no_answer_blocks
+from cli.render.decision import unproven_sentence
 from cli.render.figures import gb
 from cli.render.figures import percent
 from cli.render.names import Names
@@ -103,9 +104,7 @@ def _opening(decision: JsonObject, names: Names) -> Markup:
         tag("p", summary_sentence(plan, verdict)),
     ]
     if not plan["proven"]:
-        parts.append(
-            tag("p", "Not proven: a hard limit could not be checked, because something is unknown.", class_="bad")
-        )
+        parts.append(tag("p", unproven_sentence(plan), class_="bad"))
     tiles = [("Rent or buy", verdict), *_tiles(plan, verdict)]
     parts.append(tag("dl", *(tag("div", tag("dt", label), tag("dd", value)) for label, value in tiles), class_="facts"))
     parts.append(tag("p", procurement_sentence(decision)))

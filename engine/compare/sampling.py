@@ -32,6 +32,9 @@ _SELDOM = {"always": 0.05, "if_it_matters": 0.03, "on_request": 0.008, "never": 
 #: GPUs that people name when they ask.
 _NAMED_GPUS = ("nvidia-h100", "nvidia-a100-80gb", "nvidia-l40s", "nvidia-rtx-4090", "nvidia-l4", "amd-mi300x")
 
+#: What the name of a model settles.
+_OF_THE_MODEL = frozenset({"param_count_b", "active_param_count_b"})
+
 Facts = dict[str, Any]
 
 
@@ -69,6 +72,8 @@ def _draw(vocabulary: Vocabulary, seed: int, number: int) -> Facts:
         facts["param_count_b"] = chance.choice(_SIZES[family])
     for fact in vocabulary.facts.values():
         rolled, value = chance.random(), drawn(fact, chance)
+        if "model_name" in facts and fact.name in _OF_THE_MODEL:
+            continue  # Another size than the model's own is an error, and no workload.
         if value is not None and fact.name not in typical and rolled < _SELDOM[fact.askable] and _may_be_stated(fact):
             facts[fact.name] = value
     return facts

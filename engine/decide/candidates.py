@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace
 
 from engine.decide.model import CandidateJudgement
 from engine.decide.model import CandidateVerdict
@@ -14,6 +15,8 @@ from engine.decide.model import Rejection
 from engine.decide.ruleset import RuleSet
 from engine.knowledge import Knowledge
 from engine.knowledge.model import Gpu
+from engine.plans.gate import Refusal
+from engine.plans.gate import figure_problems
 from engine.plans.maker import PlanMaker
 from engine.plans.model import Plan
 from engine.values import Facts
@@ -73,9 +76,13 @@ def _judge(
     standing: Standing,
 ) -> CandidateJudgement:
     known = knowledge.gpu_facts[gpu.id]
+    out = CandidateJudgement(gpu.id, gpu.family, "rejected", None, _with_verdict(known, "rejected", is_current))
     if not gpu.plannable:
-        return CandidateJudgement(gpu.id, gpu.family, "rejected", None, _with_verdict(known, "rejected", is_current))
+        return out
     plan = _own_plan(gpu, is_current, maker, facts, standing)
+    problems = figure_problems(plan)
+    if problems:
+        return replace(out, refused=Refusal(plan, problems))
     judged, rejection = standing.judged.get(plan.id), standing.rejected.get(plan.id)
     fact_set: Facts = judged.facts if judged else rejection.facts if rejection else {**known, **plan.facts}
     if judged is None and rejection is None:

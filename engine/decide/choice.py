@@ -67,7 +67,7 @@ def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str
     for tier in sorted(set(tiers.values())):
         dominated |= dominated_plans([e for e in contenders if tiers[e.id] == tier], objective.dominance_margin)
     if not objective.stated:
-        # What a guide names for the case stands against cheaper and faster cards of a lower segment, not against equals.
+        # What a guide names for the case stands against cheaper, faster cards of a lower segment, not against equals.
         for trusted in sorted({tier[:2] for tier in tiers.values()}):
             group = [entry for entry in contenders if tiers[entry.id][:2] == trusted]
             dominated = {**beaten_by_equals(group, objective.dominance_margin), **dominated}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 
+from engine.decide.stated import check_against_model
 from engine.knowledge import Knowledge
 from engine.knowledge.configs import model_from_config
 from engine.knowledge.model import ModelSpec
@@ -74,13 +75,16 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
     """Find the named model: by its name, or in the Hugging Face ``config.json`` that the name is a path to.
 
     Raises:
-        InputError: the name is unknown and nothing else says how large the model is, or the file describes no model.
+        InputError: the name is unknown and nothing else says how large the model is, the file describes no model, or
+            a stated figure cannot be true of the model.
     """
     name = given.get("model_name")
     if name is None:
         return Found()
     if names_a_config(str(name)):
-        return _found(model_from_config(Path(str(name))), None, vocabulary)
+        read = model_from_config(Path(str(name)))
+        check_against_model(given, read)
+        return _found(read, None, vocabulary)
     size = given.get("param_count_b")
     match = knowledge.find_model(str(name), float(size) if isinstance(size, int | float) else None)
     spec = match.spec or composed_spec(str(name))
@@ -96,6 +100,8 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
                 )
             )
         return Found()
+    if match.how != "part of the name":  # What is named after a model may have been made larger or smaller.
+        check_against_model(given, spec)
     return _found(spec, match.weight_precision, vocabulary)
 
 

@@ -14,6 +14,7 @@ from engine.decide.rank import Ranked
 from engine.decide.survey import UNMEASURED
 from engine.decide.survey import Measures
 from engine.knowledge.model import ModelSpec
+from engine.plans.gate import Refusal
 from engine.plans.model import Plan
 from engine.rulebook.model import Rule
 from engine.rulebook.resolve import Resolution
@@ -32,6 +33,14 @@ class Rejection:
 
 
 @dataclass(frozen=True, slots=True)
+class Unverified:
+    """A stated limit that a plan cannot be held against, because a figure or fact is not known."""
+
+    limit: str  # the fact that states it, such as latency_slo_ms
+    figure: str  # what is missing, such as plan.latency_ms
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
     """A surviving plan with everything the rules read of it."""
 
@@ -39,6 +48,7 @@ class Judged:
     facts: Facts  # plan.* and gpu.*, survey facts included
     prefer: Resolution
     missing: tuple[str, ...] = ()  # unproven: facts that a reject rule lacks
+    unverified: tuple[Unverified, ...] = ()  # the stated limits among them, each with what is missing
     measures: Measures = UNMEASURED
     fallbacks: tuple[str, ...] = ()  # rules by which it is chosen only where no other plan qualifies
     card_bands: tuple[str, ...] = ()  # rules by which a guide names its card for the case
@@ -61,6 +71,7 @@ class CandidateJudgement:
     rejection: Rejection | None = None
     judged: Judged | None = None
     is_current: bool = False
+    refused: Refusal | None = None  # its figures cannot be true
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +103,7 @@ class PlanRound:
     judged: tuple[Judged, ...]  # best first
     survey: Settlement
     derived: dict[str, tuple[str, ...]] = field(default_factory=dict)  # plan id -> plan-scope derive rules that fired
+    refused: tuple[Refusal, ...] = ()  # plans whose figures cannot be true
 
 
 @dataclass(frozen=True, slots=True)

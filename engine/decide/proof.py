@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
+from engine.rete.conjunction import is_local
 from engine.rete.reference import Evaluation
 from engine.vocabulary import Vocabulary
+
+
+class Gap(NamedTuple):
+    """A fact that keeps a reject rule from clearing a plan, and the stated limit that the rule upholds, if one."""
+
+    figure: str
+    limit: str | None
 
 
 def wishes(vocabulary: Vocabulary) -> frozenset[str]:
@@ -15,14 +26,14 @@ def wishes(vocabulary: Vocabulary) -> frozenset[str]:
     )
 
 
-def missing_for_proof(evaluation: Evaluation | None, unstated: AbstractSet[str]) -> dict[int, set[str]]:
-    """For each fact set that some rule can neither accept nor dismiss: the facts which that rule lacks.
+def missing_for_proof(evaluation: Evaluation | None, unstated: AbstractSet[str]) -> dict[int, set[Gap]]:
+    """For each fact set that some rule can neither accept nor dismiss: what that rule lacks, and for which limit.
 
     Args:
         evaluation: the reject rules on all plans.
-        unstated: facts whose absence is no objection.
+        unstated: facts whose absence is no objection; those of them that are stated are limits.
     """
-    found: dict[int, set[str]] = {}
+    found: dict[int, set[Gap]] = {}
     if evaluation is None:
         return found
     matcher = evaluation.matcher
@@ -41,5 +52,19 @@ def missing_for_proof(evaluation: Evaluation | None, unstated: AbstractSet[str])
                 continue
             lacking = set(evaluation.verdict(rule, index).missing)
             if lacking and not lacking & unstated:
-                found.setdefault(index, set()).update(lacking)
+                open_parts = [*unknown, *(part for part, value in zip(local, row, strict=True) if value is None)]
+                limits: list[str | None] = [*_limits(evaluation, rule, open_parts, unstated)] or [None]
+                found.setdefault(index, set()).update(Gap(name, limit) for name in lacking for limit in limits)
     return found
+
+
+def _limits(evaluation: Evaluation, rule: str, open_parts: Sequence[int], unstated: AbstractSet[str]) -> Iterator[str]:
+    """The stated facts that the rule compares with what is missing; else those that make it apply at all."""
+    parts = evaluation.matcher.conjunctions.parts
+    compared = {name for part in open_parts for name in parts[part].reads}
+    read = evaluation.matcher.rules[rule].reads
+    for names in (compared, read):
+        stated = sorted(name for name in names if not is_local(name) and name in unstated and name in evaluation.shared)
+        if stated:
+            yield from stated
+            return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import astuple
 from dataclasses import dataclass
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from engine.decide.choice import standings
 from engine.decide.model import Judged
 from engine.decide.model import PlanRound
 from engine.decide.model import Rejection
+from engine.decide.model import Unverified
 from engine.decide.proof import missing_for_proof
 from engine.decide.rank import Award
 from engine.decide.rank import Objective
@@ -30,6 +32,9 @@ from engine.decide.survey import measure
 from engine.decide.survey import spread
 from engine.decide.survey import survey_claims
 from engine.knowledge import Knowledge
+from engine.plans.gate import Refusal
+from engine.plans.gate import band_problems
+from engine.plans.gate import through_gate
 from engine.plans.model import Plan
 from engine.rulebook.model import Rule
 from engine.settle.model import Settlement
@@ -49,6 +54,8 @@ def run_round(
 
     ``unstated`` are the facts whose absence keeps no plan from being proven.
     """
+    plans, at_gate = through_gate(plans)
+    refused = list(at_gate)
     names = [plan.id for plan in plans]
     fact_sets: list[dict[str, Value]] = [{**knowledge.gpu_facts[plan.gpu.id], **plan.facts} for plan in plans]
     derived = _derive(stages, intake.facts, fact_sets, names)
@@ -81,6 +88,8 @@ def run_round(
     judged: dict[str, Judged] = {}
     weighed: dict[tuple[tuple[str, ...], bool], _Evidence] = {}  # Many plans meet the same rules.
     for position, index in enumerate(alive):
+        gaps = lacking.get(index, ())
+        missing = tuple(sorted({gap.figure for gap in gaps}))
         measured, resolution = measures[position], preferring.resolutions[position]
         known = measured.cost is not None and measured.time is not None
         key = (resolution.fired, known)
@@ -89,7 +98,6 @@ def run_round(
         evidence = weighed[key]
         awards = (*evidence.awards, *_terms(measured, ends, objective))
         score = sum(award.points for award in awards if award.counted)
-        missing = tuple(sorted(lacking.get(index, ())))
         ranked = Ranked(plans[index], score, awards, proven=not missing)
         contenders.append(
             Contender(
@@ -106,14 +114,22 @@ def run_round(
             sets[position],
             resolution,
             missing,
+            tuple(sorted({Unverified(gap.limit, gap.figure) for gap in gaps if gap.limit}, key=astuple)),
             measured,
             evidence.fallbacks,
             evidence.card_bands,
             evidence.count_bands,
         )
-    order = standings(contenders, objective)
+    while True:
+        order = standings(contenders, objective)
+        first = next(iter(order), None)
+        problems = band_problems(judged[first].ranked.plan) if first else ()
+        if first is None or not problems:
+            break
+        refused.append(Refusal(judged[first].ranked.plan, problems))
+        contenders = [entry for entry in contenders if entry.id != first]
     best_first = tuple(replace(judged[name], standing=standing) for name, standing in order.items())
-    return PlanRound(tuple(plans), tuple(rejections), best_first, survey, derived)
+    return PlanRound(tuple(plans), tuple(rejections), best_first, survey, derived, tuple(refused))
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,17 +120,26 @@ def survey_claims(plans: Sequence[Plan]) -> dict[str, list[Claim]]:
     hourly = [plan.cost.usd_per_hour for plan in plans if plan.cost.usd_per_hour is not None]
     values: dict[str, tuple[Value, str]] = {"surviving_plans": (len(plans), "plans that no rule rejects")}
     if sized:
-        single = [plan for plan in sized if plan.count == 1]
+        single = [plan for plan in sized if fewest_of(plan) == 1]
         consumer = any(plan.gpu.segment == "consumer" for plan in single)
-        values["fits_one_gpu"] = (bool(single), "whether a plan of one GPU survives")
-        values["fits_consumer_gpu"] = (consumer, "whether a plan of one consumer card survives")
-        values["min_gpu_count"] = (min(plan.count for plan in sized), "smallest count among surviving plans")
+        values["fits_one_gpu"] = (bool(single), "whether one GPU of a surviving plan's kind holds the job")
+        values["fits_consumer_gpu"] = (consumer, "whether one consumer card of a surviving plan's kind holds the job")
+        values["min_gpu_count"] = (
+            min(map(fewest_of, sized)),
+            "the fewest GPUs of a surviving plan's kind that hold it",
+        )
     if hourly:
         values["cheapest_usd_per_hour"] = (min(hourly), "lowest price among surviving plans")
     return {
         name: [Claim("computed", f"survey.{name}", value, (), formula, (SOURCE,))]
         for name, (value, formula) in values.items()
     }
+
+
+def fewest_of(plan: Plan) -> int:
+    """How few GPUs of the plan's kind hold the job, whatever count a target or a wish asks for."""
+    fewest = plan.facts.get("plan.smallest_count")
+    return fewest if isinstance(fewest, int) and not isinstance(fewest, bool) else plan.count
 
 
 def _number(value: Value | None) -> float | None:

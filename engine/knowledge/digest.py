@@ -10,7 +10,9 @@ from typing import Any
 
 def knowledge_digest(content: Mapping[str, Any]) -> str:
     """SHA-256 over content by topic. Lists of records that carry an ``id`` are sorted by it; numbers count by value."""
-    canonical = json.dumps(_ordered(content), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    canonical = json.dumps(
+        _ordered(content), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 

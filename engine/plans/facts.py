@@ -10,6 +10,8 @@ from engine.sizing.model import MemoryEstimate
 from engine.values import Value
 
 
+#: Links over which several GPUs wait for each other: the bus of the machine, or none at all.
+_SLOW_LINKS = ("none", "pcie")
 _SPEEDS = ("tokens_per_s", "samples_per_s", "ttft_ms", "tpot_ms", "latency_ms", "qps", "hours")
 _SPEED_FACTS = tuple((name, f"plan.{name}") for name in _SPEEDS)
 
@@ -29,6 +31,7 @@ def plan_facts(
     meets_target: bool | None,
     cost: Cost,
     power_w: float | None,
+    named: bool = False,
 ) -> dict[str, Value]:
     """All ``plan.*`` facts up to the survey; names and units as in the architecture page.
 
@@ -46,16 +49,20 @@ def plan_facts(
         meets_target: or None where no target is stated.
         cost: of the plan.
         power_w: rated draw.
+        named: whether the user named this GPU.
     """
     count = layout.count
     facts = _shape_facts(gpu, layout, fabric)
     facts["plan.offered"] = cost.origin != "none"
     facts["plan.owned"] = cost.origin == "owned"
+    facts["plan.named"] = named
     if not training:
         facts["plan.replicas"] = layout.data
     if precision is not None:
         facts["plan.precision"] = precision
     _add_memory(facts, memory, gpu, count)
+    if smallest is not None:
+        facts["plan.smallest_count"] = smallest
     if fits is not None:
         facts["plan.fits"] = fits
         facts["plan.is_smallest_fit"] = fits and (smallest is None or count <= smallest)
@@ -84,6 +91,7 @@ def _shape_facts(gpu: Gpu, layout: Layout, fabric: Fabric) -> dict[str, Value]:
         "plan.nodes": nodes,
         "plan.gpus_per_node": -(-count // nodes),
         "plan.link": fabric.link_of(count),
+        "plan.pcie_gpus": count if count > 1 and fabric.link_of(count) in _SLOW_LINKS else 0,
         "plan.node_link": fabric.node_link_of(count),
         "plan.tensor_parallel": layout.tensor,
         "plan.pipeline_parallel": layout.pipeline,
@@ -106,6 +114,7 @@ def _add_memory(facts: dict[str, Value], memory: MemoryEstimate | None, gpu: Gpu
     facts["plan.allocated_gb"] = memory.allocated_gb * count
     facts["plan.low_gb"] = memory.low_gb * count
     facts["plan.high_gb"] = memory.high_gb * count
+    facts["plan.high_per_gpu_gb"] = memory.high_gb
     if usable:
         facts["plan.headroom_pct"] = 100.0 * (1.0 - memory.per_gpu_gb / usable)
 

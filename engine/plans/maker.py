@@ -47,6 +47,8 @@ def rate_of(speed: SpeedEstimate | None) -> float | None:
     return speed.values.get("tokens_per_s") or speed.values.get("samples_per_s")
 
 
+#: Facts in which a user names GPUs to be considered; what somebody owns is another matter.
+_NAMING = ("gpu_candidates", "current_gpu")
 #: Facts about all served models together.
 _OF_THE_WHOLE_SERVICE = frozenset({"num_models_served", "peak_qps", "min_tokens_per_s", "num_gpus"})
 
@@ -68,6 +70,7 @@ class PlanMaker:
         self._goals_stated = self.goals.stated
         self.batch = not job.training and facts.get("serving_mode") == "batch"
         self._capacity = capacity_asked(job, facts)
+        self._named = named_ids(facts, knowledge)
         self._desk = facts.get("deployment_site") == "workstation"
         # Nothing else is left to choose then, so that the best estimate tells more than a refusal at the last gigabyte.
         self._margin = not (facts.get("num_gpus") and facts.get("gpu_candidates"))
@@ -256,6 +259,7 @@ class PlanMaker:
             meets_target=meets(self.goals, values) if self._goals_stated else None,
             cost=cost,
             power_w=power,
+            named=gpu.id in self._named,
         )
         return Plan(
             id=f"{gpu.id}x{count}" if layout == usual else f"{gpu.id}x{count}-{layout.label}",
@@ -322,3 +326,10 @@ class PlanMaker:
         if batch not in batches:
             batches[batch] = replace(job, micro_batch=batch, memo={})
         return batches[batch]
+
+
+def named_ids(facts: Facts, knowledge: Knowledge) -> frozenset[str]:
+    """The GPUs that the user named, by id, family or series."""
+    names = [facts[fact] for fact in _NAMING if fact in facts]
+    each = (name for value in names for name in (value if isinstance(value, tuple) else (value,)))
+    return frozenset(gpu_id for name in each for gpu_id in knowledge.find_gpu(str(name)).ids)

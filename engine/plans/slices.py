@@ -147,6 +147,7 @@ _OF_ONE_SLICE = frozenset(
         "plan.allocated_gb",
         "plan.low_gb",
         "plan.high_gb",
+        "plan.high_per_gpu_gb",
         "plan.available_per_gpu_gb",
         "plan.headroom_pct",
         "plan.fits",

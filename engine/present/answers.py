@@ -13,6 +13,8 @@ from engine.decide.model import Outcome
 from engine.decide.pipeline import asked_facts
 from engine.knowledge import Knowledge
 from engine.present.plans import plan_dict
+from engine.present.refused import refusal_text
+from engine.present.refused import refusals_text
 from engine.present.wording import rejection_text
 from engine.present.wording import say
 from engine.rulebook.model import Rule
@@ -50,6 +52,8 @@ def no_answer_dict(no_answer: NoAnswer | None, outcome: Outcome, vocabulary: Voc
 
 def _nothing_fits(outcome: Outcome, rules: tuple[Rule, ...], vocabulary: Vocabulary) -> str:
     round_ = outcome.round
+    if round_ is not None and round_.refused and not round_.rejections:
+        return refusals_text(round_.refused)
     if round_ is None or not round_.rejections:
         return "no accelerator is left to plan with; look at the candidates and exclusions"
     reasons = []
@@ -58,7 +62,8 @@ def _nothing_fits(outcome: Outcome, rules: tuple[Rule, ...], vocabulary: Vocabul
         example = min(hit, key=lambda entry: (len(entry.rules), entry.plan.id))
         text = rejection_text(rule, {**outcome.intake.facts, **example.facts}, vocabulary)
         reasons.append(f"{rule.title} ({len(hit)} of {len(round_.plans)} plans; for example {text})")
-    return f"every plan is rejected. {'; '.join(reasons)}"
+    left_out = f"; {refusals_text(round_.refused)}" if round_.refused else ""
+    return f"every plan is rejected. {'; '.join(reasons)}{left_out}"
 
 
 def rejected_list(outcome: Outcome, vocabulary: Vocabulary) -> list[dict[str, Any]]:
@@ -115,6 +120,8 @@ def _candidate_reason(
     if candidate.rejection is not None:
         rule = candidate.rejection.rules[0]
         return rejection_text(rule, {**outcome.final.facts, **candidate.facts}, vocabulary), rule.id
+    if candidate.refused is not None:
+        return refusal_text(candidate.refused), None
     if candidate.plan is None:
         return knowledge.gpus[candidate.gpu_id].not_plannable_because or "it cannot be planned with", None
     if candidate.verdict == "unproven":
@@ -171,7 +178,11 @@ def open_questions(
     for name in dict.fromkeys([*blocking, *sorted(asked), *rest]):
         fact = vocabulary.facts.get(name)
         source = outcome.final.settled.get(name)
-        if fact is None or (name in facts and (source is None or source.claim.origin != "assumed")):
+        if (
+            fact is None
+            or fact.scope != "workload"
+            or (name in facts and (source is None or source.claim.origin != "assumed"))
+        ):
             continue
         text = say(fact.question or f"What is the {fact.label or name}?", facts, vocabulary)
         questions.append(

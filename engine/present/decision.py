@@ -26,6 +26,8 @@ from engine.present.choice import preference_cost
 from engine.present.plans import plan_dict
 from engine.present.procurement import procurement_dict
 from engine.present.procurement import procurement_figures_dict
+from engine.present.refused import refusal_warnings
+from engine.present.refused import refused_list
 from engine.present.remarks import aged_rules
 from engine.present.remarks import disagreements
 from engine.present.remarks import figures
@@ -75,6 +77,7 @@ def decision_dict(
         return plan_dict(judged.ranked.plan, judged=judged, rules=dict(rules), shared=shared, vocabulary=vocabulary)
 
     warnings = contradiction_warnings(outcome.intake, vocabulary) + remarks(fired, "warn", vocabulary)
+    warnings += refusal_warnings(outcome, vocabulary)
     warnings += aged_rules(outcome, rules, str(head["decided_at"])[:10], vocabulary)
     recommendation = in_words(outcome.chosen)
     if recommendation is not None:
@@ -108,6 +111,9 @@ def decision_dict(
         "trace": trace.entries if trace else [],
         "rules": verdicts(outcome, rules) if full else [],
     }
+    refused = refused_list(outcome)
+    if refused:
+        decision["refused"] = refused
     if not full:
         for key in BULKY_KEYS:
             del decision[key]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.decide.model import Judged
+from engine.decide.model import Unverified
 from engine.decide.rank import Award
 from engine.economics.model import Commitment
 from engine.economics.model import Cost
@@ -24,7 +25,7 @@ def plan_dict(
     """The plan with its numbers; score and points where it was ranked."""
     ranked = judged.ranked if judged else None
     facts = {**shared, **judged.facts} if judged else shared
-    return {
+    value = {
         "id": plan.id,
         "gpu": plan.gpu.id,
         "family": plan.gpu.family,
@@ -50,6 +51,21 @@ def plan_dict(
         "score": ranked.score if ranked else None,
         "points": [_award(award, rules, facts, vocabulary) for award in (ranked.awards if ranked else ())],
     }
+    if judged is not None and judged.unverified:
+        value["unverified"] = [_unverified(gap, vocabulary) for gap in judged.unverified]
+    return value
+
+
+def _unverified(gap: Unverified, vocabulary: Vocabulary) -> dict[str, Any]:
+    """A stated limit that the plan cannot be held against, in words."""
+    limit, figure = (_label(name, vocabulary) for name in (gap.limit, gap.figure))
+    text = f"the {limit} cannot be checked, because the {figure} is not known"
+    return {"limit": gap.limit, "figure": gap.figure, "text": text}
+
+
+def _label(name: str, vocabulary: Vocabulary) -> str:
+    fact = vocabulary.facts.get(name)
+    return (fact.label if fact else None) or name
 
 
 def cost_dict(cost: Cost) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def digest_of(rules: Iterable[Rule]) -> str:
 
 def rule_digest(rule: Rule) -> str:
     """SHA-256 over the canonical JSON of one rule."""
-    text = json.dumps(canonical(rule), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(canonical(rule), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

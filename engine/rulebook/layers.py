@@ -134,5 +134,5 @@ class Stack:
 def _digest(digests: list[str], removals: list[tuple[str, str]]) -> str:
     if not removals:
         return combined(digests)
-    text = json.dumps(sorted(removals), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(sorted(removals), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return combined([*digests, hashlib.sha256(text.encode()).hexdigest()])

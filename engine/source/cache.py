@@ -46,7 +46,7 @@ def remember(kind: str, digest: str, content: Any) -> None:
     if folder is None:
         return
     try:
-        data = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
+        data = json.dumps(content, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
         folder.mkdir(parents=True, exist_ok=True)
         _prune(folder)
         handle, name = tempfile.mkstemp(dir=folder, suffix=".tmp")

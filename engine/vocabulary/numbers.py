@@ -147,4 +147,6 @@ def _unit(fact: FactDef | None, unit: Unit | None) -> str:
 
 
 def _short(number: float) -> str:
-    return f"{number:,.0f}" if number == int(number) else f"{number:g}"
+    if number == int(number):
+        return f"{number:,.0f}"
+    return f"{number:.10f}".rstrip("0") if abs(number) < 1e-3 else f"{number:g}"

@@ -89,7 +89,7 @@ def test_too_little_known_exits_with_one_and_says_what_to_provide(whichgpu: Whic
 
 
 def test_nothing_fits_exits_with_one_and_says_why(whichgpu: Whichgpu) -> None:
-    ran = whichgpu("recommend", CHAT, "--set", "budget_usd_per_hour=0.0001")
+    ran = whichgpu("recommend", CHAT, "--set", "budget_usd_per_hour=0.01")
     assert ran.code == 1
     assert ran.out.startswith("No recommendation: no plan in the catalogue qualifies.")
     assert "budget_usd_per_hour" in ran.out

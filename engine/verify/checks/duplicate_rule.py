@@ -42,9 +42,9 @@ def _run(desk: Desk) -> Iterator[Finding]:
 
 def meaning(rule: Rule) -> str:
     """Equal for rules that fire on the same facts and do the same, as far as form shows it."""
-    conditions = sorted(json.dumps(canonical(condition.expr)) for condition in rule.when)
-    effects = sorted(json.dumps(canonical(effect)) for effect in rule.effects)
-    return json.dumps([rule.stage, rule.each, conditions, effects, rule.text])
+    conditions = sorted(json.dumps(canonical(condition.expr), allow_nan=False) for condition in rule.when)
+    effects = sorted(json.dumps(canonical(effect), allow_nan=False) for effect in rule.effects)
+    return json.dumps([rule.stage, rule.each, conditions, effects, rule.text], allow_nan=False)
 
 
 CHECK = Check("duplicate-rule", "warning", _run, __doc__ or "")

@@ -94,7 +94,7 @@ def test_a_wish_that_nobody_stated_leaves_plans_proven(with_rules: WithRules, ma
     outcome = outcome_of(with_rules(text), SMALL)
     assert outcome.round is not None
     assert all(judged.ranked.proven for judged in outcome.round.judged)
-    assert outcome_of(with_rules(text), {**SMALL, "budget_usd_per_hour": 0.0001}).no_answer is not None
+    assert outcome_of(with_rules(text), {**SMALL, "budget_usd_per_hour": 0.01}).no_answer is not None
 
 
 def test_prefer_rules_read_the_survey(with_rules: WithRules, make_rule: MakeRule) -> None:

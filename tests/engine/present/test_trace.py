@@ -167,7 +167,7 @@ def test_every_rejection_is_in_the_trace(answers: dict[str, Answer]) -> None:
 
 
 def test_what_was_overruled_is_kept(decide: Decide) -> None:
-    answer = decide({"task": "inference", "model_name": "llama-3.1-8b", "param_count_b": 80}).to_dict()
+    answer = decide({"task": "inference", "model_name": "llama-3.1-8b", "param_count_b": 10}).to_dict()
     entry = answer["trace"][answer["facts"]["param_count_b"]["seq"] - 1]
     assert entry["kind"] == "given"
     assert [(claim["origin"], claim["value"]) for claim in entry["overruled"]] == [
