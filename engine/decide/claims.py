@@ -21,11 +21,16 @@ from engine.rulebook.model import Quantity
 from engine.rulebook.model import Rule
 
 
+#: The source of what no guide says.
+OWN_JUDGEMENT = "whichgpu-judgement"
+
+
 @dataclass(frozen=True, slots=True)
 class PlanFigures:
     """What is computed of one plan, as the round compares plans; None where a figure is not known.
 
-    ``cost`` is money for the same work (or the same time), ``speed`` work in a time: larger is faster.
+    ``cost`` is money for the same work (or the same time), ``speed`` the work of the whole plan in a time. ``fired``
+    are the prefer rules that fired for it.
     """
 
     plan: str
@@ -35,11 +40,16 @@ class PlanFigures:
     speed: float | None = None
     usd_per_hour: float | None = None
     power_w: float | None = None
+    fired: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedClaim:
-    """A claim with its computed counterpart. ``computed_ratio`` is the plan's quantity divided by the other's."""
+    """A claim with its computed counterpart.
+
+    ``computed_ratio`` is the plan's quantity divided by the other's. Sources speak of cards: speed is compared for each
+    GPU where the plans have not equally many; cost, work per dollar and work per watt need no such thing.
+    """
 
     rule: str
     plan: str
@@ -47,14 +57,20 @@ class CheckedClaim:
     claimed_ratio: float | None
     over: str | None  # as the rule names it
     better: bool  # whether the rule speaks for its plan
+    own: bool  # whether the claim rests on our own judgement alone, and on no source outside
     other: PlanFigures  # the plan compared with
     count: int  # of the plan itself
     computed_ratio: float
 
     @property
     def same_count(self) -> bool:
-        """Whether both plans have equally many GPUs; only then it is card against card."""
+        """Whether both plans have equally many GPUs."""
         return self.other.count == self.count
+
+    @property
+    def per_gpu(self) -> bool:
+        """Whether the ratio is for each GPU and not for the whole plans."""
+        return self.quantity == "speed" and not self.same_count
 
     @property
     def agrees(self) -> bool:
@@ -81,22 +97,26 @@ class Comparables:
             for name in {figures.gpu.id, figures.gpu.family, figures.gpu.series}:
                 self._named.setdefault(name, []).append(figures)
 
-    def beside(self, plan: PlanFigures, claim: Claim) -> PlanFigures | None:
-        """The plan that a claim compares with: of the card that it names, else of any other card.
+    def beside(self, plan: PlanFigures, claim: Claim, rule: str) -> PlanFigures | None:
+        """The plan that a rule's claim compares with: of the card that it names, else of any other card.
 
-        Of a named card the best plan with as many GPUs, else its best; without a name the best of all. Plans of the
-        same GPU are none, and neither are plans for which the quantity is not known.
+        Of a named card the best plan with as many GPUs, else its best; without a name the best of another series. Plans
+        that the rule speaks of too are none to compare with, and neither are those whose quantity is not known.
         """
-        listed = self._best_first if claim.over is None else self._named.get(claim.over, [])
-        fitting = [o for o in listed if o.gpu.id != plan.gpu.id and quantity_of(o, claim.quantity) is not None]
+        if claim.over is None:
+            listed = [other for other in self._best_first if other.gpu.series != plan.gpu.series]
+        else:
+            listed = [other for other in self._named.get(claim.over, ()) if other.gpu.id != plan.gpu.id]
+        fitting = [o for o in listed if rule not in o.fired and quantity_of(o, claim.quantity) is not None]
         if claim.over is not None:
             fitting = [o for o in fitting if o.count == plan.count] or fitting
         return fitting[0] if fitting else None
 
 
-def figures_of(plan: Plan, *, cost: float | None, speed: float | None) -> PlanFigures:
-    """The figures of a plan, with cost and speed as the round ranks them."""
-    return PlanFigures(plan.id, plan.gpu, plan.count, cost, speed, plan.cost.usd_per_hour, plan.power_w)
+def figures_of(plan: Plan, *, cost: float | None, speed: float | None, fired: Iterable[str] = ()) -> PlanFigures:
+    """The figures of a plan, with the cost that the round ranks, its throughput, and the rules that fired for it."""
+    hourly = plan.cost.usd_per_hour
+    return PlanFigures(plan.id, plan.gpu, plan.count, cost, speed, hourly, plan.power_w, frozenset(fired))
 
 
 def claim_of(rule: Rule) -> tuple[Points, Claim] | None:
@@ -138,10 +158,12 @@ def check_claim(rule: Rule, plan: PlanFigures, others: Comparables) -> CheckedCl
         return None
     points, claim = found
     mine = quantity_of(plan, claim.quantity)
-    other = others.beside(plan, claim) if mine is not None else None
+    other = others.beside(plan, claim, rule.id) if mine is not None else None
     theirs = quantity_of(other, claim.quantity) if other is not None else None
     if mine is None or other is None or theirs is None:
         return None
+    if claim.quantity == "speed":
+        mine, theirs = mine / plan.count, theirs / other.count
     return CheckedClaim(
         rule=rule.id,
         plan=plan.plan,
@@ -149,6 +171,7 @@ def check_claim(rule: Rule, plan: PlanFigures, others: Comparables) -> CheckedCl
         claimed_ratio=claim.ratio,
         over=claim.over,
         better=points.points > 0,
+        own=set(rule.sources) == {OWN_JUDGEMENT},
         other=other,
         count=plan.count,
         computed_ratio=mine / theirs,

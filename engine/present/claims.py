@@ -35,6 +35,7 @@ def claim_dict(checked: CheckedClaim, gpus: Mapping[str, Gpu]) -> dict[str, Any]
         "claimed_ratio": checked.claimed_ratio,
         "over": checked.over,
         "compared_with": {"gpu": checked.other.gpu.id, "count": checked.other.count},
+        "per_gpu": checked.per_gpu,
         "computed_ratio": checked.computed_ratio,
         "agrees": checked.agrees,
         "text": claim_sentence(checked, gpus),
@@ -58,9 +59,10 @@ def claim_sentence(checked: CheckedClaim, gpus: Mapping[str, Gpu]) -> str:
     computed = f"{checked.computed_ratio:.3g} x"
     if checked.over is None or not checked.same_count:
         computed += f" {_OF[checked.quantity]} {checked.other.count} x {checked.other.gpu.name}"
+        computed += " for each GPU" if checked.per_gpu else ""
     elif checked.claimed_ratio is None:
         computed += f" {_OF[checked.quantity]} {checked.other.gpu.name}"
-    return f"the guide says {said}; computed here {computed}"
+    return f"{'our own rule' if checked.own else 'the guide'} says {said}; computed here {computed}"
 
 
 def claimed_number(ratio: float) -> str:

@@ -80,6 +80,35 @@ def test_without_as_many_the_best_plan_of_the_named_card_stands_in_and_it_shows(
     assert checked is not None
     assert checked.other == best
     assert not checked.same_count
+    assert checked.per_gpu
+    assert checked.computed_ratio == pytest.approx(0.5)  # the same speed with twice as many GPUs
+
+
+@pytest.mark.parametrize("quantity", ["cost", "throughput_per_usd", "efficiency"])
+def test_only_speed_is_compared_for_each_gpu(quantity: str) -> None:
+    mine = figures("h200", 8)
+    claim = Claim(quantity, 2, "h100")  # type: ignore[arg-type]
+    checked = check_claim(rule(claim), mine, among(mine, figures("h100", 4)))
+    assert checked is not None
+    assert not checked.per_gpu
+    assert checked.computed_ratio == pytest.approx(1)
+
+
+def test_a_plan_that_the_rule_speaks_of_too_is_nothing_to_compare_with() -> None:
+    mine = replace(figures("l4"), fired=frozenset({"r"}))
+    sibling, other = replace(figures("rtx-4090", cost=0.1), fired=frozenset({"r", "s"})), figures("a100")
+    checked = check_claim(rule(Claim("throughput_per_usd")), mine, among(mine, sibling, other))
+    assert checked is not None
+    assert checked.other == other
+    assert check_claim(rule(Claim("throughput_per_usd")), mine, among(mine, sibling)) is None
+
+
+def test_another_form_of_the_card_is_no_other_card() -> None:
+    mine = figures("a100-sxm", series="a100")
+    pcie, other = figures("a100-pcie", series="a100", cost=0.1), figures("l40s")
+    checked = check_claim(rule(Claim("speed")), mine, among(mine, pcie, other))
+    assert checked is not None
+    assert checked.other == other
 
 
 def test_a_claim_that_names_no_card_is_compared_with_the_best_plan_of_another() -> None:
@@ -162,7 +191,8 @@ def test_the_claims_of_a_plan_are_those_whose_points_do_not_count() -> None:
 def test_the_figures_of_a_plan_come_from_it_and_from_the_round() -> None:
     card = gpu("l4")
     plan = Plan("l4x2", card, 2, 1, "pcie", "none", Layout(), None, None, None, Cost(usd_per_hour=2.5), 144.0, "stated")
-    assert figures_of(plan, cost=7.0, speed=90.0) == PlanFigures("l4x2", card, 2, 7.0, 90.0, 2.5, 144.0)
+    found = figures_of(plan, cost=7.0, speed=90.0, fired=["a"])
+    assert found == PlanFigures("l4x2", card, 2, 7.0, 90.0, 2.5, 144.0, frozenset({"a"}))
 
 
 POSITIVE = st.floats(min_value=1e-6, max_value=1e9)

@@ -18,11 +18,19 @@ from engine.rulebook.model import Points
 from engine.rulebook.model import Rule
 
 
-def sentence(expertise: Expertise, claim: Claim, points: float = 2, *, ours: int = 1, theirs: int = 1) -> str:
+def sentence(
+    expertise: Expertise,
+    claim: Claim,
+    points: float = 2,
+    *,
+    ours: int = 1,
+    theirs: int = 1,
+    source: str = "guide",
+) -> str:
     gpus = expertise.knowledge.gpus
     mine = PlanFigures("mine", gpus["nvidia-h200-sxm"], ours, 2.0, 103.0, 4.0, 700.0)
     other = PlanFigures("other", gpus["nvidia-h100-80gb-sxm"], theirs, 1.0, 100.0, 2.0, 700.0)
-    rule = Rule("r", "r", "prefer", "plan", (), (Points(points, "speed", claim),), "", "", ("guide",))
+    rule = Rule("r", "r", "prefer", "plan", (), (Points(points, "speed", claim),), "", "", (source,))
     checked = check_claim(rule, mine, Comparables([mine, other], lambda plan: 0.0))
     assert checked is not None
     return claim_sentence(checked, gpus)
@@ -61,9 +69,18 @@ def test_the_figure_of_the_source_stands_beside_the_computed_one(
     assert sentence(expertise, claim, points) == said
 
 
-def test_another_number_of_gpus_is_named(expertise: Expertise) -> None:
+def test_another_number_of_gpus_is_named_and_speed_is_for_each(expertise: Expertise) -> None:
     said = sentence(expertise, Claim("speed", 2, "nvidia-h100"), ours=4, theirs=8)
-    assert said == ("the guide says 2.0 x the speed of an H100; computed here 1.03 x the speed of 8 x H100 SXM5 80GB")
+    assert said == (
+        "the guide says 2.0 x the speed of an H100; computed here 2.06 x the speed of 8 x H100 SXM5 80GB for each GPU"
+    )
+    said = sentence(expertise, Claim("cost", 0.5, "nvidia-h100"), ours=4, theirs=8)
+    assert said == "the guide says 0.5 x the cost of an H100; computed here 2 x the cost of 8 x H100 SXM5 80GB"
+
+
+def test_what_no_guide_says_is_not_called_its_word(expertise: Expertise) -> None:
+    said = sentence(expertise, Claim("speed", None, "nvidia-h100"), source="whichgpu-judgement")
+    assert said == "our own rule says faster than an H100; computed here 1.03 x the speed of H100 SXM5 80GB"
 
 
 def test_the_keys_of_a_claim(expertise: Expertise) -> None:
@@ -80,6 +97,7 @@ def test_the_keys_of_a_claim(expertise: Expertise) -> None:
         "claimed_ratio": 2,
         "over": "nvidia-h100",
         "compared_with": {"gpu": "nvidia-h100-80gb-sxm", "count": 1},
+        "per_gpu": False,
         "computed_ratio": pytest.approx(1.03),
         "agrees": True,
         "text": "the guide says 2.0 x the speed of an H100; computed here 1.03 x",
