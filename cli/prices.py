@@ -48,7 +48,7 @@ def with_own_prices(knowledge: Knowledge) -> Knowledge:
         return knowledge
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(Problem("unreadable", f"cannot read the imported prices in {file}: {error}")) from error
-    own = read_offers(text, str(file), knowledge)
+    own = [offer.model_copy(update={"own": True}) for offer in read_offers(text, str(file), knowledge)]
     return with_offers(knowledge, merged((*knowledge.offers, *knowledge.spot_offers), own))
 
 

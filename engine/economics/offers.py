@@ -204,9 +204,12 @@ def _rental(index: OfferIndex, gpu: Gpu, need: Need, preference: str) -> Rental 
 def _market(found: Sequence[_Found], tiers: Tiers, constants: EconomicsConstants) -> tuple[Quote, ...]:
     """One quote per provider of the first class that has one, the lowest first.
 
-    Machines that the plan fills make the market; larger ones count only where that is cheaper for the plan.
+    Machines that the plan fills make the market; larger ones count only where that is cheaper for the plan. Offers that
+    the user brought go before all others.
     """
     filled = [each for each in found if each[1].idle_share < constants.price_choice.idle_share_below]
+    if own := [each for each in filled if each[1].offer.own]:
+        return _of_first_tier(own, tiers)
     market = _of_first_tier(filled, tiers)
     if len(filled) == len(found):
         return market

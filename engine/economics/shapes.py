@@ -72,13 +72,13 @@ class Shape:
 def shapes_of(offers: Iterable[Offer], terms: Terms, constants: EconomicsConstants) -> tuple[Shape, ...]:
     """The shapes that these offers come to on such terms: of each kind of a provider's machines only the cheapest."""
     special = constants.lesser_shapes.instances.keys() | constants.per_gpu_list_price.instances
-    lowest: dict[tuple[str, str, int, str | None], tuple[float, Offer]] = {}
+    lowest: dict[tuple[str, str, int, str | None, bool], tuple[float, Offer]] = {}
     for offer in offers:
         price = price_on(offer, terms)
         if price is None:
             continue
         instance = offer.instance if offer.instance in special else None
-        key = (offer.provider, offer.provider_class, offer.count, instance)
+        key = (offer.provider, offer.provider_class, offer.count, instance, offer.own)
         other = lowest.get(key)
         if other is None or price < other[0] or (price == other[0] and offer_rank(offer) < offer_rank(other[1])):
             lowest[key] = (price, offer)

@@ -173,6 +173,7 @@ class Offer(Record):
     source: str
     committed_source: str | None = None  # of the committed prices, where it is not the source of the row
     spot_only: bool = False  # no firm price: usd_per_hour is the interruptible one too
+    own: bool = False  # of the user's own list or of a layer: it goes before what the snapshot says
 
     @property
     def cites(self) -> tuple[str, ...]:

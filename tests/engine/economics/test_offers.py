@@ -179,6 +179,14 @@ def test_a_preferred_class_wins_over_a_cheaper_later_one() -> None:
     assert (both.usd_per_hour, both.lowest.offer) == (2.0, market)
 
 
+def test_what_the_user_brought_goes_before_the_snapshot() -> None:
+    own = offer(8, 60.0, provider="acme", provider_class="marketplace", own=True)
+    rental = found(rent([*clouds(20.0, 30.0, 40.0), own], 8))
+    assert (rental.usd_per_hour, rental.quotes, rental.offer) == (60.0, 1, own)
+    # Half of it would stand idle: it is no quote for four.
+    assert found(rent([*clouds(10.0, count=4), own], 4)).usd_per_hour == 10.0
+
+
 def test_allowed_providers_and_regions_are_hard_limits() -> None:
     offers = [offer(8, 60.0), offer(8, 70.0, provider="gcp", region="europe-west4"), offer(8, 50.0, region=None)]
     assert found(rent(offers, 8, wishes=Wishes(("google",)))).offer.provider == "gcp"

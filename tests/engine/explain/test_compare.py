@@ -71,8 +71,8 @@ def test_an_old_record_under_a_changed_rule_names_it(decided: Decided, tmp_path:
     assert any(entry["rule"] == rule for entry in decision["recommendation"]["points"])
     altered = changed_rules(tmp_path, "points: 2", "points: 1", f"id: {rule}")
     found = compare(decision, decide_again(decision, altered).to_dict())
-    assert [(c.kind, c.what) for c in found.causes] == [("rule", rule)]
-    assert "+2 for speed, now +1 for speed" in found.causes[0].says
+    assert {(c.kind, c.what) for c in found.causes} == {("rule", rule)}  # on each plan that it spoke for
+    assert any("+2 for speed, now +1 for speed" in cause.says for cause in found.causes)
     assert [c.what for c in found.figures] == ["score"]
 
 
@@ -81,8 +81,7 @@ def test_a_changed_condition_and_a_changed_threshold_are_named(decided: Decided,
     rule = "h200-serves-70b-faster"
     altered = changed_rules(tmp_path, "param_count_b >= 65", "param_count_b >= 95", f"id: {rule}")
     found = compare(decision, decide_again(decision, altered).to_dict())
-    cause = next(c for c in found.causes if c.what == rule)
-    assert "param_count_b >= 95 is false" in cause.says
+    assert any("param_count_b >= 95 is false" in cause.says for cause in found.causes if cause.what == rule)
     assert rule in found.fired_before
 
 
