@@ -22,7 +22,9 @@ CHEAPER, FASTER = 0.95, 1.05
 NEAR_CHEAPEST, NEAR_FASTEST, DOUBLING = 1.10, 1.10, 1.2
 
 
-def judge_choice(laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any], knowledge: Knowledge) -> None:
+def judge_choice(
+    laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any], knowledge: Knowledge
+) -> None:
     """Count the laws of choice on one answer that recommends something."""
     plan, work = answer["recommendation"], kind_of_work(answer)
     rivals = [other for other in answer["alternatives"] if other["proven"] and _keeps_limits(other, facts)]
@@ -61,7 +63,7 @@ def _dominance(
     unnamed = [rival for rival in mine if not has_priced_reason(plan, rival)]
     laws.law(
         "not beaten without a priced reason",
-        "a plan of the same vendor that costs 5 % less and is 5 % faster is named in `chosen_over` with reason and price",
+        "a plan of its vendor that costs 5 % less and is 5 % faster is in `chosen_over`, with reason and price",
     ).judge(name, facts, _beaten(plan, unnamed, work))
     laws.law("beaten by some plan of its vendor", "for the record: with or without a reason", None).judge(
         name, facts, _beaten(plan, mine, work)
@@ -84,7 +86,7 @@ def has_priced_reason(plan: Plan, rival: Plan) -> bool:
             continue
         priced = any(isinstance(value, int | float) for key, value in entry.items() if key != "count")
         nested = entry.get("price")
-        priced = priced or isinstance(nested, dict) and any(isinstance(value, int | float) for value in nested.values())
+        priced = priced or (isinstance(nested, dict) and any(isinstance(v, int | float) for v in nested.values()))
         if entry.get("reason") and priced:
             return True
     return False
@@ -109,7 +111,7 @@ def _cheapest(
     mine = [rival for rival in rivals if same_vendor(rival, plan, knowledge)]
     laws.law(
         "cheapest is cheapest of its vendor",
-        "`cheapest` costs at most 1.1 x any plan of the same vendor, where neither ECC, production nor critical use is stated",
+        "`cheapest` costs at most 1.1 x any plan of its vendor, with no ECC, production or critical use stated",
         0.97,
     ).judge(name, facts, _costlier(plan, mine, work))
 
@@ -169,5 +171,3 @@ def comparable(answer: Mapping[str, Any]) -> bool:
     """Whether the answer recommends a plan with a price."""
     plan = answer["recommendation"]
     return plan is not None and plan["cost"].get("usd_per_hour") is not None
-
-

@@ -19,7 +19,9 @@ MOST_OF_PURCHASE = 5.0
 MEMORY_WARNINGS = {"W-LOW-HEADROOM", "W-OOM-CRASH"}
 
 
-def judge_money(laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any], knowledge: Knowledge) -> None:
+def judge_money(
+    laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any], knowledge: Knowledge
+) -> None:
     """Count the laws of money and memory on one answer that recommends something."""
     plan, work = answer["recommendation"], kind_of_work(answer)
     _offers(laws, name, facts, plan, work, knowledge)
@@ -30,7 +32,7 @@ def judge_money(laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping
 
 
 def per_node(plan: Plan) -> int:
-    return int(math.ceil(plan["count"] / max(1, plan["nodes"])))
+    return math.ceil(plan["count"] / max(1, plan["nodes"]))
 
 
 def covering(gpu_id: str, cards: int, facts: Mapping[str, Any], knowledge: Knowledge, *, exact: bool) -> list[Any]:
@@ -64,14 +66,18 @@ def _offers(
             real = f"; the list has {len(exact)} of {cards} cards, from ${nearest:.2f}/h" if nearest is not None else ""
             wrong = f"{describe(plan, work)} is priced from {size} x at {offer['provider']}{real}"
         laws.law(
-            f"offers {where}cover their node", "the offer behind a price has the cards of a node, or the price is `assumed`", bar
+            f"offers {where}cover their node",
+            "the offer behind a price has the cards of a node, or the price is `assumed`",
+            bar,
         ).judge(name, facts, wrong)
     if assumed:
         exact = covering(plan["gpu"], cards, facts, knowledge, exact=True)
-        wrong = f"{describe(plan, work)} is assumed, and {len(exact)} offers of {cards} cards are listed" if exact else None
-        laws.law(f"assumed {where}only without an offer", "`assumed` only where no offer has the node's cards", bar).judge(
-            name, facts, wrong
+        wrong = (
+            f"{describe(plan, work)} is assumed, and {len(exact)} offers of {cards} cards are listed" if exact else None
         )
+        laws.law(
+            f"assumed {where}only without an offer", "`assumed` only where no offer has the node's cards", bar
+        ).judge(name, facts, wrong)
 
 
 def _figure(answer: Mapping[str, Any], name: str) -> float | None:
@@ -115,14 +121,18 @@ def _verdict(laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[st
             way, least = min(known.items(), key=lambda item: item[1])
             if mine > CLEAR * max(least, 1e-9):
                 wrong = f"verdict {verdict} though {way} is {mine / max(least, 1e-9):.1f} x cheaper; {_in_words(known)}"
-        law = laws.law("verdict follows its sums", "no verdict where another way is cheaper by 1.3 x by the answer's own sums")
+        law = laws.law(
+            "verdict follows its sums", "no verdict where another way is cheaper by 1.3 x by the answer's own sums"
+        )
         law.judge(name, facts, wrong)
     purchase, owning = _figure(answer, "purchase_usd"), _figure(answer, "lifetime_cost_usd")
     if purchase and owning is not None:
         wrong = None
         if owning > MOST_OF_PURCHASE * purchase:
             wrong = f"owning sums to ${owning:,.0f} on a purchase of ${purchase:,.0f} ({owning / purchase:.1f} x)"
-        laws.law("owning is not many times the purchase", "owning sums to at most 5 x the purchase").judge(name, facts, wrong)
+        laws.law("owning is not many times the purchase", "owning sums to at most 5 x the purchase").judge(
+            name, facts, wrong
+        )
 
 
 def _in_words(known: Mapping[str, float]) -> str:
@@ -135,8 +145,12 @@ def _band(laws: Laws, name: str, facts: Mapping[str, Any], plan: Plan, answer: M
         return
     upper = memory["high_gb"] / memory["needed_gb"] * memory["per_gpu_gb"]
     wrong = None
-    if upper > memory["available_per_gpu_gb"] and not MEMORY_WARNINGS & {warning["code"] for warning in answer["warnings"]}:
-        wrong = f"{describe(plan, work)} may take {upper:.1f} GB a card of {memory['available_per_gpu_gb']:.1f} GB, unsaid"
+    if upper > memory["available_per_gpu_gb"] and not MEMORY_WARNINGS & {
+        warning["code"] for warning in answer["warnings"]
+    }:
+        wrong = (
+            f"{describe(plan, work)} may take {upper:.1f} GB a card of {memory['available_per_gpu_gb']:.1f} GB, unsaid"
+        )
     laws.law("band past the card is said", "the upper memory band passes the card only with a warning of memory").judge(
         name, facts, wrong
     )

@@ -206,7 +206,9 @@ def in_short(facts: Facts) -> str:
 def best(plans: Iterable[Plan], against: Plan, work: str) -> tuple[Plan, float] | None:
     """The plan that costs least beside ``against``, and the share of its cost."""
     ratios = [
-        (pair[0] / pair[1], plan) for plan in plans if (pair := costs(plan, against, work)) and pair[1] and plan is not against
+        (pair[0] / pair[1], plan)
+        for plan in plans
+        if (pair := costs(plan, against, work)) and pair[1] and plan is not against
     ]
     if not ratios:
         return None

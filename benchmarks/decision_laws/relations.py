@@ -17,6 +17,7 @@ from decision_laws.reading import LIMITS
 from decision_laws.reading import Answers
 from decision_laws.reading import Plan
 from decision_laws.reading import costs
+from decision_laws.reading import decide
 from decision_laws.reading import describe
 from decision_laws.reading import kind_of_work
 from decision_laws.reading import shown
@@ -25,7 +26,7 @@ from decision_laws.respelling import respelt
 
 
 Facts = dict[str, Any]
-#: Whether the relation was broken, in words; None where it held. Not applicable: NotImplemented is yielded nowhere.
+#: The facts that were asked about, and how the relation is broken; None in place of it where it holds.
 Verdict = tuple[Facts, str | None]
 COSTLIER, SLOWER = 1.10, 0.95
 BAR = 0.99
@@ -177,7 +178,9 @@ class Relations:
         listed = facts.get("gpu_candidates", self.chance.choice(CANDIDATES))
         more = self.chance.choice([gpu for row in CANDIDATES for gpu in row if gpu not in listed])
         stated |= {"gpu_candidates": listed}
-        return stated, self._no_worse(stated, {**stated, "gpu_candidates": [*listed, more]}, f"gpu_candidates and {more}")
+        return stated, self._no_worse(
+            stated, {**stated, "gpu_candidates": [*listed, more]}, f"gpu_candidates and {more}"
+        )
 
     def owning_more(self, facts: Facts) -> Verdict | None:
         """More cards owned: `cheapest` no costlier."""
@@ -241,7 +244,7 @@ class Relations:
         return None if other == facts else (facts, self._same_words(facts, other, f"spelt {other}"))
 
     def _same_words(self, facts: Facts, other: Facts, change: str) -> str | None:
-        before, after = self.ask(facts), self.answers.answer(other)
+        before, after = self.ask(facts), decide(self.answers.expertise, other)
         differing = [key for key in before if before[key] != after.get(key)]
         return f"{change}: {', '.join(differing)} differ" if differing else None
 
@@ -275,7 +278,9 @@ class Relations:
         value = round(value) if name in _WHOLE else value
         if name == "utilization_pct":
             value = min(100.0, value)
-        return facts, self._changed(self.ask(facts), self.ask({**facts, name: value}), f"{name} {facts[name]:g} -> {value:g}")
+        return facts, self._changed(
+            self.ask(facts), self.ask({**facts, name: value}), f"{name} {facts[name]:g} -> {value:g}"
+        )
 
     def _changed(self, before: Mapping[str, Any], after: Mapping[str, Any], change: str) -> str | None:
         old, new, work = before["recommendation"], after["recommendation"], kind_of_work(before)

@@ -9,7 +9,12 @@ from typing import Any
 
 _NAMES = {"param_count_b": "params_b", "model_name": "model", "gpu_candidates": "candidates"}
 _SYNONYMS = {
-    "task": {"inference": "serving", "full_finetuning": "full fine-tune", "peft_finetuning": "peft", "pretraining": "from_scratch"},
+    "task": {
+        "inference": "serving",
+        "full_finetuning": "full fine-tune",
+        "peft_finetuning": "peft",
+        "pretraining": "from_scratch",
+    },
     "weight_precision": {"fp16": "float16", "bf16": "bfloat16", "int8": "8bit", "int4": "4bit"},
     "lifecycle_stage": {"production": "prod", "development": "dev"},
 }
