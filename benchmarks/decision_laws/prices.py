@@ -11,8 +11,11 @@ from engine.expertise import load_expertise
 from engine.knowledge import with_offers
 
 
+MOST_LOADED = 8
+
+
 class Prices:
-    """Decides with the offers of one card multiplied; each such price list is loaded once."""
+    """Decides with the offers of one card multiplied; the last few such price lists stay loaded."""
 
     def __init__(self, expertise: Expertise) -> None:
         self.expertise = expertise
@@ -22,6 +25,8 @@ class Prices:
         """The answer where every offer of the card costs ``factor`` times as much."""
         key = (gpu, factor)
         if key not in self.changed:
+            while len(self.changed) >= MOST_LOADED:
+                self.changed.pop(next(iter(self.changed)))
             self.changed[key] = self._with(gpu, factor)
         return decide(self.changed[key], facts)
 

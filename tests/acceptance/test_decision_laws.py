@@ -230,7 +230,7 @@ def test_an_objective_is_what_it_says_in_nearly_all_answers(answers: Answers) ->
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_a_relation_between_answers_holds(relation: str, answers: Answers) -> None:
-    """A loser that goes or gets costlier changes nothing, unless it had set the window of prices or beat the new answer.
+    """A loser that goes or gets costlier changes nothing, unless it had set a window of prices or beat the new answer.
 
     The others are as ``benchmarks/decisions.md`` names them.
     """
