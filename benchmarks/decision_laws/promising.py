@@ -103,17 +103,25 @@ def judge_no_answer(
     laws.law(
         "no answer only where none is", "a sweep of `size` over all cards and counts finds none within the limits"
     ).judge(name, facts, f"{refusal['kind']}, and the sweep finds {found}" if found else None)
-    named = list(refusal.get("relaxable") or refusal["facts"])
-    names = [entry["fact"] if isinstance(entry, dict) else str(entry) for entry in named]
-    helping = [fact for fact in names if fact in facts and _helps(facts, fact, answers)]
-    wrong = None if helping else f"dropping none of {', '.join(names) or 'nothing named'} gives an answer"
+    named = [_together(entry) for entry in refusal.get("relaxable") or refusal["facts"]]
+    helping = [names for names in named if set(names) <= set(facts) and _helps(facts, names, answers)]
+    listed = "; ".join(" and ".join(names) for names in named) or "nothing named"
+    wrong = None if helping else f"dropping none of {listed} gives an answer"
     laws.law("a named fact helps", "without one of the facts that the refusal names there is an answer", 0.95).judge(
         name, facts, wrong
     )
 
 
-def _helps(facts: Mapping[str, Any], name: str, answers: Answers) -> bool:
-    return answers.answer({fact: value for fact, value in facts.items() if fact != name})["recommendation"] is not None
+def _together(entry: Any) -> list[str]:
+    """The facts of one suggestion: one name, or several that have to go together."""
+    if isinstance(entry, dict):
+        entry = entry.get("facts") or entry["fact"]
+    return [str(entry)] if isinstance(entry, str) else [str(name) for name in entry]
+
+
+def _helps(facts: Mapping[str, Any], names: Sequence[str], answers: Answers) -> bool:
+    left = {fact: value for fact, value in facts.items() if fact not in names}
+    return answers.answer(left)["recommendation"] is not None
 
 
 def judge_hidden(
