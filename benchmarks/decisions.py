@@ -2,7 +2,7 @@
 
 Four hundred generated workloads are decided, and the laws of choice are counted on the JSON of the answers as an
 outsider would; a sweep of ``size`` over cards and counts looks for what a table does not show; relations between
-answers (a lower price, a looser target, another spelling) are tried. ``--write`` puts it into ``benchmarks/decisions.md``.
+answers (a lower price, a looser target, another spelling) are tried. ``--write`` writes ``benchmarks/decisions.md``.
 It measures the ``engine`` that PYTHONPATH points to, or else that of this checkout.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import random
 import sys
 import time
 from importlib.util import find_spec
@@ -35,9 +36,11 @@ from decision_laws.promising import judge_owned  # noqa: E402
 from decision_laws.promising import judge_targets  # noqa: E402
 from decision_laws.reading import Answers  # noqa: E402
 from decision_laws.reading import shown  # noqa: E402
+from decision_laws.relations import Relations  # noqa: E402
 from decision_laws.report import report  # noqa: E402
 from decision_laws.report import table  # noqa: E402
 from decision_laws.sweep import Sweep  # noqa: E402
+
 from engine.expertise import load_expertise  # noqa: E402
 
 
@@ -54,7 +57,12 @@ def main() -> None:
         keep_alternatives(made, answers, options)
         return
     laws = laws_of(made, answers, sweeps=options.sweep)
-    sections = [("Laws of single answers", list(laws.by_name.values()))]
+    ordered = sorted(laws.by_name.values(), key=lambda law: (law.bar is None, law.name))
+    sections = [("Laws of single answers", ordered)]
+    if options.relations:
+        more = {**made, **workloads(max(len(made), 5 * options.relations), options.seed)}
+        found = Relations(answers, random.Random(options.seed)).laws(more, options.relations)
+        sections.append(("Relations between answers", found))
     seconds = time.perf_counter() - began
     head = _head(made, answers, options, seconds)
     if options.json:
@@ -76,6 +84,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=400, help="workloads; the first of the same seed")
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--sweep", type=int, default=60, help="workloads that are also searched by a sweep of size")
+    parser.add_argument("--relations", type=int, default=200, help="workloads for each relation; 0: none")
     parser.add_argument("--json", action="store_true", help="print laws and misses as JSON")
     parser.add_argument("--most", type=int, help="misses listed for each law; all, if left out")
     parser.add_argument("--report", type=Path, help="write the report to this file")
@@ -138,8 +147,8 @@ def _head(made: dict[str, Facts], answers: Answers, options: argparse.Namespace,
         f"{recommended} with a recommendation, {min(options.sweep, len(made))} of them swept; "
         f"{len(knowledge.plannable)} GPUs, {len(knowledge.offers):,} offers; {seconds:.0f} s.",
         "",
-        "Cost is by the month for a service, by the run (else by the piece) for a job, by the hour for trying things out; "
-        "speed is the time of an answer for a service, the rate of work elsewhere. "
+        "Cost is by the month for a service, by the run (else by the piece) for a job, by the hour for trying things "
+        "out; speed is the time of an answer for a service, the rate of work elsewhere. "
         "Of equal standing is a proven plan of the same vendor, in a segment no lower, "
         "on no more machines, with no more cards on PCIe, on an architecture that software still serves.",
     ]

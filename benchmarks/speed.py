@@ -167,7 +167,7 @@ def _by_example(durable: Expertise, reference: Expertise, workloads: dict[str, W
 
 def _lines(workloads: dict[str, object], count: int) -> list[Row]:
     """``recommend --jsonl`` in this process: each line read, decided and written."""
-    texts = [json.dumps(facts, allow_nan=False) for facts in islice(cycle(workloads.values()), count)]
+    texts = [json.dumps(facts) for facts in islice(cycle(workloads.values()), count)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "lines.jsonl"
         path.write_text("\n".join(texts) + "\n", encoding="utf-8")

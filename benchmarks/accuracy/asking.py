@@ -19,7 +19,7 @@ def sizes(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     told = io.StringIO()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "lines.jsonl"
-        path.write_text("".join(json.dumps(line, allow_nan=False) + "\n" for line in asked), encoding="utf-8")
+        path.write_text("".join(json.dumps(line) + "\n" for line in asked), encoding="utf-8")
         with contextlib.redirect_stdout(told):
             run(["size", str(path), "--jsonl"])
     answers = [json.loads(text) for text in told.getvalue().splitlines()]

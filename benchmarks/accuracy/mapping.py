@@ -48,6 +48,7 @@ _TASKS = {
     "image_generation": "inference",
     "video_generation": "inference",
     "asr_inference": "inference",
+    "audio_generation": "inference",
     "vision_inference": "inference",
     "lora": "peft_finetuning",
     "qlora": "peft_finetuning",

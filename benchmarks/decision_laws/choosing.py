@@ -60,10 +60,10 @@ def _dominance(
         name, facts, _beaten(plan, equals, work)
     )
     mine = [rival for rival in better if same_vendor(rival, plan, knowledge)]
-    unnamed = [rival for rival in mine if not has_priced_reason(plan, rival)]
+    unnamed = [rival for rival in mine if not has_priced_reason(plan, rival, facts)]
     laws.law(
         "not beaten without a priced reason",
-        "a plan of the same vendor that costs 5 % less and is 5 % faster is named in `chosen_over` with reason and price",
+        "a plan of its vendor that costs 5 % less and is 5 % faster is in `chosen_over`, at a price, for a stated fact",
     ).judge(name, facts, _beaten(plan, unnamed, work))
     laws.law("beaten by some plan of its vendor", "for the record: with or without a reason", None).judge(
         name, facts, _beaten(plan, mine, work)
@@ -78,18 +78,27 @@ def _beaten(plan: Plan, better: list[Plan], work: str) -> str | None:
     return f"{describe(plan, work)} is beaten by {describe(winner, work)}{more}"
 
 
-def has_priced_reason(plan: Plan, rival: Plan) -> bool:
-    """Whether the recommendation names the rival among what it was chosen over, with a reason and a price."""
+def has_priced_reason(plan: Plan, rival: Plan, facts: Mapping[str, Any]) -> bool:
+    """Whether the recommendation names the rival among what it was chosen over, for something stated and at a price.
+
+    A guide's count or card is a reason while no objective is stated; else the reason must name a fact that was stated,
+    and more than what the job is.
+    """
     for entry in plan.get("chosen_over") or ():
-        told = {**(entry.get("plan") or {}), **entry} if isinstance(entry.get("plan"), dict) else entry
-        if (told.get("gpu"), told.get("count")) != (rival["gpu"], rival["count"]):
+        named = entry["plan"] if isinstance(entry.get("plan"), dict) else entry
+        if (named.get("gpu"), named.get("count")) != (rival["gpu"], rival["count"]):
             continue
-        priced = any(isinstance(value, int | float) for key, value in entry.items() if key != "count")
-        nested = entry.get("price")
-        priced = priced or isinstance(nested, dict) and any(isinstance(value, int | float) for value in nested.values())
-        if entry.get("reason") and priced:
+        priced = any(key.startswith(_PRICES) and isinstance(value, int | float) for key, value in entry.items())
+        stated = (set(entry.get("facts") or ()) & set(facts)) - _THE_JOB
+        guided = str(entry.get("reason", "")).startswith("guide") and "objective" not in facts
+        if entry.get("reason") and priced and (stated or guided):
             return True
     return False
+
+
+_PRICES = ("price", "cost_ratio", "costs")
+#: Facts that every workload states: no reason to prefer one card to a better one.
+_THE_JOB = {"task", "model_name", "model_family", "param_count_b", "objective"}
 
 
 def _cheapest(
@@ -111,7 +120,7 @@ def _cheapest(
     mine = [rival for rival in rivals if same_vendor(rival, plan, knowledge)]
     laws.law(
         "cheapest is cheapest of its vendor",
-        "`cheapest` costs at most 1.1 x any plan of the same vendor, where neither ECC, production nor critical use is stated",
+        "`cheapest` costs at most 1.1 x any plan of its vendor, with no ECC, production or critical use stated",
         0.97,
     ).judge(name, facts, _costlier(plan, mine, work))
 

@@ -1,7 +1,7 @@
 """Workloads as people bring them, over every kind of job, made from a seed.
 
-Each workload has a source of chance of its own, so the first hundred of four hundred are the hundred of ``--sample 100``.
-Values are those in common use; a wish (a budget, a target, a place) is stated in a fair share, and seldom two of a kind.
+Each workload has a source of chance of its own: the first hundred of four hundred are those of ``--sample 100``.
+Values are those in common use; wishes (a budget, a target, a place) are stated in a fair share of workloads.
 """
 
 from __future__ import annotations
@@ -135,14 +135,14 @@ def _pretrain(chance: random.Random) -> Facts:
         }
     facts: Facts = {"task": "pretraining", "model_family": "llm", "param_count_b": chance.choice([0.3, 1, 1.3, 7, 13])}
     facts["train_tokens_b"] = chance.choice([5, 20, 100, 300])
-    return facts | _training(chance, deadlines=[168, 336, 720, 2160])
+    return facts | _training(chance, deadlines=[168, 336, 720, 2160], timed=True)
 
 
 def _finetune(chance: random.Random) -> Facts:
     facts: Facts = {"task": "full_finetuning"} | _llm(chance, [8, 2, 0], largest=34)
     if chance.random() < 0.75:
         facts["train_tokens_b"] = chance.choice([0.005, 0.02, 0.1, 0.5, 2])
-    return facts | _training(chance, deadlines=[12, 24, 72, 168])
+    return facts | _training(chance, deadlines=[12, 24, 72, 168], timed="train_tokens_b" in facts)
 
 
 def _finetune_vision(chance: random.Random) -> Facts:
@@ -154,13 +154,13 @@ def _finetune_vision(chance: random.Random) -> Facts:
 def _lora(chance: random.Random) -> Facts:
     facts: Facts = {"task": "peft_finetuning", "peft_method": "lora"} | _llm(chance, [6, 4, 0], largest=70)
     facts |= _adapters(chance)
-    return facts | _training(chance, deadlines=[6, 12, 24, 72])
+    return facts | _training(chance, deadlines=[6, 12, 24, 72], timed="train_tokens_b" in facts)
 
 
 def _qlora(chance: random.Random) -> Facts:
     facts: Facts = {"task": "peft_finetuning", "peft_method": "qlora"} | _llm(chance, [6, 4, 0], largest=70)
     facts |= _adapters(chance)
-    return facts | _training(chance, deadlines=[6, 12, 24, 72])
+    return facts | _training(chance, deadlines=[6, 12, 24, 72], timed="train_tokens_b" in facts)
 
 
 def _lora_image(chance: random.Random) -> Facts:
@@ -212,7 +212,8 @@ def _rates(chance: random.Random, *, qps: list[float], latency: list[int]) -> Fa
     return facts
 
 
-def _training(chance: random.Random, *, deadlines: list[int]) -> Facts:
+def _training(chance: random.Random, *, deadlines: list[int], timed: bool) -> Facts:
+    """A deadline is stated only where the length of the run is: else nobody can tell whether it is met."""
     facts: Facts = {}
     if chance.random() < 0.5:
         facts["seq_len_tokens"] = chance.choice([512, 1024, 2048, 4096, 8192])
@@ -220,7 +221,7 @@ def _training(chance: random.Random, *, deadlines: list[int]) -> Facts:
         facts["batch_size_per_gpu"] = chance.choice([1, 2, 4, 8])
     if chance.random() < 0.25:
         facts["gradient_checkpointing"] = chance.choice(["none", "full"])
-    if chance.random() < 0.35:
+    if timed and chance.random() < 0.4:
         facts["deadline_hours"] = chance.choice(deadlines)
     return facts
 
@@ -241,7 +242,7 @@ def _wishes(facts: Facts, chance: random.Random) -> None:
     serving, large = facts["task"] in ("inference", "experimentation"), facts.get("param_count_b", 0) >= 32
     if site != "edge" and chance.random() < 0.14:
         facts |= _budget(chance, serving=serving, large=large or facts["task"] == "pretraining")
-    if chance.random() < 0.15:
+    if chance.random() < 0.22:
         facts["gpus_owned"] = [chance.choice(OWNED)]
     if "gpus_owned" not in facts and site not in ("edge", "workstation") and chance.random() < 0.08:
         facts["gpu_candidates"] = chance.choice(CANDIDATES)
@@ -259,12 +260,20 @@ def _wishes(facts: Facts, chance: random.Random) -> None:
         )
     if chance.random() < 0.16:
         facts["lifecycle_stage"] = chance.choice(["prototype", "development", "production", "production"])
+    _demands(facts, chance)
+    _money(facts, chance)
+
+
+def _demands(facts: Facts, chance: random.Random) -> None:
     if facts["task"] == "inference" and chance.random() < 0.05:
         facts["mission_critical"] = True
     if chance.random() < 0.06:
         facts["needs_ecc"] = True
     if chance.random() < 0.12:
         facts["cuda_required"] = chance.random() < 0.7
+
+
+def _money(facts: Facts, chance: random.Random) -> None:
     if chance.random() < 0.35:
         facts["utilization_pct"] = chance.choice([5, 15, 30, 50, 65, 75, 90])
     if chance.random() < 0.15:

@@ -32,7 +32,7 @@ def judge_money(
 
 
 def per_node(plan: Plan) -> int:
-    return int(math.ceil(plan["count"] / max(1, plan["nodes"])))
+    return math.ceil(plan["count"] / max(1, plan["nodes"]))
 
 
 def covering(gpu_id: str, cards: int, facts: Mapping[str, Any], knowledge: Knowledge, *, exact: bool) -> list[Any]:
@@ -64,7 +64,9 @@ def _offers(
             exact = covering(plan["gpu"], cards, facts, knowledge, exact=True)
             nearest = min((o.usd_per_hour for o in exact), default=None)
             real = f"; the list has {len(exact)} of {cards} cards, from ${nearest:.2f}/h" if nearest is not None else ""
-            wrong = f"{describe(plan, work)} is priced from {size} x at {offer['provider']}{real}"
+            split = plan["parallelism"]["tensor"] * plan["parallelism"]["pipeline"]
+            apart = " (each replica fits in one)" if work != "job" and split <= size else ""
+            wrong = f"{describe(plan, work)} is priced from {size} x at {offer['provider']}{apart}{real}"
         laws.law(
             f"offers {where}cover their node",
             "the offer behind a price has the cards of a node, or the price is `assumed`",

@@ -1,13 +1,15 @@
-"""Laws of what was stated: targets and budgets are known to be met, what is owned is used, a plan once shown is not hidden."""
+"""Laws of what was stated: limits are known to be met, owned cards are used, a refusal helps; nothing is hidden."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
 from decision_laws.counting import Laws
 from decision_laws.reading import Answers
+from decision_laws.reading import costs
 from decision_laws.reading import describe
 from decision_laws.reading import kind_of_work
 from decision_laws.reading import limits_kept
@@ -16,30 +18,34 @@ from decision_laws.reading import shown
 from decision_laws.sweep import Sweep
 
 
-#: Above what power at the socket costs: overhead of the building, the host beside the cards, and some of a person.
-POWER_OVERHEAD = 2.0
-USD_PER_KWH = 0.15
 #: What a "no answer" may name besides facts that are missing.
 MISSING = "facts_missing"
 
 
 def judge_targets(laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-    """Count the law of stated limits on one answer that recommends something."""
-    plan = answer["recommendation"]
+    """Count the laws of stated limits on one answer that recommends something."""
+    plan, work = answer["recommendation"], kind_of_work(answer)
     kept = limits_kept(plan, facts)
     if not kept:
         return
+    known = {limit for other in shown(answer) for limit, met in limits_kept(other, facts).items() if met is not None}
     wrong = [
         f"{limit} {facts[limit]:g} is {'not known' if met is None else 'missed'}"
         for limit, met in kept.items()
-        if not met
+        if not met and limit in known
     ]
-    if not plan["proven"]:
+    if not plan["proven"] and known == set(kept):
         wrong.append("not proven")
-    told = f"{describe(plan, kind_of_work(answer))}: {', '.join(wrong)}" if wrong else None
-    laws.law(
-        "stated limits known to be met", "the answer is proven, and its own figures keep each stated target and budget"
-    ).judge(name, facts, told)
+    says = (
+        "the answer is proven, and its figures keep each stated target and budget that any plan shown has a figure for"
+    )
+    if known:
+        told = f"{describe(plan, work)}: {', '.join(wrong)}" if wrong else None
+        laws.law("stated limits known to be met", says).judge(name, facts, told)
+    if unknown := sorted(set(kept) - known):
+        told = f"{describe(plan, work)} is proven, though {', '.join(unknown)} cannot be told of any plan"
+        says = "where no plan of the table has the figure that a stated limit needs, the answer is not proven"
+        laws.law("an unknown figure proves nothing", says).judge(name, facts, told if plan["proven"] else None)
 
 
 def judge_owned(laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any], sweep: Sweep) -> None:
@@ -50,31 +56,37 @@ def judge_owned(laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping
     if not holding:
         return
     plan, wrong = answer["recommendation"], None
-    best = max(holding, key=lambda row: rate(row) or 0)
+    best = min(holding, key=lambda row: sweep.power_cost(row, facts, kind_of_work(answer)))
+    held = f"the owned {best['count']} x {best['gpu']} holds the job"
     if plan is None:
-        wrong = f"no answer, though the owned {best['count']} x {best['gpu']} holds the job"
-    elif plan["cost"].get("origin") != "owned" and not _cheaper_than_power(plan, best, facts, answer, sweep):
-        wrong = f"{describe(plan, kind_of_work(answer))} ({plan['cost'].get('origin')}), though the owned {best['count']} x "
-        wrong += f"{best['gpu']} holds the job"
+        wrong = f"no answer, though {held}"
+    elif plan["cost"].get("origin") != "owned" and not _rent_is_cheaper(plan, best, facts, answer, sweep):
+        wrong = f"{describe(plan, kind_of_work(answer))} ({plan['cost'].get('origin')}), though {held}"
     laws.law(
         "owned hardware is used",
-        "under `cheapest`, owned cards that hold the job within its limits are the answer, unless rent is below their power",
+        "under `cheapest`, owned cards that hold the job within its targets are the answer, unless rent is less",
         0.95,
     ).judge(name, facts, wrong)
 
 
-def _cheaper_than_power(
+def _rent_is_cheaper(
     plan: Mapping[str, Any], owned: Mapping[str, Any], facts: Mapping[str, Any], answer: Mapping[str, Any], sweep: Sweep
 ) -> bool:
-    watts = sweep.expertise.knowledge.gpus[owned["gpu"]].tdp_w or 0
-    power = watts / 1000 * owned["count"] * facts.get("electricity_usd_kwh", USD_PER_KWH) * POWER_OVERHEAD
-    hourly = plan["cost"].get("usd_per_hour")
-    if hourly is None:
+    """Whether the answer is rented for less than the owned cards cost to run: twice their power.
+
+    Where the table shows owned cards, what it says of their cost counts, up to four times their power.
+    """
+    work, hourly = kind_of_work(answer), plan["cost"].get("usd_per_hour")
+    if plan["cost"].get("origin") != "offer" or hourly is None:
         return False
-    if kind_of_work(answer) == "job":
-        rates = rate(plan), rate(owned)
-        return bool(rates[0] and rates[1] and hourly / rates[0] < power / rates[1])
-    return bool(hourly < power)
+    power = sweep.power_cost(owned, facts, work)
+    mine = hourly / (rate(plan) or math.inf) if work == "job" and rate(owned) else hourly
+    stated = [
+        pair[0] / pair[1]
+        for other in answer["alternatives"]
+        if other["cost"].get("origin") == "owned" and (pair := costs(other, plan, work)) and pair[1]
+    ]
+    return bool(mine < 2 * power or (stated and min(stated) > 1 and mine < 4 * power))
 
 
 def judge_no_answer(
@@ -91,17 +103,25 @@ def judge_no_answer(
     laws.law(
         "no answer only where none is", "a sweep of `size` over all cards and counts finds none within the limits"
     ).judge(name, facts, f"{refusal['kind']}, and the sweep finds {found}" if found else None)
-    named = list(refusal.get("relaxable") or refusal["facts"])
-    names = [entry["fact"] if isinstance(entry, dict) else str(entry) for entry in named]
-    helping = [fact for fact in names if fact in facts and _helps(facts, fact, answers)]
-    wrong = None if helping else f"dropping none of {', '.join(names) or 'nothing named'} gives an answer"
+    named = [_together(entry) for entry in refusal.get("relaxable") or refusal["facts"]]
+    helping = [names for names in named if set(names) <= set(facts) and _helps(facts, names, answers)]
+    listed = "; ".join(" and ".join(names) for names in named) or "nothing named"
+    wrong = None if helping else f"dropping none of {listed} gives an answer"
     laws.law("a named fact helps", "without one of the facts that the refusal names there is an answer", 0.95).judge(
         name, facts, wrong
     )
 
 
-def _helps(facts: Mapping[str, Any], name: str, answers: Answers) -> bool:
-    return answers.answer({fact: value for fact, value in facts.items() if fact != name})["recommendation"] is not None
+def _together(entry: Any) -> list[str]:
+    """The facts of one suggestion: one name, or several that have to go together."""
+    if isinstance(entry, dict):
+        entry = entry.get("facts") or entry["fact"]
+    return [str(entry)] if isinstance(entry, str) else [str(name) for name in entry]
+
+
+def _helps(facts: Mapping[str, Any], names: Sequence[str], answers: Answers) -> bool:
+    left = {fact: value for fact, value in facts.items() if fact not in names}
+    return answers.answer(left)["recommendation"] is not None
 
 
 def judge_hidden(

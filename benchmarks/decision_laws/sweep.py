@@ -22,6 +22,7 @@ from decision_laws.reading import costs
 from decision_laws.reading import describe
 from decision_laws.reading import kind_of_work
 from decision_laws.reading import limits_kept
+from decision_laws.reading import rate
 from decision_laws.reading import shown
 from decision_laws.reading import speed_ratio
 from decision_laws.reading import stands_equal
@@ -35,6 +36,7 @@ MORE_COUNTS = (*COUNTS, 32, 64)
 #: How a workstation's cards are mounted, and how many of them it takes.
 DESK_FORMS, DESK_CARDS = ("pcie",), 4
 HOURS_PER_MONTH = 730
+USD_PER_KWH = 0.15  # where none is stated
 
 
 @dataclass
@@ -103,6 +105,13 @@ class Sweep:
                     found.append(plan)
         return found
 
+    def power_cost(self, plan: Mapping[str, Any], facts: Mapping[str, Any], work: str) -> float:
+        """Dollars of power at the socket: by the piece of work for a job, else by the hour."""
+        watts = (self.expertise.knowledge.gpus[plan["gpu"]].tdp_w or 0) * plan["count"]
+        hourly = float(watts / 1000 * facts.get("electricity_usd_kwh", USD_PER_KWH))
+        pace = rate(plan) if work == "job" else None
+        return hourly / pace if pace else hourly
+
     def _wanted(self, facts: Mapping[str, Any], name: str) -> bool:
         """Whether what was stated of cards, software and memory errors allows the card."""
         gpu = self.expertise.knowledge.gpus[name]
@@ -119,7 +128,7 @@ class Sweep:
         """Whether the place that was stated takes the plan."""
         gpu, site = self.expertise.knowledge.gpus[name], facts.get("deployment_site")
         if site == "edge":
-            return bool(gpu.segment == "edge")
+            return bool(gpu.segment == "edge" and count == 1)
         if gpu.segment == "edge" or gpu.form_factor == "system" or gpu.vendor in ("other", "apple", "aws", "google"):
             return False
         return site != "workstation" or (
@@ -127,28 +136,30 @@ class Sweep:
         )
 
     def plans(
-        self, facts: Mapping[str, Any], counts: tuple[int, ...], vendor: str | None = None
+        self, facts: Mapping[str, Any], counts: tuple[int, ...], vendor: str | None = None, *, priced: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """Every plan that fits, of the cards that may be taken."""
+        """Every plan that fits, of the cards that may be taken; ``priced``: of those that some offer covers."""
         for gpu in self.expertise.knowledge.gpus.values():
             if not gpu.plannable or not self._wanted(facts, gpu.id) or (vendor and gpu.vendor != vendor):
                 continue
             for count in counts:
-                if self._placed(facts, gpu.id, count) and (plan := self.plan(facts, gpu.id, count)):
+                nodes = math.ceil(count / max(1, gpu.node_gpus))
+                if not self._placed(facts, gpu.id, count) or (
+                    priced and self.price(gpu.id, count, nodes, facts) is None
+                ):
+                    continue
+                if plan := self.plan(facts, gpu.id, count):
                     yield plan
 
     def any_within_limits(self, facts: Mapping[str, Any]) -> str | None:
         """A plan within every stated limit, in words; None where there is none."""
         asked = (int(facts["num_gpus"]),) if facts.get("num_gpus") else MORE_COUNTS
-        for plan in self.plans(facts, asked):
-            if self._to_be_had(plan, facts) and all(limits_kept(plan, facts).values()):
-                return describe(plan, "job")
-        return None
-
-    def _to_be_had(self, plan: Mapping[str, Any], facts: Mapping[str, Any]) -> bool:
         budget = any(name in facts for name in ("budget_usd_per_hour", "budget_usd_per_month", "budget_usd_total"))
         rented = facts.get("deployment_site") == "cloud" or facts.get("procurement_wish") == "rent" or budget
-        return plan["cost"]["usd_per_hour"] is not None or not rented
+        for plan in self.plans(facts, asked, priced=rented):
+            if all(limits_kept(plan, facts).values()):
+                return describe(plan, "job")
+        return None
 
     def judge(self, laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """Count whether the sweep finds a plan that the answer should have been, and whether the table shows it."""
@@ -159,31 +170,25 @@ class Sweep:
         vendor = knowledge.gpus[chosen["gpu"]].vendor
         # By the hour on both sides: how busy a service is bears on both alike, and a run takes its hours on either.
         hourly = {**chosen, "cost": {"usd_per_hour": chosen["cost"]["usd_per_hour"]}}
-        listed = {(plan["gpu"], plan["count"]) for plan in shown(answer)}
+        table = shown(answer)
+        listed = {(plan["gpu"], plan["count"]) for plan in table}
         refused = {(e["gpu"], count): e["rule"] for e in answer.get("rejected", ()) for count in e["counts"]}
         hidden, better = [], []
-        for plan in self.plans(facts, COUNTS, vendor):
+        for plan in self.plans(facts, COUNTS, vendor, priced=True):
             rival = {**plan, "cost": {"usd_per_hour": plan["cost"]["usd_per_hour"]}}
-            if rival["cost"]["usd_per_hour"] is None or not stands_equal(plan, chosen, knowledge):
+            if not stands_equal(plan, chosen, knowledge) or not self._better(rival, hourly, work, answer["objective"]):
                 continue
             if not all(met for limit, met in limits_kept(plan, facts).items() if not limit.startswith("budget")):
                 continue
-            if not self._better(rival, hourly, work, answer["objective"]):
-                continue
             key = (plan["gpu"], plan["count"])
-            said = (
-                "shown"
-                if key in listed
-                else f"rejected by {refused[key]}"
-                if key in refused
-                else "neither shown nor rejected"
-            )
+            said = "shown" if key in listed else f"rejected by {refused[key]}" if key in refused else "not shown"
             better.append(f"{describe(plan, work)} [{said}]")
-            if said.startswith("neither"):
+            if said == "not shown" and not any(_as_good(other, rival, work) for other in table):
                 hidden.append(describe(plan, work))
         told = f"{describe(chosen, work)}, and the sweep finds "
         laws.law(
-            "the sweep finds nothing hidden that is better", "no better equal that is neither shown nor rejected"
+            "the sweep finds nothing hidden",
+            "each better equal that a sweep finds is shown, rejected by name, or no better than one shown",
         ).judge(name, facts, told + "; ".join(hidden[:3]) if hidden else None)
         laws.law(
             "the sweep finds nothing better",
@@ -201,3 +206,9 @@ class Sweep:
         if objective == "fastest" and pace and plan["count"] <= chosen["count"]:
             return pace > 1.1
         return False
+
+
+def _as_good(shown_plan: Mapping[str, Any], found: Mapping[str, Any], work: str) -> bool:
+    """Whether a plan of the table is within 5 % of what was found, in price by the hour and in speed."""
+    price, pace = shown_plan["cost"].get("usd_per_hour"), speed_ratio(shown_plan, found, work)
+    return bool(price is not None and price <= 1.05 * found["cost"]["usd_per_hour"] and pace and pace >= 0.95)

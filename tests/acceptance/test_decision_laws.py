@@ -1,14 +1,18 @@
-"""Laws of whole decisions, on workloads that hypothesis makes up.
+"""Laws of whole decisions, on workloads that hypothesis makes up and on those of ``benchmarks/decisions.py``.
 
-A decision costs some 10 ms, so these run a fifth of the examples that the profile asks for elsewhere.
+A decision costs many milliseconds, so these run a fifth of the examples that the profile asks for elsewhere, or fewer.
+The laws of choice are those of the benchmark, counted by the same code on fewer workloads: each is read off the JSON of
+an answer.
 """
 
 from __future__ import annotations
 
+import random
+import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +24,18 @@ from hypothesis import strategies as st
 from engine.decide.model import Outcome
 from engine.expertise import Expertise
 from engine.expertise import shipped_expertise
-from engine.knowledge import with_offers
+
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+from decision_laws.choosing import comparable
+from decision_laws.choosing import judge_choice
+from decision_laws.counting import Laws
+from decision_laws.generator import workloads
+from decision_laws.paying import judge_money
+from decision_laws.promising import judge_targets
+from decision_laws.reading import Answers
+from decision_laws.relations import Relations
 
 
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -135,27 +150,6 @@ def test_a_stated_need_that_grows_never_gives_a_plan_with_less_memory_of_its_gpu
     assert all(min(found) == found[0] for found in counts.values())
 
 
-@FEW
-@given(WORKLOADS, st.data())
-def test_excluding_a_gpu_that_was_not_recommended_changes_nothing_else(
-    facts: dict[str, Any], data: st.DataObject
-) -> None:
-    outcome = outcome_of(facts)
-    assume(outcome.chosen is not None)
-    assert outcome.chosen is not None
-    assert outcome.round is not None
-    chosen = outcome.chosen.ranked.plan
-    others = sorted({plan.gpu.id for plan in outcome.round.plans} - {chosen.gpu.id})
-    excluded = data.draw(st.sampled_from(others))
-    again = outcome_of({**facts, "gpu_excluded": [excluded]})
-    assert again.round is not None
-    assert excluded not in {plan.gpu.id for plan in again.round.plans}
-    assert again.chosen is not None
-    assert again.chosen.ranked.plan.id == chosen.id
-    assert again.chosen.ranked.plan.memory == chosen.memory
-    assert again.chosen.ranked.plan.cost == chosen.cost
-
-
 #: For each kind of work a fact that has no bearing on it.
 _BESIDE_THE_POINT = {
     "inference": {"gradient_accumulation_steps": 4, "optimizer": "adamw"},
@@ -178,29 +172,79 @@ def test_a_fact_beside_the_point_changes_only_facts_and_questions(facts: dict[st
     }
 
 
+#: The workloads of the benchmark, by their number.
+MADE = st.integers(0, 2000).map(lambda number: next(iter(workloads(1, seed=number).values())))
+#: Relations that hold of every answer; those that are kept by a share of answers only are counted in the benchmark.
+RELATIONS = [
+    "without_a_loser",
+    "costlier_loser",
+    "lower_price",
+    "more_budget",
+    "looser_target",
+    "one_more_choice",
+    "doubled_load",
+    "owning_more",
+    "another_order",
+    "another_spelling",
+]
+
+
+@pytest.fixture(scope="module")
+def answers() -> Answers:
+    return Answers(shipped_expertise())
+
+
 @FEW
-@given(WORKLOADS, st.sampled_from([0.3, 0.7, 0.95]), st.data())
-def test_a_lower_price_never_worsens_the_rank_of_a_plan(
-    facts: dict[str, Any], factor: float, data: st.DataObject
-) -> None:
-    expertise = shipped_expertise()
-    outcome = outcome_of(facts)
-    assume(outcome.round is not None)
-    assert outcome.round is not None
-    priced = [judged.ranked.plan for judged in outcome.round.judged if judged.ranked.plan.cost.offer is not None]
-    assume(priced)
-    plan = data.draw(st.sampled_from(priced))
-    offer = plan.cost.offer
-    assert offer is not None
-    cheaper = offer.model_copy(update={"usd_per_hour": offer.usd_per_hour * factor})
-    knowledge = with_offers(expertise.knowledge, [cheaper if o == offer else o for o in expertise.knowledge.offers])
-    other = replace(expertise, knowledge=knowledge, bench=replace(expertise.bench, knowledge=knowledge))
-    again = outcome_of(facts, other)
-    assert again.round is not None
-    before = [judged.ranked.plan.id for judged in outcome.round.judged].index(plan.id)
-    ranks = [judged.ranked.plan.id for judged in again.round.judged]
-    assert plan.id in ranks
-    assert ranks.index(plan.id) <= before
+@given(facts=st.one_of(WORKLOADS, MADE))
+def test_no_answer_is_beaten_by_its_own_table(facts: dict[str, Any], answers: Answers) -> None:
+    """By an equal never; by a card of the same vendor only with a reason that has a price."""
+    laws, answer = Laws(), answers.answer(facts)
+    assume(comparable(answer))
+    judge_choice(laws, "drawn", facts, answer, answers.expertise.knowledge)
+    for name in ("not beaten by an equal", "not beaten without a priced reason"):
+        assert not laws.by_name[name].misses
+
+
+@FEW
+@given(facts=st.one_of(WORKLOADS, MADE))
+def test_what_is_stated_and_summed_holds(facts: dict[str, Any], answers: Answers) -> None:
+    """Limits are known to be met, offers cover their node, a verdict follows its sums, a memory band is said."""
+    laws, answer = Laws(), answers.answer(facts)
+    assume(answer["recommendation"] is not None)
+    judge_targets(laws, "drawn", facts, answer)
+    judge_money(laws, "drawn", facts, answer, answers.expertise.knowledge)
+    assert {law.name: law.misses for law in laws.by_name.values() if law.bar == 1 and law.misses} == {}
+
+
+def test_an_objective_is_what_it_says_in_nearly_all_answers(answers: Answers) -> None:
+    """All but one in thirty: the bars leave room for a preference that costs a little more than it may."""
+    laws = Laws()
+    for number, facts in enumerate(workloads(60, seed=5).values()):
+        stated = {**facts, "objective": ("cheapest", "fastest")[number % 2]}
+        answer = answers.answer(stated)
+        if comparable(answer):
+            judge_choice(laws, "drawn", stated, answer, answers.expertise.knowledge)
+    for name in ("cheapest is cheapest among equals", "fastest is fastest among equals"):
+        assert len(laws.by_name[name].misses) <= 1, [miss.says for miss in laws.by_name[name].misses]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_relation_between_answers_holds(relation: str, answers: Answers) -> None:
+    """A loser that goes or gets costlier changes nothing, unless it had set a window of prices or beat the new answer.
+
+    The others are as ``benchmarks/decisions.md`` names them.
+    """
+    relations = Relations(answers, random.Random(relation))
+    tried, wrong = 0, []
+    for name, facts in workloads(200, seed=7).items():
+        verdict = getattr(relations, relation)(facts)
+        if verdict is not None:
+            tried += 1
+            wrong += [(name, verdict[1])] if verdict[1] else []
+        if tried >= max(3, FEW.max_examples // 4):
+            break
+    assert tried
+    assert not wrong
 
 
 @pytest.mark.parametrize("name", ["llm-chat-8b", "qlora-7b", "pretrain-7b"])

@@ -1,0 +1,40 @@
+"""The same expertise with other prices of one card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from decision_laws.reading import decide
+from engine.expertise import Expertise
+from engine.expertise import load_expertise
+from engine.knowledge import with_offers
+
+
+MOST_LOADED = 8
+
+
+class Prices:
+    """Decides with the offers of one card multiplied; the last few such price lists stay loaded."""
+
+    def __init__(self, expertise: Expertise) -> None:
+        self.expertise = expertise
+        self.changed: dict[tuple[str, float], Expertise] = {}
+
+    def decide(self, facts: Mapping[str, Any], gpu: str, factor: float) -> dict[str, Any]:
+        """The answer where every offer of the card costs ``factor`` times as much."""
+        key = (gpu, factor)
+        if key not in self.changed:
+            while len(self.changed) >= MOST_LOADED:
+                self.changed.pop(next(iter(self.changed)))
+            self.changed[key] = self._with(gpu, factor)
+        return decide(self.changed[key], facts)
+
+    def _with(self, gpu: str, factor: float) -> Expertise:
+        knowledge = self.expertise.knowledge
+        names = {gpu, knowledge.gpus[gpu].family}
+        offers = [
+            offer.model_copy(update={"usd_per_hour": offer.usd_per_hour * factor}) if offer.gpu in names else offer
+            for offer in (*knowledge.offers, *knowledge.spot_offers)
+        ]
+        return load_expertise(knowledge=with_offers(knowledge, offers), tests=False)

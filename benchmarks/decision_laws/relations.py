@@ -1,0 +1,223 @@
+"""Relations between answers: what a change of the question may do to the answer, whatever the answer is."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
+from decision_laws.choosing import beats
+from decision_laws.counting import Law
+from decision_laws.generator import CANDIDATES
+from decision_laws.generator import OWNED
+from decision_laws.invariance import Facts
+from decision_laws.invariance import Invariance
+from decision_laws.invariance import Verdict
+from decision_laws.invariance import words
+from decision_laws.prices import Prices
+from decision_laws.reading import LIMITS
+from decision_laws.reading import Answers
+from decision_laws.reading import Plan
+from decision_laws.reading import costs
+from decision_laws.reading import kind_of_work
+from decision_laws.reading import shown
+from decision_laws.reading import speed_ratio
+
+
+COSTLIER, SLOWER = 1.10, 0.95
+BAR = 0.99
+
+_CLASSES = ["hyperscaler", "neocloud", "marketplace", "aws", "gcp", "runpod", "lambda"]
+_LOADS = ["peak_qps", "concurrency", "train_tokens_b", "train_steps"]
+
+
+class Relations(Invariance):
+    """Tries relations on generated workloads."""
+
+    def __init__(self, answers: Answers, chance: random.Random) -> None:
+        super().__init__(answers, chance)
+        self.prices = Prices(answers.expertise)
+
+    # ------------------------------------------------------------------ prices and rivals
+
+    def lower_price(self, facts: Facts) -> Verdict | None:
+        """The winner's offers 20 % lower: it stays the winner."""
+        before = self.ask(facts)
+        plan = before["recommendation"]
+        if plan is None or plan["cost"].get("origin") != "offer":
+            return None
+        after = self.prices.decide(facts, plan["gpu"], 0.8)
+        return facts, self._changed(before, after, f"offers of {plan['gpu']} 20 % lower")
+
+    def without_a_loser(self, facts: Facts) -> Verdict | None:
+        """A losing card is excluded: nothing changes, unless it had set the window of prices or beat the new answer."""
+        before = self.ask(facts)
+        loser = self._loser(before)
+        if loser is None:
+            return None
+        changed = {**facts, "gpu_excluded": [*facts.get("gpu_excluded", []), loser["gpu"]]}
+        return facts, self._unless_it_mattered(before, self.ask(changed), loser, f"without {loser['gpu']}")
+
+    def costlier_loser(self, facts: Facts) -> Verdict | None:
+        """A losing card's offers 30 % higher: nothing changes, with the same exception."""
+        before = self.ask(facts)
+        loser = self._loser(before, offered=True)
+        if loser is None:
+            return None
+        after = self.prices.decide(facts, loser["gpu"], 1.3)
+        return facts, self._unless_it_mattered(before, after, loser, f"offers of {loser['gpu']} 30 % higher")
+
+    def _loser(self, answer: Mapping[str, Any], *, offered: bool = False) -> Plan | None:
+        plan = answer["recommendation"]
+        if plan is None:
+            return None
+        losers = [
+            other
+            for other in answer["alternatives"]
+            if other["family"] != plan["family"] and (not offered or other["cost"].get("origin") == "offer")
+        ]
+        return self.chance.choice(losers) if losers else None
+
+    def _unless_it_mattered(
+        self, before: Mapping[str, Any], after: Mapping[str, Any], loser: Plan, change: str
+    ) -> str | None:
+        wrong = self._changed(before, after, change)
+        if wrong is None:
+            return None
+        work, new, objective = kind_of_work(before), after["recommendation"], before["objective"]
+        mine = [plan for plan in shown(before) if plan["gpu"] == loser["gpu"]]
+        others = [plan for plan in shown(before) if plan["gpu"] != loser["gpu"]]
+        for plan in mine:
+            if new is not None and beats(plan, new, work):
+                return None
+            if objective != "fastest" and all((pair := costs(plan, o, work)) and pair[0] <= pair[1] for o in others):
+                return None
+            if objective != "cheapest" and all((pace := speed_ratio(plan, o, work)) and pace >= 1 for o in others):
+                return None
+        return wrong
+
+    # ------------------------------------------------------------------ more room
+
+    def more_budget(self, facts: Facts) -> Verdict | None:
+        """Half as much again of a budget: `cheapest` no 10 % costlier, `fastest` no 5 % slower."""
+        return self._looser(facts, [name for name in LIMITS if name.startswith("budget")], more=True)
+
+    def looser_target(self, facts: Facts) -> Verdict | None:
+        """A target half as demanding again: the same."""
+        if (name := self._any(facts, ["ttft_slo_ms", "tpot_slo_ms", "latency_slo_ms", "deadline_hours"])) is not None:
+            return self._looser(facts, [name], more=True)
+        return self._looser(facts, ["min_tokens_per_s", "peak_qps"], more=False)
+
+    def _any(self, facts: Facts, names: list[str]) -> str | None:
+        stated = [name for name in names if facts.get(name)]
+        return self.chance.choice(stated) if stated else None
+
+    def _looser(self, facts: Facts, names: list[str], *, more: bool) -> Verdict | None:
+        name = self._any(facts, names)
+        if name is None:
+            return None
+        stated = {**facts, "objective": self._objective(facts)}
+        looser = {**stated, name: stated[name] * (1.5 if more else 1 / 1.5)}
+        return stated, self._no_worse(stated, looser, f"{name} {stated[name]:g} -> {looser[name]:g}")
+
+    def _objective(self, facts: Facts) -> str:
+        stated = facts.get("objective")
+        return stated if stated in ("cheapest", "fastest") else self.chance.choice(["cheapest", "fastest"])
+
+    def one_more_choice(self, facts: Facts) -> Verdict | None:
+        """One more provider allowed, or one more card compared: the same."""
+        stated = {**facts, "objective": self._objective(facts)}
+        if facts.get("deployment_site") in (None, "cloud", "datacenter") and self.chance.random() < 0.5:
+            first, second = self.chance.sample(_CLASSES, 2)
+            stated |= {"providers_allowed": facts.get("providers_allowed", [first])}
+            wider = {**stated, "providers_allowed": [*stated["providers_allowed"], second]}
+            return stated, self._no_worse(stated, wider, f"providers_allowed and {second}")
+        listed = facts.get("gpu_candidates", self.chance.choice(CANDIDATES))
+        more = self.chance.choice([gpu for row in CANDIDATES for gpu in row if gpu not in listed])
+        stated |= {"gpu_candidates": listed}
+        return stated, self._no_worse(
+            stated, {**stated, "gpu_candidates": [*listed, more]}, f"gpu_candidates and {more}"
+        )
+
+    def owning_more(self, facts: Facts) -> Verdict | None:
+        """More cards owned: `cheapest` no costlier."""
+        owned = self.chance.choice(OWNED)
+        name, _, number = owned.partition(":")
+        stated = {**facts, "objective": "cheapest"}
+        if facts.get("gpus_owned"):
+            more = {**stated, "gpus_owned": [*facts["gpus_owned"], owned]}
+            if any(str(have).startswith(name + ":") for have in facts["gpus_owned"]):
+                more["gpus_owned"] = [f"{name}:{int(number) + 4}"]
+        else:
+            more = {**stated, "gpus_owned": [owned]}
+        return stated, self._no_worse(stated, more, f"gpus_owned {more['gpus_owned']}", most=1.01)
+
+    def _no_worse(self, facts: Facts, wider: Facts, change: str, most: float = COSTLIER) -> str | None:
+        before, after = self.ask(facts), self.ask(wider)
+        old, new, work = before["recommendation"], after["recommendation"], kind_of_work(before)
+        if old is None:
+            return None
+        if new is None:
+            return f"{change}: {words(old, work)} becomes no answer"
+        if facts["objective"] == "cheapest":
+            pair = costs(new, old, work)
+            worse = pair is not None and pair[0] > most * pair[1]
+        else:
+            pace = speed_ratio(new, old, work)
+            worse = pace is not None and pace < SLOWER
+        return f"{change}, {facts['objective']}: {words(old, work)} becomes {words(new, work)}" if worse else None
+
+    def doubled_load(self, facts: Facts) -> Verdict | None:
+        """Twice the load: `cheapest` no cheaper for the whole."""
+        name = self._any(facts, _LOADS)
+        if name is None:
+            return None
+        stated = {**facts, "objective": "cheapest"}
+        before, after = self.ask(stated), self.ask({**stated, name: stated[name] * 2})
+        old, new, work = before["recommendation"], after["recommendation"], kind_of_work(before)
+        if old is None or new is None:
+            return stated, None
+        basis = "usd_per_run" if old["cost"].get("usd_per_run") is not None else "usd_per_hour"
+        if work == "job" and basis == "usd_per_hour":
+            return None
+        sums = old["cost"].get(basis), new["cost"].get(basis)
+        if sums[0] is None or sums[1] is None:
+            return None
+        cheaper = sums[1] < 0.99 * sums[0]
+        return stated, f"{name} doubled: {words(old, work)} becomes {words(new, work)}" if cheaper else None
+
+    # ------------------------------------------------------------------ counting
+
+    def laws(self, workloads: Mapping[str, Facts], amount: int) -> list[Law]:
+        """Every relation tried on so many workloads to which it applies."""
+        found = []
+        for name, relation in self._all():
+            says = " ".join((relation.__doc__ or "").split()).rstrip(".")
+            law = Law(name, says, BAR)
+            for workload, facts in workloads.items():
+                if law.applies >= amount:
+                    break
+                verdict = relation(facts)
+                if verdict is not None:
+                    law.judge(workload, *verdict)
+            found.append(law)
+        return found
+
+    def _all(self) -> Iterator[tuple[str, Callable[[Facts], Verdict | None]]]:
+        yield from (
+            ("a lower price for the winner", self.lower_price),
+            ("a loser removed", self.without_a_loser),
+            ("a loser's price raised", self.costlier_loser),
+            ("a larger budget", self.more_budget),
+            ("a looser target", self.looser_target),
+            ("one more provider or card allowed", self.one_more_choice),
+            ("a doubled load", self.doubled_load),
+            ("another order of facts", self.another_order),
+            ("another spelling of values", self.another_spelling),
+            ("an assumption stated", self.saying_what_was_assumed),
+            ("two percent", self.two_percent),
+            ("more cards owned", self.owning_more),
+            ("a fact beside the point", self.beside_the_point),
+        )
