@@ -33,7 +33,7 @@ def usage_of(
     sources: tuple[Callable[[], Usage | None], ...] = (
         lambda: _hours_stated(facts, count),
         lambda: _by_share(facts, year),
-        lambda: _hours_of_project(facts, count),
+        lambda: _hours_of_project(facts, count, constants),
         lambda: _by_runs(facts, year, constants),
         lambda: _by_spend(facts, count, rent_usd_h),
     )
@@ -60,14 +60,15 @@ def _by_share(facts: Facts, year: float) -> Usage | None:
     return None
 
 
-def _hours_of_project(facts: Facts, count: int) -> Usage | None:
-    total, months = number(facts, "gpu_hours_total"), number(facts, "project_months")
-    years = months / 12 if months else number(facts, "horizon_years")
-    if total is None or not years:
+def _hours_of_project(facts: Facts, count: int, constants: EconomicsConstants) -> Usage | None:
+    total, months, years = number(facts, "gpu_hours_total"), number(facts, "project_months"), number(facts, "horizon_years")
+    if total is None:
         return None
     inputs: dict[str, Value] = {"gpu_hours_total": total, "plan.count": count}
-    inputs["project_months" if months else "horizon_years"] = months or years
-    return Usage(total / count / years, "GPU-hours of the project / GPUs / years", inputs)
+    # Hours are spread over the years that owning is planned for.
+    spread = years or (months / 12 if months else constants["horizon_years"].value)
+    inputs |= {"project_months": months} if months and not years else {"horizon_years": spread}
+    return Usage(total / count / spread, "GPU-hours of the project / GPUs / years", inputs)
 
 
 def _by_runs(facts: Facts, year: float, constants: EconomicsConstants) -> Usage | None:
