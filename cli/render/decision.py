@@ -71,7 +71,7 @@ def _answer(decision: JsonObject, names: Names) -> list[Block]:
             "Not proven: a hard limit could not be checked, because something is unknown. The open questions say what."
         )
         blocks.append(Paragraph(unproven, "bad"))
-    blocks.append(Paragraph(summary_sentence(plan, decision["procurement"]["verdict"])))
+    blocks.append(Paragraph(summary_sentence(plan, decision["procurement"])))
     return [*blocks, *memory_blocks(plan), *speed_blocks(plan), *cost_blocks(plan)]
 
 

@@ -39,6 +39,7 @@ class Procurement:
     flip: Flip | None = None
     claims: dict[str, list[Claim]] = field(default_factory=dict)
     comparison: CostComparison | None = None
+    owned_as: str | None = None  # the GPU that would be bought, where it is another form of the plan's
 
 
 def reckon(
@@ -73,7 +74,9 @@ def reckon(
     claims |= _of_the_comparison(comparison)
     claims |= _of_the_lines(thresholds)
     claims |= _of_the_plan(facts, plan, today)
-    return Procurement(figures, thresholds, nearest_flip(comparison), claims, comparison)
+    return Procurement(
+        figures, thresholds, nearest_flip(comparison), claims, comparison, owned_as.id if owned_as else None
+    )
 
 
 def _owned_as(plan: Plan | None, gpus: Mapping[str, Gpu], constants: EconomicsConstants) -> Gpu | None:
@@ -90,12 +93,8 @@ def _of_the_comparison(comparison: CostComparison) -> dict[str, list[Claim]]:
     claims = {}
     if comparison.says != "unknown":
         words = f"clear where the sums differ by {comparison.clear_ratio:g} x or more"
-        claims["comparison_says"] = [
-            Claim("computed", "economics.comparison", comparison.says, reads, words, judged)
-        ]
-        claims["comparison_clear"] = [
-            Claim("computed", "economics.comparison", comparison.clear, reads, words, judged)
-        ]
+        claims["comparison_says"] = [Claim("computed", "economics.comparison", comparison.says, reads, words, judged)]
+        claims["comparison_clear"] = [Claim("computed", "economics.comparison", comparison.clear, reads, words, judged)]
     if (pays := comparison.hybrid_pays) is not None:
         words = "owning the base load and renting the peaks is not clearly costlier than either alone"
         claims["hybrid_pays"] = [Claim("computed", "economics.comparison", pays, reads, words, judged)]

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: What is stated to be there above the daily load, or wished for.
 _PEAKS = "burst_or_datacenter_need"
+#: Later than this the two are not drawn to where they meet.
+_DRAWN_MONTHS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class CostComparison:
 
     @property
     def hybrid_usd(self) -> float | None:
-        """Owning what the base load keeps busy and renting the rest of the busy hours; None where no peaks are known."""
+        """Owning what the base load keeps busy and renting the rest; None where no peaks are known."""
         busy, month = self.busy_hours_month, self.rent_month
         if self.base is None or busy is None or month is None or self.base[0].purchase is None:
             return None
@@ -128,6 +130,26 @@ class CostComparison:
         if hybrid is None or own is None or rent is None:
             return None
         return hybrid < self.clear_ratio * min(own, rent)
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The facts that would complete the sums."""
+        found = [] if self.usage else ["utilization_pct"]
+        if self.rent is None and self.bill_month is None:
+            found.append("rent_quote_usd_h")
+        return (*found, "buy_quote_usd") if self.owning.purchase is None else tuple(found)
+
+    def course(self, steps: int = 24) -> tuple[tuple[float, float, float], ...]:
+        """Months, renting and owning until then: over the horizon, and on to where the two meet; empty without sums."""
+        horizon, meet = self.years * 12, self.crossing_months()
+        last = max(horizon, meet * 1.2) if meet is not None and meet <= _DRAWN_MONTHS else horizon
+        found = []
+        for months in sorted({horizon, *(last * step / steps for step in range(steps + 1))}):
+            rent, own = self.rent_after(months / 12), self.own_after(months / 12)
+            if rent is None or own is None:
+                return ()
+            found.append((months, rent, own))
+        return tuple(found)
 
     def crossing_months(self, longest: float = 240.0) -> float | None:
         """Months after which owning has cost less than renting, 0 where it does from the start; None for never."""

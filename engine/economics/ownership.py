@@ -165,7 +165,9 @@ def ownership_of(
         idle_energy_month=hour * idle * constants["hours_per_month"].value,
         busy_staff_usd_h=staff / hours_each_month if owned else 0.0,
         staff_month=0.0 if owned else staff,
-        space_month=0.0 if desk or owned else (power or 0.0) / 1000 * at_end(constants["colocation_usd_per_kw_month"], pick),
+        space_month=0.0
+        if desk or owned
+        else (power or 0.0) / 1000 * at_end(constants["colocation_usd_per_kw_month"], pick),
         maintenance_share_year=0.0 if desk else at_end(constants["maintenance_share_per_year"], pick),
         capital_share_year=at_end(rates["capital_cost_share_per_year"], pick),
         # What makes owning cheap is a long life and a good price at its end.

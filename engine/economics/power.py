@@ -100,4 +100,3 @@ def pue(facts: Facts, *, desk: bool, constants: EconomicsConstants) -> Constant:
         return constants["pue_workstation"]
     cooling = facts.get("cooling")
     return constants[f"pue_{cooling}"] if cooling in {"air", "liquid"} else constants["pue_datacenter"]
-

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.economics.comparison import CostComparison
@@ -102,7 +101,12 @@ def _flips_at(comparison: CostComparison, ratio: float, verdict: str) -> list[Fl
     if comparison.bill_month is not None:
         if comparison.usage is not None and "monthly_cloud_spend_usd" not in comparison.usage.inputs:
             flips.append(
-                Flip("monthly_cloud_spend_usd", comparison.bill_month, comparison.bill_month * own / rent / ratio, verdict)
+                Flip(
+                    "monthly_cloud_spend_usd",
+                    comparison.bill_month,
+                    comparison.bill_month * own / rent / ratio,
+                    verdict,
+                )
             )
     elif comparison.rent is not None:
         price = comparison.rent.value
@@ -110,9 +114,10 @@ def _flips_at(comparison: CostComparison, ratio: float, verdict: str) -> list[Fl
         flips += _use_flip(comparison, ratio, verdict)
     # Owning is a share of the price and what does not depend on it.
     share = owning.price_share(years)
-    each = purchase.value / comparison.count
+    bought = float(str(purchase.inputs.get("bought_count", comparison.count)))
+    each = purchase.value / bought
     if share > 0:
-        needed = (ratio * rent - (own - share * purchase.value)) / share / comparison.count
+        needed = (ratio * rent - (own - share * purchase.value)) / share / bought
         flips.append(Flip("buy_quote_usd", each, needed, verdict))
     flips += _years_flip(comparison, ratio, verdict) if months else []
     return flips

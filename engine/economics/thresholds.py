@@ -57,15 +57,13 @@ def guide_thresholds(
         within = says == "rent" and rule.applies.own_side_only
         within = within or _within(rule.applies, facts, plan, comparison)
         agrees = says == comparison.says if comparison.clear and says in {"rent", "own"} else None
-        found.append(
-            Threshold(name, rule.source, rule.fact, value, _limit(rule), says, rule.scope, within, agrees)
-        )
+        found.append(Threshold(name, rule.source, rule.fact, value, _limit(rule), says, rule.scope, within, agrees))
     return tuple(found)
 
 
 def thresholds_disagree(thresholds: tuple[Threshold, ...]) -> bool:
-    """Whether one line that was drawn for this says rent where another says own, or only one of them decides."""
-    said = {threshold.says for threshold in thresholds if threshold.in_scope} - {"unknown"}
+    """Whether one line says rent where another says own, or only one of them decides."""
+    said = {threshold.says for threshold in thresholds} - {"unknown"}
     return len(said) > 1
 
 

@@ -61,7 +61,11 @@ def _by_share(facts: Facts, year: float) -> Usage | None:
 
 
 def _hours_of_project(facts: Facts, count: int, constants: EconomicsConstants) -> Usage | None:
-    total, months, years = number(facts, "gpu_hours_total"), number(facts, "project_months"), number(facts, "horizon_years")
+    total, months, years = (
+        number(facts, "gpu_hours_total"),
+        number(facts, "project_months"),
+        number(facts, "horizon_years"),
+    )
     if total is None:
         return None
     inputs: dict[str, Value] = {"gpu_hours_total": total, "plan.count": count}
