@@ -200,8 +200,8 @@ def compare_costs(
     gpu = owned_as or (plan.gpu if plan else None)
     owned = plan is not None and plan.cost.origin == "owned"
     rent = _rent(facts, plan)
-    usage = usage_of(facts, count, constants, rent_usd_h=rent.value if rent else None)
     years, stated_years = planning_years(facts, constants)
+    usage = usage_of(facts, count, constants, rent_usd_h=rent.value if rent else None, years=years)
     bill = number(facts, "monthly_cloud_spend_usd")
     return CostComparison(
         count=count,

@@ -178,7 +178,7 @@ def _bought_hour(
     hours, (years, _) = constants["hours_per_year"].value, planning_years(facts, constants)
     if quoted_for(gpu, facts):
         rent_usd_h = number(facts, "rent_quote_usd_h") or rent_usd_h
-    usage = usage_of(facts, count, constants, rent_usd_h=rent_usd_h)
+    usage = usage_of(facts, count, constants, rent_usd_h=rent_usd_h, years=years)
     busy = (usage.hours_per_year if usage else hours) / 12 * count
     return owning.total(years, busy) / (years * hours)
 
