@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cli.render.effects import effect_text
 from engine import Expertise
 from engine.problems import Problem
 from engine.problems import nearest_words
@@ -44,6 +45,7 @@ def full_rule(rule: Rule) -> dict[str, Any]:
         **brief_rule(rule),
         "table": rule.table,
         "when": [condition.text for condition in rule.when],
+        "then": [effect_text(effect) for effect in rule.effects],
         "text": rule.text,
         "because": rule.because,
         "overrides": list(rule.overrides),

@@ -51,7 +51,7 @@ _SAMPLES: dict[tuple[Stage, Each], _Sample] = {
         ("lifecycle_stage == production", "gpu.ecc"),
         (
             "points: 2                        # 1 slight, 2 clear, 4 strong, 6 decisive; below 0 speaks against",
-            "reason: reliability",
+            "reason: reliability              # claim: or band: beside it where it is one; see docs/rules.md",
             "text: The memory of {gpu.name} corrects its errors",
         ),
         "{task: inference, lifecycle_stage: production}",

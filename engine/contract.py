@@ -13,7 +13,7 @@ DECISION_FORMAT = "whichgpu.decision/1"
 RECORD_FORMAT = "whichgpu.record/1"
 
 #: What ``--jsonl`` leaves out of each line unless ``--full`` is given.
-BULKY_KEYS = ("trace", "rules", "rejected")
+BULKY_KEYS = ("trace", "rules", "rejected", "outranked")
 
 Schema = dict[str, object]
 
@@ -132,10 +132,11 @@ def _decision(*, full: bool) -> Schema:
         "recommendation": _nullable(_ref("plan")),
         "no_answer": _nullable(
             _object(
-                {"kind": {"enum": ["nothing_fits", "facts_missing", "contradictory"]}, "why": _WORD, "facts": _WORDS}
+                {"kind": {"enum": ["nothing_fits", "facts_missing", "contradictory"]}, "why": _WORD, "facts": _WORDS},
+                {"relaxable": _list(_WORDS)},
             )
         ),
-        "alternatives": _list(_ref("plan"), maxItems=40),
+        "alternatives": _list(_ref("plan"), maxItems=60),
         "candidates": _list(_ref("candidate")),
         "phases": _list(_object({"phase": _WORD, "recommendation": _nullable(_ref("plan"))})),
         "sizing": {"type": "object", "additionalProperties": _nullable(_NUMBER)},
@@ -181,10 +182,13 @@ def _decision(*, full: bool) -> Schema:
             )
         ),
     }
+    more: Schema = {"objective_stated": _FLAG}
+    outranked: Schema = _list(_object({"id": _WORD, "gpu": _WORD, "count": _COUNT, "proven": _FLAG, "score": _NUMBER}))
     bulky: Schema = {
         "rejected": _list(_ref("rejection")),
         "trace": _list(_ref("trace_entry")),
         "rules": _list(_ref("verdict")),
+        "outranked": outranked,
     }
     answered: Schema = {
         "if": {"properties": {"recommendation": {"type": "null"}}},
@@ -192,8 +196,14 @@ def _decision(*, full: bool) -> Schema:
         "else": {"properties": {"no_answer": {"type": "null"}}},
     }
     if full:
-        return {**_object({**required, **bulky}, {"interview": _interview()}), **answered}
-    return {**_object(required, {**bulky, "id": {}}), **answered}
+        return {
+            **_object(
+                {**required, **{k: v for k, v in bulky.items() if k != "outranked"}},
+                {**more, "outranked": outranked, "interview": _interview()},
+            ),
+            **answered,
+        }
+    return {**_object(required, {**more, **bulky, "id": {}}), **answered}
 
 
 def _comparison() -> Schema:
@@ -272,6 +282,28 @@ def _plan() -> Schema:
             "score": _nullable(_NUMBER),
             "points": _list(_ref("points")),
         },
+        {
+            "id": _WORD,
+            "chosen_over": _list(_chosen_over()),
+            "preference_cost": _nullable(_beside({"share": _nullable(_NUMBER)})),
+            "dominated_by": _nullable(_WORD),
+            "below_for": _nullable(_TEXT),
+        },
+    )
+
+
+def _beside(more: Schema) -> Schema:
+    """A plan beside the answer: ratios are its figure by the answer's, the price is what the answer costs more."""
+    amounts: Schema = {
+        name: _nullable(_NUMBER) for name in ("usd_per_hour", "cost_ratio", "speed_ratio", "price_usd_per_hour")
+    }
+    return _object({"id": _WORD, "gpu": _WORD, "count": _COUNT, **amounts, **more})
+
+
+def _chosen_over() -> Schema:
+    reasons = ["unverified", "fallback", "guide_cards", "guide_counts", "evidence"]
+    return _beside(
+        {"reason": {"enum": reasons}, "rule": _nullable(_WORD), "because": _TEXT, "facts": _WORDS, "sources": _WORDS}
     )
 
 
@@ -296,14 +328,57 @@ def _offer() -> Schema:
             "provider_class": _nullable(_TEXT),
             "instance": _nullable(_TEXT),
             "as_of": _nullable({"type": "string", "pattern": _DATE}),
-        }
+        },
+        {
+            "provider": _nullable(_TEXT),
+            "gpus_per_instance": {**_COUNT, "description": "GPUs in one machine of this offer."},
+            "usd_per_instance_hour": {**_AMOUNT, "description": "What one machine of this offer costs on demand."},
+            "instances": _described(_nullable(_COUNT), "How many of these machines hold the plan."),
+            "region": _nullable(_TEXT),
+            "source": _TEXT,
+        },
     )
 
 
 def _cost() -> Schema:
     names = ("usd_per_hour", "usd_per_month", "usd_per_1m_tokens", "usd_per_run")
     more = {name: _nullable(_AMOUNT) for name in ("usd_per_1k_samples", "rented_usd_per_hour")}
-    return _object({name: _nullable(_AMOUNT) for name in names}, {**more, "rented_from": _nullable(_offer())})
+    return _object(
+        {name: _nullable(_AMOUNT) for name in names}, {**more, "rented_from": _nullable(_offer()), **_rent()}
+    )
+
+
+def _rent() -> Schema:
+    """What is known of renting the plan, whether or not that is its price."""
+    commitment = _object(
+        {
+            "term_months": _COUNT,
+            "usd_per_hour": _AMOUNT,
+            "provider": _TEXT,
+            "instance": _nullable(_TEXT),
+            "instances": _COUNT,
+            "region": _nullable(_TEXT),
+            "source": _TEXT,
+        }
+    )
+    return {
+        "lowest_usd_per_hour": _described(_nullable(_AMOUNT), "The lowest price of a provider that covers the plan."),
+        "lowest_offer": _nullable(_offer()),
+        "quotes": {"type": "integer", "minimum": 0, "description": "Providers whose offers cover the plan."},
+        "compared": _list(
+            _object({"provider": _TEXT, "usd_per_hour": _AMOUNT}),
+            description="The lowest of them, whose median is the price to rent.",
+        ),
+        "assumed": {**_FLAG, "description": "No machine on the list is large enough: scaled up from smaller ones."},
+        "nearest_offer": _described(_nullable(_offer()), "Where assumed: the largest machine that is offered."),
+        "instances": _described(_nullable(_COUNT), "Machines that are rented, or would be."),
+        "spot_usd_per_hour": _described(_nullable(_AMOUNT), "The same shape where it may be taken away at any time."),
+        "committed": _list(commitment, description="The lowest price of the same shape for each term of commitment."),
+    }
+
+
+def _described(schema: Schema, text: str) -> Schema:
+    return {**schema, "description": text}
 
 
 def _candidate() -> Schema:

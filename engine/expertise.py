@@ -133,7 +133,7 @@ class Expertise:
             near = nearest_words(wanted, self.objectives)
             fix = f"one of {', '.join(self.objectives)}"
             raise InputError(Problem("unknown-objective", f"no objective is called {wanted!r}", nearest=near, fix=fix))
-        return self.objectives[wanted]
+        return replace(self.objectives[wanted], stated=name is not None or "objective" in facts)
 
     @collection_paused()
     def decide(

@@ -15,8 +15,26 @@ class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     meaning: str
-    cost_weight: float
-    speed_weight: float
+    cost_exponent: float
+    time_exponent: float
+    gain_of_doubling: float
+    preference_share: float
+    sources: tuple[str, ...]
+
+
+class _Evidence(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    cost_points: float
+    speed_points: float
+    around_usd_per_hour: float
+    sources: tuple[str, ...]
+
+
+class _Dominance(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    margin: float
     sources: tuple[str, ...]
 
 
@@ -27,8 +45,8 @@ class ObjectivesFile(BaseModel):
 
     objectives: dict[str, _Entry]
     default: str
-    around_usd_per_hour: float
-    around_sources: tuple[str, ...]
+    evidence: _Evidence
+    dominance: _Dominance
 
 
 def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
@@ -40,12 +58,17 @@ def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
     file = read_constants(ObjectivesFile, "objectives.yaml", folder)
     objectives = {
         name: Objective(
-            name,
-            entry.cost_weight,
-            entry.speed_weight,
-            file.around_usd_per_hour,
-            entry.meaning,
-            entry.sources,
+            name=name,
+            cost_exponent=entry.cost_exponent,
+            time_exponent=entry.time_exponent,
+            gain_of_doubling=entry.gain_of_doubling,
+            preference_share=entry.preference_share,
+            cost_points=file.evidence.cost_points,
+            speed_points=file.evidence.speed_points,
+            around_usd_per_hour=file.evidence.around_usd_per_hour,
+            dominance_margin=file.dominance.margin,
+            meaning=entry.meaning,
+            sources=entry.sources,
         )
         for name, entry in sorted(file.objectives.items())
     }

@@ -136,6 +136,11 @@ def _rules(vocabulary: Vocabulary, knowledge: Knowledge) -> Schema:
     definitions["figures"] = _offered(knowledge.figures)
     definitions["disagreements"] = _offered(knowledge.disagreements)
     definitions["gpus"] = _offered({name for gpu in knowledge.gpus.values() for name in (gpu.id, gpu.family)})
+    definitions["cards"] = _offered(
+        {name for gpu in knowledge.gpus.values() for name in (gpu.id, gpu.family, gpu.series)}
+    )
+    claim = definitions["claim"]["anyOf"][1]["properties"]
+    claim["over"] = {"$ref": "#/$defs/cards", "description": claim["over"]["description"]}
     for kind in ("rule", "table", "row"):
         definitions[kind]["properties"]["sources"] = _names("sources", definitions[kind]["properties"]["sources"])
     effects = definitions["effects"]["properties"]

@@ -11,6 +11,7 @@ from cli.render.blocks import Bullets
 from cli.render.blocks import Heading
 from cli.render.blocks import Item
 from cli.render.blocks import Paragraph
+from cli.render.cost import cost_blocks
 from cli.render.names import Names
 from cli.render.notes import advice_blocks
 from cli.render.notes import assumption_blocks
@@ -22,7 +23,6 @@ from cli.render.notes import question_blocks
 from cli.render.notes import sizing_blocks
 from cli.render.notes import source_blocks
 from cli.render.notes import warning_blocks
-from cli.render.plan import cost_blocks
 from cli.render.plan import memory_blocks
 from cli.render.plan import plan_sentence
 from cli.render.plan import speed_blocks

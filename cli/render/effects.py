@@ -5,15 +5,33 @@ from __future__ import annotations
 from cli.render.figures import joined
 from cli.render.figures import number
 from engine.rulebook.model import Ask
+from engine.rulebook.model import Band
+from engine.rulebook.model import Claim
 from engine.rulebook.model import ConsiderCounts
 from engine.rulebook.model import Disagree
 from engine.rulebook.model import Effect
+from engine.rulebook.model import Fallback
 from engine.rulebook.model import Monitor
 from engine.rulebook.model import Points
 from engine.rulebook.model import Reject
 from engine.rulebook.model import Say
 from engine.rulebook.model import SetFact
 from engine.rulebook.model import ShowFigure
+
+
+_BANDS: dict[Band, str] = {
+    "cards": "a guide names these cards for the case",
+    "counts": "a guide names this number of GPUs for the case",
+}
+
+
+def claim_text(claim: Claim) -> str:
+    """What a rule asserts and the program computes, in words."""
+    words = f"a claim that is checked: {claim.quantity.replace('_', ' ').replace('usd', 'USD')}"
+    against = claim.over or "the other plans"
+    if claim.ratio is not None:
+        return f"{words} {number(claim.ratio)} x that of {against}"
+    return f"{words} beside {against}"
 
 
 def effect_text(effect: Effect) -> str:
@@ -23,8 +41,11 @@ def effect_text(effect: Effect) -> str:
             words = f"set {fact} to {text}"
         case Reject(text):
             words = f"rule the plan out: {text}"
-        case Points(points, reason):
+        case Fallback(text):
+            words = f"choose the plan only where no other qualifies: {text}"
+        case Points(points, reason, claim, band):
             words = f"{number(abs(points))} points {'for' if points > 0 else 'against'} the plan, on {reason}"
+            words += f"; {claim_text(claim)}" if claim else f"; {_BANDS[band]}" if band else ""
         case Say(kind, code):
             words = f"{'warn' if kind == 'warn' else 'advise'}: {code}"
         case Ask(fact):

@@ -78,7 +78,9 @@ class Names:
         return self.priorities.get(code, 9)
 
     def source(self, source: str) -> str:
-        """``fpt/3.4`` as the title of source ``fpt``, with the section."""
+        """``fpt/3.4`` as the title of source ``fpt``, with the section; several, divided by ``;``, each so."""
+        if "; " in source:
+            return "; ".join(self.source(part) for part in source.split("; "))
         name, _, section = source.partition("/")
         title = self.sources.get(source) or self.sources.get(name)
         if title is None:

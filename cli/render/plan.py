@@ -19,7 +19,6 @@ from cli.render.figures import usd
 from cli.render.names import SHARDING
 from cli.render.names import Names
 from cli.render.names import link
-from cli.render.names import provider_class
 from cli.render.speed import UNKNOWN
 from cli.render.speed import headline_speed
 from cli.render.speed import speed_pairs
@@ -194,44 +193,3 @@ def speed_blocks(plan: JsonObject) -> list[Block]:
     if not rows:
         return [Heading("Speed"), Paragraph("No speed can be worked out from what is known.")]
     return [Heading("Speed"), Paragraph("Estimated, over all GPUs of the plan."), Pairs(rows)]
-
-
-def cost_blocks(plan: JsonObject) -> list[Block]:
-    """What renting it costs, from whom and as of when."""
-    cost, offer = plan["cost"], plan["offer"]
-    labels = (
-        ("per hour", "usd_per_hour"),
-        ("per month", "usd_per_month"),
-        ("for the run", "usd_per_run"),
-        ("per million tokens", "usd_per_1m_tokens"),
-        ("per thousand images or clips", "usd_per_1k_samples"),
-    )
-    rows = tuple((label, usd(cost[key])) for label, key in labels if cost.get(key) is not None)
-    if not rows:
-        return [Heading("Cost"), Paragraph("No price in the snapshot covers this plan, so its cost is unknown.")]
-    return [Heading("Cost"), Pairs(rows), Paragraph(_priced(offer, cost.get("origin")) + _rented_instead(cost))]
-
-
-def _rented_instead(cost: JsonObject) -> str:
-    """What the same GPUs cost to rent, beside the price of owning them."""
-    offer = cost.get("rented_from")
-    if not offer:
-        return ""
-    by = f" ({offer['provider']})" if offer.get("provider") else ""
-    where = f"{provider_class(offer['provider_class'])}{by}"
-    return f" Rented from {where} they would cost {usd(cost['rented_usd_per_hour'])} an hour."
-
-
-_PRICED_BY = {
-    "owned": "You own these GPUs: the cost is their electricity.",
-    "purchase": "Bought for a place of your own: an hour's share of the purchase over its life, and electricity.",
-}
-
-
-def _priced(offer: JsonObject | None, origin: str | None) -> str:
-    if offer is None:
-        return _PRICED_BY.get(origin or "", "The price is the one that was given.")
-    instance = f", instance {offer['instance']}" if offer["instance"] else ""
-    by = f" ({offer['provider']})" if offer.get("provider") else ""
-    as_of = f"; price of {offer['as_of']}, so check it before you order" if offer["as_of"] else ""
-    return f"Rented from {provider_class(offer['provider_class'])}{by}{instance}{as_of}."

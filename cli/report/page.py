@@ -10,6 +10,7 @@ from cli.render.alternatives import alternative_blocks
 from cli.render.alternatives import candidate_blocks
 from cli.render.blocks import Block
 from cli.render.blocks import Heading
+from cli.render.cost import cost_blocks
 from cli.render.decision import no_answer_blocks
 from cli.render.figures import gb
 from cli.render.figures import percent
@@ -22,7 +23,6 @@ from cli.render.notes import figure_blocks
 from cli.render.notes import monitoring_blocks
 from cli.render.notes import question_blocks
 from cli.render.notes import warning_blocks
-from cli.render.plan import cost_blocks
 from cli.render.plan import memory_blocks
 from cli.render.plan import plan_sentence
 from cli.render.plan import price_of_an_hour

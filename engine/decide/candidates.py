@@ -11,7 +11,6 @@ from engine.decide.model import CandidateVerdict
 from engine.decide.model import Judged
 from engine.decide.model import PlanRound
 from engine.decide.model import Rejection
-from engine.decide.rank import FARTHEST_ALTERNATIVE
 from engine.decide.ruleset import RuleSet
 from engine.knowledge import Knowledge
 from engine.knowledge.model import Gpu
@@ -28,7 +27,6 @@ class Standing:
     judged: Mapping[str, Judged]
     rejected: Mapping[str, Rejection]
     chosen: str | None
-    best_score: float = 0.0
 
 
 def standing_of(plan_round: PlanRound | None) -> Standing:
@@ -40,7 +38,7 @@ def standing_of(plan_round: PlanRound | None) -> Standing:
     best = next(iter(judged.values()), None)
     if best is None:
         return Standing(judged, rejected, None)
-    return Standing(judged, rejected, best.ranked.plan.id, best.ranked.score)
+    return Standing(judged, rejected, best.ranked.plan.id)
 
 
 def named_gpus(facts: Facts, knowledge: Knowledge) -> list[tuple[Gpu, bool]]:
@@ -119,8 +117,15 @@ def _verdict(plan: Plan, judged: Judged | None, rejection: Rejection | None, sta
     best_of_family = next(
         entry for entry in standing.judged.values() if entry.ranked.plan.gpu.family == plan.gpu.family
     )
-    near = standing.best_score - judged.ranked.score <= FARTHEST_ALTERNATIVE
-    return "alternative" if near and best_of_family is judged else "outranked"
+    first = standing.judged[standing.chosen] if standing.chosen else judged
+    return "alternative" if best_of_family is judged and alike(judged, first) else "outranked"
+
+
+def alike(one: Judged, other: Judged) -> bool:
+    """Whether two plans have the same standing, and nothing beats the first in both cost and speed."""
+    if one.standing is None or other.standing is None:
+        return False
+    return one.standing.tier == other.standing.tier and one.standing.dominated_by is None
 
 
 def _with_verdict(facts: Facts, verdict: str, is_current: bool) -> dict[str, Value]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Literal
 
+from engine.decide.choice import Standing
 from engine.decide.procurement import Procurement
 from engine.decide.rank import Objective
 from engine.decide.rank import Ranked
+from engine.decide.survey import UNMEASURED
+from engine.decide.survey import Measures
 from engine.knowledge.model import ModelSpec
 from engine.plans.model import Plan
 from engine.rulebook.model import Rule
@@ -35,6 +39,11 @@ class Judged:
     facts: Facts  # plan.* and gpu.*, survey facts included
     prefer: Resolution
     missing: tuple[str, ...] = ()  # unproven: facts that a reject rule lacks
+    measures: Measures = UNMEASURED
+    fallbacks: tuple[str, ...] = ()  # rules by which it is chosen only where no other plan qualifies
+    card_bands: tuple[str, ...] = ()  # rules by which a guide names its card for the case
+    count_bands: tuple[str, ...] = ()  # rules by which a guide names its count for the case
+    standing: Standing | None = None
 
 
 CandidateVerdict = Literal["recommended", "alternative", "outranked", "rejected", "unproven"]
@@ -61,6 +70,8 @@ class NoAnswer:
     kind: Literal["nothing_fits", "facts_missing", "contradictory"]
     facts: tuple[str, ...]
     rules: tuple[Rule, ...] = ()
+    #: Finds the stated facts without which, each set alone, some plan qualifies; takes a dozen decisions.
+    find_relaxable: Callable[[], tuple[tuple[str, ...], ...]] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from engine.decide.model import PlanRound
 from engine.decide.procurement import Procurement
 from engine.decide.procurement import reckon
 from engine.decide.rank import Objective
+from engine.decide.relaxing import relaxable_facts
 from engine.decide.round import run_round
 from engine.decide.ruleset import RuleSet
 from engine.decide.stages import Stages
@@ -30,6 +31,7 @@ from engine.knowledge.model import ModelSpec
 from engine.plans.candidates import candidate_plans
 from engine.plans.maker import PlanMaker
 from engine.plans.model import Plan
+from engine.problems import InputError
 from engine.rulebook.model import Ask
 from engine.rulebook.model import ConsiderCounts
 from engine.rulebook.model import Rule
@@ -77,7 +79,7 @@ def decide_workload(bench: Bench, workload: Workload, objective: Objective, toda
     plan_round = None
     if no_answer is None:
         plan_round = _round(bench, maker, intake, objective)
-        no_answer = _nothing_fits(plan_round)
+        no_answer = _nothing_fits(plan_round, bench, workload, objective)
     chosen = plan_round.judged[0] if plan_round and plan_round.judged else None
     phases = _phases(bench, workload, intake, objective, chosen) if no_answer is None else ()
     procurement = reckon(intake.facts, chosen.ranked.plan if chosen else None, today, gpus=bench.knowledge.gpus)
@@ -145,7 +147,20 @@ def _must_ask(vocabulary: Vocabulary, intake: Settlement) -> NoAnswer | None:
     return NoAnswer("facts_missing", facts=missing) if missing else None
 
 
-def _nothing_fits(plan_round: PlanRound) -> NoAnswer | None:
+def _qualifies(bench: Bench, given: Mapping[str, Value], objective: Objective) -> bool:
+    """Whether some plan qualifies on these facts."""
+    try:
+        found = look_up(given, bench.knowledge, bench.vocabulary)
+    except InputError:
+        return False
+    claims = {name: Claim("given", "input", value) for name, value in given.items()}
+    intake = bench.stages.intake.run(claims, extra=found.claims)
+    if _contradiction(bench.stages.contradictions, intake) or _must_ask(bench.vocabulary, intake):
+        return False
+    return bool(_round(bench, bench.plan_maker(found.model, intake), intake, objective).judged)
+
+
+def _nothing_fits(plan_round: PlanRound, bench: Bench, workload: Workload, objective: Objective) -> NoAnswer | None:
     if plan_round.judged:
         return None
     counts: dict[str, int] = {}
@@ -156,7 +171,13 @@ def _nothing_fits(plan_round: PlanRound) -> NoAnswer | None:
             by_id[rule.id] = rule
     rules = [by_id[name] for name in sorted(counts, key=lambda name: (-counts[name], name))]
     facts = sorted({name for rule in rules[:3] for name in rule.reads if name in plan_round.survey.facts})
-    return NoAnswer("nothing_fits", rules=tuple(rules), facts=tuple(facts))
+
+    def find() -> tuple[tuple[str, ...], ...]:
+        return relaxable_facts(
+            workload.given, rules, bench.vocabulary, lambda given: _qualifies(bench, given, objective)
+        )
+
+    return NoAnswer("nothing_fits", rules=tuple(rules), facts=tuple(facts), find_relaxable=find)
 
 
 def _advise(

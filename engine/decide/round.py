@@ -1,10 +1,14 @@
-"""One round over the plans: derive, reject, survey, prefer, rank."""
+"""One round over the plans: derive, reject, survey, prefer, choose."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from dataclasses import replace
 
+from engine.decide.choice import Contender
+from engine.decide.choice import standings
 from engine.decide.model import Judged
 from engine.decide.model import PlanRound
 from engine.decide.model import Rejection
@@ -12,20 +16,22 @@ from engine.decide.proof import missing_for_proof
 from engine.decide.rank import Award
 from engine.decide.rank import Objective
 from engine.decide.rank import Ranked
+from engine.decide.rank import awards_of
+from engine.decide.rank import band_rules
 from engine.decide.rank import cost_term
-from engine.decide.rank import rank
+from engine.decide.rank import fallback_rules
 from engine.decide.rank import speed_term
-from engine.decide.rank import strongest_per_reason
 from engine.decide.stages import Stages
 from engine.decide.survey import Measures
 from engine.decide.survey import Spread
 from engine.decide.survey import beside_others
-from engine.decide.survey import cost_is_per_work
+from engine.decide.survey import is_job
 from engine.decide.survey import measure
 from engine.decide.survey import spread
 from engine.decide.survey import survey_claims
 from engine.knowledge import Knowledge
 from engine.plans.model import Plan
+from engine.rulebook.model import Rule
 from engine.settle.model import Settlement
 from engine.values import Facts
 from engine.values import Value
@@ -55,13 +61,13 @@ def run_round(
             alive.append(index)
     survivors = [plans[index] for index in alive]
     survey = stages.survey.run({}, extra=survey_claims(survivors), before=intake)
-    per_work = cost_is_per_work(survey.facts)
+    job = is_job(survey.facts)
     measures = [
         measure(
             plan,
-            per_work=per_work,
-            around_usd_per_hour=objective.around_usd_per_hour,
-            dearest_usd_per_gpu_hour=knowledge.dearest_usd_per_gpu_hour,
+            job=job,
+            objective=objective,
+            highest_usd_per_gpu_hour=knowledge.dearest_usd_per_gpu_hour,
         )
         for plan in survivors
     ]
@@ -71,19 +77,62 @@ def run_round(
     ]
     preferring = stages.prefer.run(survey.facts, sets, [plan.id for plan in survivors])
     lacking = missing_for_proof(rejecting.evaluation, unstated)
+    contenders: list[Contender] = []
     judged: dict[str, Judged] = {}
-    pointed: dict[tuple[str, ...], list[Award]] = {}  # Many plans get their points from the same rules.
+    weighed: dict[tuple[tuple[str, ...], bool], _Evidence] = {}  # Many plans meet the same rules.
     for position, index in enumerate(alive):
-        missing = tuple(sorted(lacking.get(index, ())))
-        fired = preferring.resolutions[position].fired
-        if fired not in pointed:
-            pointed[fired] = strongest_per_reason(stages.prefer.fired(preferring.resolutions[position]))
-        awards = (*pointed[fired], *_terms(measures[position], ends, objective))
+        measured, resolution = measures[position], preferring.resolutions[position]
+        known = measured.cost is not None and measured.time is not None
+        key = (resolution.fired, known)
+        if key not in weighed:
+            weighed[key] = _weigh(stages.prefer.fired(resolution), figures_known=known)
+        evidence = weighed[key]
+        awards = (*evidence.awards, *_terms(measured, ends, objective))
         score = sum(award.points for award in awards if award.counted)
+        missing = tuple(sorted(lacking.get(index, ())))
         ranked = Ranked(plans[index], score, awards, proven=not missing)
-        judged[plans[index].id] = Judged(ranked, sets[position], preferring.resolutions[position], missing)
-    order = rank([entry.ranked for entry in judged.values()])
-    return PlanRound(tuple(plans), tuple(rejections), tuple(judged[entry.plan.id] for entry in order), survey, derived)
+        contenders.append(
+            Contender(
+                ranked,
+                measured.cost,
+                measured.time,
+                bool(evidence.fallbacks),
+                bool(evidence.card_bands),
+                bool(evidence.count_bands),
+            )
+        )
+        judged[plans[index].id] = Judged(
+            ranked,
+            sets[position],
+            resolution,
+            missing,
+            measured,
+            evidence.fallbacks,
+            evidence.card_bands,
+            evidence.count_bands,
+        )
+    order = standings(contenders, objective)
+    best_first = tuple(replace(judged[name], standing=standing) for name, standing in order.items())
+    return PlanRound(tuple(plans), tuple(rejections), best_first, survey, derived)
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What the prefer rules that fired on a plan come to."""
+
+    awards: tuple[Award, ...]
+    fallbacks: tuple[str, ...]
+    card_bands: tuple[str, ...]
+    count_bands: tuple[str, ...]
+
+
+def _weigh(rules: Sequence[Rule], *, figures_known: bool) -> _Evidence:
+    return _Evidence(
+        tuple(awards_of(rules, figures_known=figures_known)),
+        tuple(fallback_rules(rules)),
+        band_rules(rules, "cards"),
+        band_rules(rules, "counts"),
+    )
 
 
 def _derive(
@@ -102,8 +151,11 @@ def _derive(
 
 
 def _terms(measured: Measures, ends: Spread, objective: Objective) -> list[Award]:
+    known = measured.cost is not None
     terms = (
-        cost_term(measured.cost, ends.cheapest, measured.feared or ends.dearest, objective.cost_weight),
-        speed_term(measured.speed, ends.fastest, ends.slowest, objective.speed_weight),
+        cost_term(
+            measured.weighed_cost if known else None, ends.cheapest, measured.weighed_cost, objective.cost_points
+        ),
+        speed_term(measured.weighed_speed, ends.weighed_fastest, ends.weighed_slowest, objective.speed_points),
     )
     return [term for term in terms if term is not None]

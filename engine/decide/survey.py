@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from engine.decide.rank import Objective
 from engine.plans.model import Plan
 from engine.settle.model import Claim
 from engine.values import Facts
@@ -12,23 +14,36 @@ from engine.values import Value
 
 
 SOURCE = "whichgpu-survey"
-_TRAINING = ("pretraining", "full_finetuning", "peft_finetuning")
-_BUSY = ("high", "massive")
-#: Up to so long a training job is brief: minutes to a couple of hours (runpod/key-factors-for-training-gpus).
-_BRIEF_HOURS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What ranking compares of one plan: USD and speed, None where not known.
+    """Cost and time of one plan, in units that all plans of a decision share; None where not known.
 
-    ``feared`` is what an unknown cost is taken for: every GPU at the dearest rate of the whole price list. It does not
-    depend on which other plans there are, so that leaving one out changes nothing between the rest.
+    A job is measured by the run, or by the piece of work where its length is not known; a service by what it costs a
+    month at its hours and by the time of one answer at the stated load. ``weighed_cost`` adds what surrounds rented
+    GPUs, for the weighing of evidence; where no price is known it is that of the highest rate of the whole price list
+    (docs/decisions/0006), which does not depend on the other plans.
     """
 
     cost: float | None
-    speed: float | None
-    feared: float | None = None
+    time: float | None
+    weighed_cost: float | None = None
+    weighed_time: float | None = None  # raised by what twice as many GPUs have to bring
+
+    @property
+    def speed(self) -> float | None:
+        """Work, or answers, per unit of time."""
+        return 1.0 / self.time if self.time else None
+
+    @property
+    def weighed_speed(self) -> float | None:
+        """Speed as evidence weighs it."""
+        return 1.0 / self.weighed_time if self.weighed_time else None
+
+
+#: A plan of which neither cost nor time was asked.
+UNMEASURED = Measures(None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,63 +51,64 @@ class Spread:
     """The ends of cost and speed among surviving plans; None where no plan has the figure."""
 
     cheapest: float | None
-    dearest: float | None
     fastest: float | None
-    slowest: float | None
+    weighed_fastest: float | None
+    weighed_slowest: float | None
+    least_cost: float | None = None  # without what surrounds the GPUs
 
 
-def cost_is_per_work(workload: Facts) -> bool:
-    """Whether plans are compared by the price of the same work, and not by the price of an hour.
-
-    In training and in batch or busy serving a dearer card that ends sooner can be the cheaper one, and so it is with a
-    service that is at work around the clock (runpod/cost-considerations-on-runpod). A quiet service, or a batch of
-    little, pays for the hour, whatever its card could do in it, and so does a training job of an hour or two, of which
-    setting up is a good part (runpod/key-factors-for-training-gpus).
-    """
-    hours = _number(workload.get("run_hours"))
-    brief = hours is not None and hours <= _BRIEF_HOURS
-    return (
-        (workload.get("task") in _TRAINING and not brief)
-        or (workload.get("serving_mode") == "batch" and workload.get("traffic_level") != "low")
-        or workload.get("traffic_level") in _BUSY
-        or (workload.get("traffic_level") == "moderate" and workload.get("always_on") is True)
-    )
+def is_job(workload: Facts) -> bool:
+    """Whether the work is done piece by piece, and not a service that is there to be asked."""
+    return workload.get("task") != "inference" or workload.get("serving_mode") == "batch"
 
 
-def measure(plan: Plan, *, per_work: bool, around_usd_per_hour: float, dearest_usd_per_gpu_hour: float) -> Measures:
-    """Cost and speed of a plan as ranking sees them: USD per hour, or per million tokens or samples.
+def measure(plan: Plan, *, job: bool, objective: Objective, highest_usd_per_gpu_hour: float) -> Measures:
+    """Cost and time of a plan as choosing compares them.
 
     Args:
         plan: a surviving plan.
-        per_work: compare the price of the same work and not of an hour.
-        around_usd_per_hour: what surrounds rented GPUs and comes on top of every plan. Without it two prices of a few
-            cents would lie as far apart as two of a hundred dollars.
-        dearest_usd_per_gpu_hour: the dearest rate of the price list, for a plan whose price is not known.
+        job: compare by the piece of work, not by the month.
+        objective: tells what surrounds rented GPUs, without which two prices of a few cents would lie as far apart as
+            two of a hundred dollars, and what twice as many GPUs have to bring.
+        highest_usd_per_gpu_hour: the highest rate of the price list, for a plan whose price is not known.
     """
-    facts = plan.facts
-    speed = _number(facts.get("plan.tokens_per_s")) or _number(facts.get("plan.samples_per_s"))
-    known = plan.cost.usd_per_hour is not None
-    per_hour = plan.cost.usd_per_hour if known else dearest_usd_per_gpu_hour * plan.count
-    cost: float | None = (per_hour or 0.0) + around_usd_per_hour
-    if per_work:
-        cost = cost / (speed * 3600) * 1e6 if cost is not None and speed else None
-    return Measures(cost, speed) if known else Measures(None, speed, cost)
+    facts, hourly = plan.facts, plan.cost.usd_per_hour
+    rate = _number(facts.get("plan.tokens_per_s")) or _number(facts.get("plan.samples_per_s"))
+    weighed = (hourly if hourly is not None else highest_usd_per_gpu_hour * plan.count) + objective.around_usd_per_hour
+    latency = None if job else _number(facts.get("plan.latency_ms"))
+    time = latency if latency else 1.0 / rate if rate else None
+    if job and (hours := _number(facts.get("plan.hours"))):
+        # A run of stated length: more GPUs may also do more work in it, as where the batch of each is stated.
+        time = hours
+    weighed_time = time * objective.gain_of_doubling ** math.log2(plan.count) if time else None
+    if job:
+        if time is None:
+            return Measures(hourly, None, weighed)
+        return Measures(None if hourly is None else hourly * time, time, weighed * time, weighed_time)
+    monthly = plan.cost.usd_per_month
+    return Measures(monthly if monthly is not None else hourly, time, weighed, weighed_time)
 
 
 def spread(measures: Sequence[Measures]) -> Spread:
     """The ends of what the plans measure."""
-    costs = [m.cost for m in measures if m.cost]
+    costs = [m.weighed_cost for m in measures if m.weighed_cost and m.cost is not None]
+    plain = [m.cost for m in measures if m.cost]
     speeds = [m.speed for m in measures if m.speed]
+    weighed = [m.weighed_speed for m in measures if m.weighed_speed]
     return Spread(
-        min(costs, default=None), max(costs, default=None), max(speeds, default=None), min(speeds, default=None)
+        min(costs, default=None),
+        max(speeds, default=None),
+        max(weighed, default=None),
+        min(weighed, default=None),
+        min(plain, default=None),
     )
 
 
 def beside_others(measures: Measures, ends: Spread) -> dict[str, Value]:
     """The plan-scope facts of the survey: cost as a multiple of the cheapest, speed as a share of the fastest."""
     facts: dict[str, Value] = {}
-    if measures.cost and ends.cheapest:
-        facts["plan.cost_vs_cheapest"] = measures.cost / ends.cheapest
+    if measures.cost and ends.least_cost:
+        facts["plan.cost_vs_cheapest"] = measures.cost / ends.least_cost
     if measures.speed and ends.fastest:
         facts["plan.speed_vs_fastest"] = measures.speed / ends.fastest
     return facts

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 from pydantic import ConfigDict
+from pydantic import Field
 from pydantic import model_validator
 
 from engine.constants_file import read_constants
@@ -52,11 +53,20 @@ class ClassTiers(Entry):
     because: str
 
 
+class PriceChoice(Entry):
+    """Which of several prices for the same GPUs stands for what the market asks."""
+
+    lowest_providers: int = Field(ge=1)  # the median is taken of so many, one price each
+    idle_share_below: float = Field(gt=0, le=1)  # a machine of which a larger share stands idle is another shape
+    source: str
+    because: str
+
+
 class ListPrices(Entry):
     """What is priced per GPU rather than in fixed shapes."""
 
-    classes: frozenset[str]
-    instances: frozenset[str] = frozenset()  # of other classes, priced per chip all the same
+    classes: frozenset[str]  # whose price is scaled up, and called assumed, where no machine is large enough
+    instances: frozenset[str] = frozenset()  # rented in any number, whatever their class
     because: str
 
 
@@ -109,6 +119,7 @@ class EconomicsConstants(Entry):
     """Everything in ``knowledge/economics.yaml``."""
 
     class_tiers: dict[str, ClassTiers]  # "firm", "interruptible"
+    price_choice: PriceChoice
     per_gpu_list_price: ListPrices
     clusters: Clusters
     lesser_shapes: LesserShapes

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from dataclasses import replace
 
 from engine.economics.constants import EconomicsConstants
 from engine.economics.model import Cost
+from engine.economics.model import Rental
 from engine.economics.offers import OfferIndex
 from engine.economics.ownership import ownership_of
 from engine.economics.ownership import planning_years
@@ -104,11 +106,12 @@ def cost_of(
     index: OfferIndex,
     *,
     together: int,
+    linked: bool | None = None,
     tokens_per_s: float | None = None,
     samples_per_s: float | None = None,
     hours: float | None = None,
 ) -> Cost:
-    """The cost of a plan: the power of what the user owns, else their quote, else the cheapest offer.
+    """The cost of a plan: the power of what the user owns, else their quote, else what offers of its shape ask.
 
     Where the hardware is to stand at the user's own place, or is a device that nobody rents out, an hour costs its
     share of the purchase and the power, and renting is what is left where no price to buy is known.
@@ -119,12 +122,13 @@ def cost_of(
         spending: what the facts say about paying.
         index: the offers, narrowed to what the user allows.
         together: how many GPUs must share one machine.
+        linked: whether all of them work as one over several machines; see ``OfferIndex.rental``.
         tokens_per_s: speed of the whole plan, for the cost per million tokens.
         samples_per_s: images or clips per second of the whole plan, for the cost per thousand of them.
         hours: wall time of one run; ``run_hours`` where unknown.
     """
     constants = index.constants
-    rental = index.rental(gpu, count, together, interruptible=spending.interruptible)
+    rental = index.rental(gpu, count, together, linked=linked, interruptible=spending.interruptible)
     rent_usd_h = rental.usd_per_hour / count if rental else None
     bought = _bought_hour(gpu, count, spending.facts, constants, rent_usd_h) if _is_bought(gpu, spending) else None
     if spending.owned and count_owned(gpu, spending.owned) >= count:
@@ -144,7 +148,9 @@ def cost_of(
         return Cost(origin=origin)
     run = hours if hours is not None else spending.run_hours
     duty = 1.0 if spending.always_paid else rental_duty(spending.facts, count, constants)
-    return Cost(
+    beside = rental if origin != "offer" else None
+    return replace(
+        _rented(rental),
         offer=rental.offer if rental and origin == "offer" else None,
         usd_per_hour=per_hour,
         usd_per_month=per_hour * constants["hours_per_month"].value * (1.0 if origin == "purchase" else duty),
@@ -152,8 +158,25 @@ def cost_of(
         usd_per_1m_tokens=per_hour / (tokens_per_s * 3600) * 1e6 if tokens_per_s else None,
         usd_per_1k_samples=per_hour / (samples_per_s * 3600) * 1e3 if samples_per_s else None,
         origin=origin,
-        rented_from=rental.offer if rental and origin != "offer" else None,
-        rented_usd_per_hour=rental.usd_per_hour if rental and origin != "offer" else None,
+        rented_from=beside.offer if beside else None,
+        rented_usd_per_hour=beside.usd_per_hour if beside else None,
+    )
+
+
+def _rented(rental: Rental | None) -> Cost:
+    """A cost that holds what is known of renting, and no price yet."""
+    if rental is None:
+        return Cost()
+    return Cost(
+        lowest_usd_per_hour=rental.lowest.usd_per_hour,
+        lowest_offer=rental.lowest.offer,
+        quotes=rental.quotes,
+        compared=rental.compared,
+        assumed=rental.assumed,
+        nearest_offer=rental.nearest_offer,
+        instances=rental.instances,
+        spot_usd_per_hour=rental.spot_usd_per_hour,
+        committed=rental.committed,
     )
 
 

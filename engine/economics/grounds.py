@@ -5,11 +5,11 @@ from __future__ import annotations
 from engine.economics.constants import EconomicsConstants
 from engine.economics.constants import load_economics
 from engine.economics.model import Cost
+from engine.economics.model import Quote
 from engine.economics.ownership import Entry
 from engine.economics.ownership import ownership_of
 from engine.economics.ownership import planning_years
 from engine.knowledge.model import Gpu
-from engine.knowledge.model import Offer
 from engine.values import Facts
 from engine.values import Value
 
@@ -29,12 +29,12 @@ def cost_grounds(cost: Cost, gpu: Gpu, count: int, facts: Facts) -> dict[str, En
     found = {}
     if cost.usd_per_hour is not None:
         found["cost.usd_per_hour"] = (
-            _offered(cost.offer, cost.usd_per_hour, count)
+            _offered(cost, cost.usd_per_hour, count)
             if cost.offer
             else _own_grounds(cost, cost.usd_per_hour, gpu, count, facts, load_economics())
         )
     if cost.rented_from is not None and cost.rented_usd_per_hour is not None:
-        found["cost.rented_usd_per_hour"] = _offered(cost.rented_from, cost.rented_usd_per_hour, count)
+        found["cost.rented_usd_per_hour"] = _offered(cost, cost.rented_usd_per_hour, count)
     return found
 
 
@@ -63,6 +63,20 @@ def _own_grounds(
     return Entry(usd_per_hour, formula, f"{source}; {said}", inputs)
 
 
-def _offered(offer: Offer, usd_per_hour: float, count: int) -> Entry:
-    told = ", ".join(part for part in (offer.provider, offer.instance, offer.as_of) if part)
-    return Entry(usd_per_hour, told, offer.source, {"plan.count": count})
+def _offered(cost: Cost, usd_per_hour: float, count: int) -> Entry:
+    """The median of what the lowest providers ask, each of them an input."""
+    quotes = cost.compared
+    words = ", ".join(_machines(quote) for quote in quotes)
+    if len(quotes) > 1:
+        words = f"median of the lowest {len(quotes)} of {cost.quotes} providers: {words}"
+    if cost.assumed:
+        words = f"assumed, no machine on the list has as many GPUs: {words}, scaled by the GPU"
+    inputs: dict[str, Value] = {f"usd_per_hour {quote.offer.provider}": quote.usd_per_hour for quote in quotes}
+    sources = "; ".join(dict.fromkeys(quote.offer.source for quote in quotes))
+    return Entry(usd_per_hour, words, sources, {**inputs, "plan.count": count})
+
+
+def _machines(quote: Quote) -> str:
+    offer = quote.offer
+    shape = f"{quote.instances} x {offer.instance or 'machine'} with {offer.count} GPU{'s' if offer.count > 1 else ''}"
+    return f"{offer.provider} ({shape}, {offer.as_of})"

@@ -1,15 +1,27 @@
-"""Which offer a plan would be rented from: the cheapest that really covers it, in the first class that has one."""
+"""What a plan would be rented for: the median of the lowest offers that cover it, in the first class that has one."""
 
 from __future__ import annotations
 
-import math
+import statistics
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from datetime import date
 
 from engine.economics.constants import EconomicsConstants
+from engine.economics.model import Commitment
+from engine.economics.model import Quote
+from engine.economics.model import Rental
+from engine.economics.shapes import COMMITMENTS
+from engine.economics.shapes import Need
+from engine.economics.shapes import Shape
+from engine.economics.shapes import Terms
+from engine.economics.shapes import offer_rank
+from engine.economics.shapes import provider_id
+from engine.economics.shapes import shapes_of
 from engine.knowledge import Knowledge
 from engine.knowledge.model import Gpu
 from engine.knowledge.model import Offer
@@ -18,6 +30,11 @@ from engine.values import Facts
 
 _INDEXES: dict[tuple[str, int], OfferIndex] = {}
 _KEPT = 8
+
+#: A shape that covers the plan, and its quote.
+_Found = tuple[Shape, Quote]
+#: Classes of provider, the preferred first; those of one tier compete.
+Tiers = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,76 +66,93 @@ def _words(facts: Facts, name: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Rental:
-    """An offer taken ``instances`` times. ``usd_per_hour`` is what all of them cost."""
-
-    offer: Offer
-    instances: int
-    usd_per_hour: float
-
-
-@dataclass(frozen=True, slots=True)
 class OfferIndex:
-    """Offers by the GPU (or family) they name, each list reduced to what can ever be the cheapest."""
+    """Offers by the GPU (or family) they name. What is worked out of them is remembered."""
 
     offers: tuple[Offer, ...]
     by_gpu: Mapping[str, tuple[Offer, ...]]
     constants: EconomicsConstants
-    _memo: dict[tuple[str, int, int, bool], Rental | None] = field(default_factory=dict, compare=False, repr=False)
+    _shapes: dict[tuple[str, Terms], tuple[Shape, ...]] = field(default_factory=dict, compare=False, repr=False)
+    _rentals: dict[tuple[str, Need, bool], Rental | None] = field(default_factory=dict, compare=False, repr=False)
+    _narrowed: dict[tuple[tuple[str, ...], tuple[str, ...]], OfferIndex] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
-    def rental(self, gpu: Gpu, count: int, together: int, *, interruptible: bool = False) -> Rental | None:
-        """The cheapest way to rent ``count`` of a GPU with ``together`` of them in one machine; remembered."""
-        key = (gpu.id, count, together, interruptible)
-        if key not in self._memo:
-            self._memo[key] = _cheapest(self, gpu, count, together, interruptible)
-        return self._memo[key]
+    def rental(
+        self, gpu: Gpu, count: int, together: int, *, linked: bool | None = None, interruptible: bool = False
+    ) -> Rental | None:
+        """What it costs to rent ``count`` of a GPU; None where nobody rents them out like that.
+
+        Args:
+            gpu: the accelerator.
+            count: how many the plan uses; what else a machine holds is paid too.
+            together: how many must share one machine; no more than the GPU's node has.
+            linked: whether all of them work as one over several machines, which only some providers join; else they are
+                replicas of ``together`` GPUs that may stand apart. By default linked where whole nodes are asked for.
+            interruptible: whether marketplaces compete with firm providers.
+        """
+        if linked is None:
+            linked = together >= gpu.node_gpus > 1 and count > together
+        need = Need(count, max(1, min(together, count, gpu.node_gpus)), linked)
+        key = (gpu.id, need, interruptible)
+        if key not in self._rentals:
+            self._rentals[key] = _rental(self, gpu, need, "interruptible" if interruptible else "firm")
+        return self._rentals[key]
+
+    def shapes(self, gpu: Gpu, terms: Terms) -> tuple[Shape, ...]:
+        """The shapes that a GPU is rented in on such terms; an offer of its family covers every form of it."""
+        key = (gpu.id, terms)
+        if key not in self._shapes:
+            own = self.by_gpu.get(gpu.id, ())
+            family = self.by_gpu.get(gpu.family, ()) if gpu.family != gpu.id else ()
+            self._shapes[key] = shapes_of((*own, *family), terms, self.constants)
+        return self._shapes[key]
+
+    def narrowed(self, wishes: Wishes) -> OfferIndex:
+        """The index without the offers that the wishes forbid; the same index when they forbid none."""
+        if not wishes.narrow_offers:
+            return self
+        key = (wishes.providers_allowed, wishes.regions_allowed)
+        if key not in self._narrowed:
+            if len(self._narrowed) >= _KEPT:
+                self._narrowed.clear()
+            self._narrowed[key] = index_offers(_allowed(self, wishes), self.constants)
+        return self._narrowed[key]
 
 
 def index_offers(offers: Iterable[Offer], constants: EconomicsConstants) -> OfferIndex:
     """Index offers once at load. Fractions of a GPU and offers without a price are left out."""
-    kept = tuple(offer for offer in offers if offer.count >= 1 and offer.usd_per_hour > 0 and not offer.spot_only)
-    # Kept apart is all that decides whether an offer covers a plan: the cheapest of each kind is enough.
-    cheapest: dict[tuple[str, str, int, bool, bool, bool], Offer] = {}
-    for offer in kept:
-        key = (
-            offer.gpu,
-            offer.provider_class,
-            offer.count,
-            offer.provider in constants.clusters.providers,
-            offer.instance in constants.lesser_shapes.instances,
-            offer.instance in constants.per_gpu_list_price.instances,
-        )
-        if key not in cheapest or _order(offer) < _order(cheapest[key]):
-            cheapest[key] = offer
+    kept = tuple(offer for offer in offers if offer.count >= 1 and offer.usd_per_hour > 0)
     by_gpu: dict[str, list[Offer]] = {}
-    for key in sorted(cheapest):
-        by_gpu.setdefault(key[0], []).append(cheapest[key])
+    for offer in kept:
+        by_gpu.setdefault(offer.gpu, []).append(offer)
     return OfferIndex(kept, {gpu: tuple(found) for gpu, found in by_gpu.items()}, constants)
 
 
 def offer_index(knowledge: Knowledge, constants: EconomicsConstants) -> OfferIndex:
-    """The index over all of the knowledge's firm offers, made once for each state of the prices."""
+    """The index over all of the knowledge's offers, made once for each state of the prices."""
     key = (knowledge.digest, id(constants))
     if key not in _INDEXES:
         if len(_INDEXES) >= _KEPT:
             _INDEXES.clear()
-        _INDEXES[key] = index_offers(knowledge.offers, constants)
+        _INDEXES[key] = index_offers((*knowledge.offers, *knowledge.spot_offers), constants)
     return _INDEXES[key]
 
 
 def narrowed(index: OfferIndex, wishes: Wishes) -> OfferIndex:
     """The index without the offers that the wishes forbid; the same index when they forbid none."""
-    if not wishes.narrow_offers:
-        return index
+    return index.narrowed(wishes)
+
+
+def _allowed(index: OfferIndex, wishes: Wishes) -> Iterable[Offer]:
     constants = index.constants
-    providers = {_provider(name, constants) for name in wishes.providers_allowed}
-    allowed = (
+    providers = {provider_id(name, constants) for name in wishes.providers_allowed}
+    return (
         offer
         for offer in index.offers
-        if (not providers or _provider(offer.provider, constants) in providers)
+        if (not providers or provider_id(offer.provider, constants) in providers)
         and (not wishes.regions_allowed or region_allowed(offer.region, wishes.regions_allowed, constants))
     )
-    return index_offers(allowed, constants)
 
 
 def region_allowed(region: str | None, allowed: tuple[str, ...], constants: EconomicsConstants) -> bool:
@@ -128,36 +162,10 @@ def region_allowed(region: str | None, allowed: tuple[str, ...], constants: Econ
     name = region.casefold()
     for wish in allowed:
         word = wish.casefold().replace("_", "-").replace(" ", "-")
-        if name == word or name.startswith(word + "-"):
-            return True
-        if any(name == part or name.startswith(part) for part in constants.areas.get(word, ())):
+        # AWS calls London eu-west-2: what an area takes in is what its entry says.
+        if name == word or name.startswith(constants.areas.get(word, (word + "-",))):
             return True
     return False
-
-
-def cheapest_offer(
-    gpu: Gpu, count: int, wishes: Wishes, index: OfferIndex, *, together: int | None = None
-) -> Rental | None:
-    """The cheapest offer of the preferred class that can be rented for ``count`` GPUs.
-
-    Args:
-        gpu: the accelerator.
-        count: how many the plan uses; a larger machine is paid in full.
-        wishes: hard limits on provider and region, and whether marketplaces may compete.
-        index: the offers.
-        together: how many must share one machine; by default a full node, or all of them when fewer.
-
-    Returns:
-        The rental, or None when no offer covers the plan.
-    """
-    share = together if together is not None else min(count, gpu.node_gpus)
-    return narrowed(index, wishes).rental(gpu, count, share, interruptible=wishes.interruptible)
-
-
-def stale_offers(offers: Iterable[Offer], decided_at: date, stale_after_days: float) -> tuple[Offer, ...]:
-    """Offers whose price was seen longer ago than the limit, oldest first."""
-    old = [offer for offer in offers if price_age_days(offer, decided_at) > stale_after_days]
-    return tuple(sorted(old, key=lambda offer: (offer.as_of, *_order(offer))))
 
 
 def price_age_days(offer: Offer, decided_at: date) -> int:
@@ -165,52 +173,89 @@ def price_age_days(offer: Offer, decided_at: date) -> int:
     return (decided_at - date.fromisoformat(offer.as_of)).days
 
 
-def _cheapest(index: OfferIndex, gpu: Gpu, count: int, together: int, interruptible: bool) -> Rental | None:
-    candidates = index.by_gpu.get(gpu.id, ())
-    if gpu.family != gpu.id:
-        candidates += index.by_gpu.get(gpu.family, ())
-    for tier in index.constants.class_tiers["interruptible" if interruptible else "firm"].tiers:
-        rentals = [
-            rental
-            for offer in candidates
-            if _class_of(offer, index.constants) in tier
-            for rental in [_taken(offer, gpu, count, together, index.constants)]
-            if rental is not None
-        ]
-        if rentals:
-            return min(rentals, key=lambda rental: (rental.usd_per_hour, rental.instances, *_order(rental.offer)))
-    return None
-
-
-def _taken(offer: Offer, gpu: Gpu, count: int, together: int, constants: EconomicsConstants) -> Rental | None:
-    """The offer taken often enough to hold the plan, or None where its machine cannot hold ``together`` GPUs."""
-    machine = offer.count
-    prices = constants.per_gpu_list_price
-    single = offer.instance in constants.lesser_shapes.instances
-    if single and together > 1:
+def _rental(index: OfferIndex, gpu: Gpu, need: Need, preference: str) -> Rental | None:
+    firm, constants = index.shapes(gpu, "firm"), index.constants
+    tiers = constants.class_tiers[preference].tiers
+    nearest = None
+    quotes = _market(_covering(firm, need), tiers, constants)
+    if not quotes:
+        # No list has a machine that large, so that smaller ones stand in for it.
+        scaled = [(shape, quote) for shape in firm if (quote := shape.scaled(need))]
+        quotes = _market(scaled, tiers, constants)
+        nearest = min((quote.offer for _, quote in scaled), key=_by_size, default=None)
+    if not quotes:
         return None
-    listed = offer.provider_class in prices.classes or offer.instance in prices.instances
-    if listed and machine < together <= gpu.node_gpus:
-        # A price per GPU: the machine grows with the order, and so does the bill.
-        machine = math.ceil(together / offer.count) * offer.count
-    if machine < together:
-        return None
-    linked_nodes = together > 1 and count > machine
-    if linked_nodes and offer.provider not in constants.clusters.providers:
-        return None
-    instances = math.ceil(count / machine)
-    units = math.ceil(count / offer.count) if listed else instances
-    return Rental(offer, instances, units * offer.usd_per_hour)
+    compared = quotes[: constants.price_choice.lowest_providers]
+    price = _median(compared)
+    chosen = next(quote for quote in compared if quote.usd_per_hour >= price)
+    return Rental(
+        offer=chosen.offer,
+        instances=chosen.instances,
+        usd_per_hour=price,
+        compared=compared,
+        quotes=len(quotes),
+        assumed=nearest is not None,
+        nearest_offer=nearest,
+        spot_usd_per_hour=_spot(index, gpu, need),
+        committed=tuple(_committed(index, gpu, need, tiers)),
+    )
 
 
-def _class_of(offer: Offer, constants: EconomicsConstants) -> str:
-    return constants.lesser_shapes.instances.get(offer.instance or "", offer.provider_class)
+def _market(found: Sequence[_Found], tiers: Tiers, constants: EconomicsConstants) -> tuple[Quote, ...]:
+    """One quote per provider of the first class that has one, the lowest first.
+
+    Machines that the plan fills make the market; larger ones count only where that is cheaper for the plan.
+    """
+    filled = [each for each in found if each[1].idle_share < constants.price_choice.idle_share_below]
+    market = _of_first_tier(filled, tiers)
+    if len(filled) == len(found):
+        return market
+    every, lowest = _of_first_tier(found, tiers), constants.price_choice.lowest_providers
+    return market if market and _median(market[:lowest]) <= _median(every[:lowest]) else every
 
 
-def _order(offer: Offer) -> tuple[float, str, str, str]:
-    return (offer.usd_per_hour, offer.provider, offer.instance or "", offer.region or "")
+def _covering(shapes: Iterable[Shape], need: Need, idle_share_below: float = 1.0) -> list[_Found]:
+    found = [(shape, quote) for shape in shapes if (quote := shape.quote(need))]
+    return [each for each in found if each[1].idle_share < idle_share_below]
 
 
-def _provider(name: str, constants: EconomicsConstants) -> str:
-    word = name.casefold().replace("_", "-").replace(" ", "-")
-    return constants.providers_also_called.get(word, word)
+def _of_first_tier(found: Sequence[_Found], tiers: Tiers) -> tuple[Quote, ...]:
+    for tier in tiers:
+        best: dict[str, Quote] = {}
+        for shape, quote in found:
+            if shape.provider_class in tier:
+                other = best.get(shape.provider)
+                if other is None or _by_price(quote) < _by_price(other):
+                    best[shape.provider] = quote
+        if best:
+            return tuple(sorted(best.values(), key=_by_price))
+    return ()
+
+
+def _median(quotes: Sequence[Quote]) -> float:
+    return statistics.median([quote.usd_per_hour for quote in quotes])
+
+
+def _spot(index: OfferIndex, gpu: Gpu, need: Need) -> float | None:
+    """The price of machines of that size where they may be taken away: marketplaces compete then."""
+    choice = index.constants.price_choice
+    found = _covering(index.shapes(gpu, "spot"), need, choice.idle_share_below)
+    quotes = _of_first_tier(found, index.constants.class_tiers["interruptible"].tiers)
+    return _median(quotes[: choice.lowest_providers]) if quotes else None
+
+
+def _committed(index: OfferIndex, gpu: Gpu, need: Need, tiers: Tiers) -> Iterator[Commitment]:
+    """For each term the cheapest provider that publishes a price for machines of that size."""
+    for months in COMMITMENTS:
+        found = _covering(index.shapes(gpu, months), need, index.constants.price_choice.idle_share_below)
+        if quotes := _of_first_tier(found, tiers):
+            yield Commitment(months, quotes[0].usd_per_hour, quotes[0].offer, quotes[0].instances)
+
+
+def _by_price(quote: Quote) -> tuple[float, int, tuple[float, str, str, str]]:
+    return (quote.usd_per_hour, quote.instances, offer_rank(quote.offer))
+
+
+def _by_size(offer: Offer) -> tuple[float, tuple[float, str, str, str]]:
+    """The largest machine first."""
+    return (-offer.count, offer_rank(offer))

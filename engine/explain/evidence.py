@@ -48,8 +48,8 @@ class Evidence:
 
 
 def plan_id(plan: PlanDict) -> str:
-    """``<gpu id>x<count>``, the scope under which the trace holds a plan."""
-    return f"{plan['gpu']}x{plan['count']}"
+    """The scope under which the trace holds a plan: ``<gpu id>x<count>``, with its split where that is unusual."""
+    return str(plan.get("id") or f"{plan['gpu']}x{plan['count']}")
 
 
 def gather(decision: Mapping[str, Any]) -> Evidence:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from engine.decide.lookups import look_up
 from engine.decide.pipeline import asked_counts
-from engine.decide.survey import cost_is_per_work
+from engine.decide.survey import is_job
 from engine.expertise import Expertise
 from engine.plans.candidates import candidate_plans
 from engine.problems import InputError
@@ -66,7 +66,7 @@ class Draft:
     plans: Mapping[str, Facts]
     read: frozenset[str]
     copied: bool
-    per_work: bool  # whether plans are compared by the price of the same work and not of an hour
+    job: bool  # whether plans are compared by the piece of work
 
 
 def settle_intake(expertise: Expertise, given: Mapping[str, Value]) -> Settlement:
@@ -86,13 +86,13 @@ def draft(expertise: Expertise, given: Mapping[str, Value], counts: Sequence[int
     maker = bench.plan_maker(found.model, replace(intake, facts=facts))
     asked = {**dict.fromkeys(counts, "a rule"), **asked_counts(intake.fired)}
     plans = candidate_plans(maker.job, facts, bench.knowledge, asked, maker=maker)
-    per_work = cost_is_per_work(facts)
-    return Draft({plan.id: plan.facts for plan in plans}, frozenset(facts.read), facts.copied, per_work)
+    job = is_job(facts)
+    return Draft({plan.id: plan.facts for plan in plans}, frozenset(facts.read), facts.copied, job)
 
 
 def difference(one: Draft, other: Draft) -> frozenset[str] | None:
     """The names of plan facts that differ; None where the plans themselves or what ranking reads do."""
-    if one.plans.keys() != other.plans.keys() or one.per_work != other.per_work:
+    if one.plans.keys() != other.plans.keys() or one.job != other.job:
         return None
     differ: set[str] = set()
     for name, facts in one.plans.items():

@@ -246,9 +246,9 @@ def _unknown_sources(documents: Mapping[str, Document], content: Content) -> lis
                 if source.partition("/")[0] not in known:
                     place = place_of(find(documents[name].node, (part.key, index, *path)))
                     problems.append(unknown_source(source, known, place))
-    for offer in content.offers:
-        if offer.source not in known:
-            problems.append(unknown_source(offer.source, known, None))
+    for source in sorted({source for offer in content.offers for source in offer.cites}):
+        if source not in known:
+            problems.append(unknown_source(source, known, None))
     return problems[:40]
 
 

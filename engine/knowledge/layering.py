@@ -161,9 +161,9 @@ def _lay_prices(path: Path, desk: _Desk) -> tuple[Offer, ...]:
         desk.problems += error.problems
         return ()
     known = _source_ids(desk)
-    for offer in offers:
-        if offer.source not in known:
-            desk.problems.append(unknown_source(offer.source, known, _line_with(text, str(path), offer.source)))
+    for source in sorted({source for offer in offers for source in offer.cites}):
+        if source not in known:
+            desk.problems.append(unknown_source(source, known, _line_with(text, str(path), source)))
     below = (Offer.model_validate(row) for row in desk.content["offers"])
     desk.content["offers"] = [offer.model_dump(exclude_defaults=True) for offer in merged(below, offers)]
     desk.everything["prices.csv"] = [offer.model_dump() for offer in offers]

@@ -166,10 +166,18 @@ class Offer(Record):
     count: int
     usd_per_hour: float
     spot_usd_per_hour: float | None = None
+    one_year_usd_per_hour: float | None = None  # for the whole instance, committed to for a year
+    three_years_usd_per_hour: float | None = None
     region: str | None = None
     as_of: str  # ISO date
     source: str
+    committed_source: str | None = None  # of the committed prices, where it is not the source of the row
     spot_only: bool = False  # no firm price: usd_per_hour is the interruptible one too
+
+    @property
+    def cites(self) -> tuple[str, ...]:
+        """The ids of the sources that its prices come from."""
+        return (self.source,) if self.committed_source is None else (self.source, self.committed_source)
 
 
 class SourceRecord(Record):

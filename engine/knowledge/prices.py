@@ -25,9 +25,12 @@ COLUMNS = (
     "count",
     "usd_per_hour",
     "spot_usd_per_hour",
+    "one_year_usd_per_hour",
+    "three_years_usd_per_hour",
     "region",
     "as_of",
     "source",
+    "committed_source",
 )
 PROVIDER_CLASSES = ("hyperscaler", "neocloud", "serverless", "marketplace", "managed")
 _REQUIRED = ("provider", "provider_class", "gpu", "count", "as_of", "source")
@@ -182,6 +185,7 @@ def _offer(row: _Row, resolve: Resolve | None) -> Offer | None:
     gpu = _gpu(row, resolve)
     count = _count(row)
     firm, spot = row.price("usd_per_hour"), row.price("spot_usd_per_hour")
+    one_year, three_years = row.price("one_year_usd_per_hour"), row.price("three_years_usd_per_hour")
     if firm is None and spot is None and not row.problems:
         row.blame("usd_per_hour", "no-price", "the row has neither a price nor a spot price")
     _check_date(row)
@@ -195,9 +199,12 @@ def _offer(row: _Row, resolve: Resolve | None) -> Offer | None:
         count=count,
         usd_per_hour=firm if firm is not None else spot or 0.0,
         spot_usd_per_hour=spot,
+        one_year_usd_per_hour=one_year,
+        three_years_usd_per_hour=three_years,
         region=fields.get("region") or None,
         as_of=fields["as_of"],
         source=fields["source"],
+        committed_source=fields.get("committed_source") or None,
         spot_only=firm is None,
     )
 

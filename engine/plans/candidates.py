@@ -1,28 +1,20 @@
-"""Which plans are worth judging: for each GPU the smallest counts that fit, meet the targets, or were asked for."""
+"""The plans that are worth judging: for each GPU its configurations, or one that shows why it is out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from engine.knowledge import Knowledge
 from engine.knowledge.model import Gpu
+from engine.plans.configurations import configurations
+from engine.plans.configurations import configurations_of_count
 from engine.plans.maker import PlanMaker
 from engine.plans.model import Plan
-from engine.plans.scaling import count_for_target
 from engine.plans.slices import slice_plans
 from engine.sizing.job import Job
 from engine.values import Facts
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A count to plan: why, over how many GPUs a layer must at least be split, and whether speed is of interest."""
-
-    why: str
-    least_tensor: int = 1
-    timed: bool = True
 
 
 def candidate_plans(
@@ -45,13 +37,36 @@ def candidate_plans(
     maker = maker or PlanMaker(job, facts, knowledge)
     asked = dict(asked_counts) if isinstance(asked_counts, Mapping) else dict.fromkeys(asked_counts, "a rule")
     named = "gpu_candidates" in facts
-    plans = []
+    plans: list[Plan] = []
     for gpu in gpus_to_plan(facts, knowledge):
-        counts = _stated_count(facts) or _counts(maker, gpu, asked, named=named)
-        for count, wanted in sorted(counts.items()):
-            plans.append(maker.plan(gpu, count, wanted.why, least_tensor=wanted.least_tensor, timed=wanted.timed))
+        plans.extend(_plans_of(maker, gpu, asked, named=named))
         plans.extend(slice_plans(maker, gpu))
     return plans
+
+
+def _plans_of(maker: PlanMaker, gpu: Gpu, asked: Mapping[int, str], *, named: bool) -> Iterator[Plan]:
+    most = maker.most_gpus(gpu)
+    stated = _stated_count(maker.facts)
+    if not maker.job.sized:
+        counts = {1: "one card"} | {count: f"asked by {by}" for count, by in asked.items() if count <= most}
+        for count, why in sorted(({stated: "stated"} if stated else counts).items()):
+            yield maker.plan(gpu, count, why)
+        return
+    if stated:
+        for layout, why in configurations_of_count(maker, gpu, stated):
+            yield maker.plan(gpu, stated, why, layout=layout)
+        return
+    found = configurations(maker, gpu, asked)
+    if named and not any(layout.count == 1 for layout, _ in found):
+        yield maker.plan(gpu, 1, "one card", timed=False)
+    for layout, why in found:
+        yield maker.plan(gpu, layout.count, why, layout=layout)
+    if not found:
+        # Shown so that its rejection can be explained: as many as one can have.
+        node = maker.fabric(gpu).node_gpus
+        tried = min(most, node)
+        if tried > 1 or not named:
+            yield maker.plan(gpu, tried, "the most in one machine" if tried > 1 else "one card", timed=False)
 
 
 def gpus_to_plan(facts: Facts, knowledge: Knowledge) -> list[Gpu]:
@@ -70,32 +85,6 @@ def _ids(facts: Facts, name: str, knowledge: Knowledge) -> frozenset[str]:
     return frozenset(gpu_id for item in names for gpu_id in knowledge.find_gpu(str(item)).ids)
 
 
-def _stated_count(facts: Facts) -> dict[int, Wanted] | None:
+def _stated_count(facts: Facts) -> int | None:
     stated = facts.get("num_gpus")
-    if isinstance(stated, int) and not isinstance(stated, bool) and stated >= 1:
-        return {stated: Wanted("stated")}
-    return None
-
-
-def _counts(maker: PlanMaker, gpu: Gpu, asked: Mapping[int, str], *, named: bool) -> dict[int, Wanted]:
-    most = maker.most_gpus(gpu)
-    if not maker.job.sized:
-        return {1: Wanted("one card")} | {
-            count: Wanted(f"asked by {by}") for count, by in asked.items() if count <= most
-        }
-    smallest = maker.smallest_count(gpu)
-    if smallest is None:
-        # Shown so that its rejection can be explained: as many as one can have, and one where the card was named.
-        tried = maker.fabric(gpu).node_gpus if most > maker.fabric(gpu).node_gpus else most
-        counts = {tried: Wanted("the most in one machine" if tried > 1 else "one card", timed=False)}
-        return ({1: Wanted("one card", timed=False)} if named else {}) | counts
-    counts = {smallest: Wanted("one card" if smallest == 1 else "smallest count that fits")}
-    if named and smallest > 1:
-        counts[1] = Wanted("one card", timed=False)
-    for count, by in asked.items():
-        if smallest < count <= most and maker.offered(gpu, count) and maker.layout(gpu, count)[1]:
-            counts.setdefault(count, Wanted(f"asked by {by}"))
-    target = count_for_target(maker, gpu, smallest, most)
-    if target is not None:
-        counts[target.gpus] = Wanted(target.why, target.tensor)
-    return counts
+    return stated if isinstance(stated, int) and not isinstance(stated, bool) and stated >= 1 else None

@@ -53,6 +53,7 @@ class PlanConstants(Entry):
     tokens_per_micro_batch: Bound
     images_per_micro_batch: Bound
     patience_hours: Bound
+    least_gain_of_doubling: Factor
 
 
 @cache

@@ -125,6 +125,8 @@ def _add_cost(facts: dict[str, Value], cost: Cost) -> None:
         facts["plan.rented_usd_per_hour"] = cost.rented_usd_per_hour
     offer = cost.offer
     if offer is not None:
+        facts["plan.assumed_price"] = cost.assumed
+        facts["plan.price_quotes"] = cost.quotes
         facts["plan.provider_class"] = offer.provider_class
         facts["plan.provider"] = offer.provider
         if offer.region:

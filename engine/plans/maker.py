@@ -40,6 +40,13 @@ from engine.sizing.speed import estimate_speed
 from engine.values import Facts
 
 
+def rate_of(speed: SpeedEstimate | None) -> float | None:
+    """Work per second of a speed: tokens, or samples where there are none."""
+    if speed is None:
+        return None
+    return speed.values.get("tokens_per_s") or speed.values.get("samples_per_s")
+
+
 #: Facts about all served models together.
 _OF_THE_WHOLE_SERVICE = frozenset({"num_models_served", "peak_qps", "min_tokens_per_s", "num_gpus"})
 
@@ -59,6 +66,7 @@ class PlanMaker:
         self._spending = spending_of(facts, self._economics)
         self._offers = narrowed(offer_index(knowledge, self._economics), wishes_from_facts(facts))
         self._goals_stated = self.goals.stated
+        self.batch = not job.training and facts.get("serving_mode") == "batch"
         self._capacity = capacity_asked(job, facts)
         self._desk = facts.get("deployment_site") == "workstation"
         # Nothing else is left to choose then, so that the best estimate tells more than a refusal at the last gigabyte.
@@ -69,7 +77,22 @@ class PlanMaker:
         )
         self._needs = self._workings.needs
         self._fabrics: dict[str, Fabric] = {}
+        self._layouts: dict[tuple[str, int], tuple[Layout, bool]] = {}
         self._solo: PlanMaker | None = None
+
+    @property
+    def split_stated(self) -> bool:
+        """Whether the user says how the job is split."""
+        return (self.job.tensor_parallel, self.job.pipeline_parallel, self.job.data_parallel) != (None, None, None)
+
+    @property
+    def least_gain(self) -> float:
+        """By what factor twice the GPUs must be faster to be worth it."""
+        return self._constants.least_gain_of_doubling.value
+
+    def node_gpus(self, gpu: Gpu) -> int:
+        """The GPUs of one server, as far as so many are planned."""
+        return min(self.fabric(gpu).node_gpus, self.most_gpus(gpu))
 
     @property
     def patience_hours(self) -> int:
@@ -118,12 +141,32 @@ class PlanMaker:
             self._workings.smallest[gpu.id] = self._find_smallest(gpu)
         return self._workings.smallest[gpu.id]
 
-    def layout(self, gpu: Gpu, count: int, *, least_tensor: int = 1) -> tuple[Layout, bool]:
-        """The layout for a count and whether it fits."""
+    def fitting(self, gpu: Gpu, count: int) -> tuple[Layout, ...]:
+        """All layouts of a count that fit, least exchange first."""
         limit = self._limit(gpu)
         if self._needs is None or limit is None:
-            return Layout(data=count), False
-        return self._needs.first_fit(self.fabric(gpu), count, limit, least_tensor=least_tensor)
+            return ()
+        return self._needs.fitting(self.fabric(gpu), count, limit)
+
+    def layout(self, gpu: Gpu, count: int) -> tuple[Layout, bool]:
+        """The layout for a count and whether it fits.
+
+        In training the fastest of those that fit; while serving the one that exchanges least. Where none fits, the one
+        that needs least memory.
+        """
+        key = (gpu.id, count)
+        if key not in self._layouts:
+            self._layouts[key] = self._find_layout(gpu, count)
+        return self._layouts[key]
+
+    def _find_layout(self, gpu: Gpu, count: int) -> tuple[Layout, bool]:
+        found = self.fitting(gpu, count)
+        if not found:
+            return (self._needs.leanest(self.fabric(gpu), count) if self._needs else Layout(data=count)), False
+        if not self.job.training or len(found) == 1:
+            return found[0], True
+        rates = [rate_of(self._estimated_speed(gpu, layout)[0]) or 0.0 for layout in found]
+        return found[max(range(len(found)), key=lambda index: (round(rates[index], 6), -index))], True
 
     def speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
         """Speed of a layout, and the largest batch that fits it."""
@@ -157,35 +200,42 @@ class PlanMaker:
             speeds[key] = estimate, batch
         return speeds[key]
 
+    def owned(self, gpu: Gpu) -> int:
+        """How many of a GPU the user has."""
+        return count_owned(gpu, self._spending.owned)
+
     def offered(self, gpu: Gpu, count: int) -> bool:
         """Whether so many can be rented as one plan, or are owned or quoted."""
         if count_owned(gpu, self._spending.owned) >= count or quoted_rate(gpu, self._spending) is not None:
             return True
-        together = min(count, self.fabric(gpu).node_gpus) if self.job.training else 1
-        return self._offers.rental(gpu, count, together) is not None
+        together = count if self.job.training else 1
+        return self._offers.rental(gpu, count, together, linked=self._linked(gpu, together)) is not None
 
-    def plan(self, gpu: Gpu, count: int, why: str, *, least_tensor: int = 1, timed: bool = True) -> Plan:
+    def plan(self, gpu: Gpu, count: int, why: str, *, layout: Layout | None = None, timed: bool = True) -> Plan:
         """The whole plan of ``count`` GPUs, whether it fits or not.
 
         Args:
             gpu: the accelerator.
             count: how many.
             why: where the count comes from.
-            least_tensor: over how many GPUs each layer must at least be split.
-            timed: whether speed is reckoned; it may be left out of plans that are made to be rejected.
+            layout: how the job is split; by default ``layout(gpu, count)``.
+            timed: whether speed is computed; it may be left out of plans that are made to be rejected.
         """
-        layout, _ = self.layout(gpu, count, least_tensor=least_tensor)
+        usual, _ = self.layout(gpu, count)
+        layout = layout or usual
         memory = self.memory(gpu, layout)
         fits = self.fits(gpu, memory)
         speed, batch = self.speed(gpu, layout) if timed and self.job.sized else (None, None)
         values = speed.values if speed is not None else {}
         fabric = self.fabric(gpu)
+        together = self._together(layout)
         cost = cost_of(
             gpu,
             count,
             self._spending,
             self._offers,
-            together=self._together(fabric, layout),
+            together=together,
+            linked=self._linked(gpu, together),
             tokens_per_s=values.get("tokens_per_s"),
             samples_per_s=values.get("samples_per_s") if self.job.shape is None and not self.job.training else None,
             hours=values.get("hours"),
@@ -208,7 +258,7 @@ class PlanMaker:
             power_w=power,
         )
         return Plan(
-            id=f"{gpu.id}x{count}",
+            id=f"{gpu.id}x{count}" if layout == usual else f"{gpu.id}x{count}-{layout.label}",
             gpu=gpu,
             count=count,
             nodes=fabric.nodes(count),
@@ -237,10 +287,13 @@ class PlanMaker:
             limits[gpu.id] = self._needs.limit_gb(gpu) if self._needs else None
         return limits[gpu.id]
 
-    def _together(self, fabric: Fabric, layout: Layout) -> int:
-        """GPUs that must share a server: all of them in training, those of one replica while serving."""
-        share = layout.count if self.job.training else layout.tensor * layout.pipeline
-        return min(share, fabric.node_gpus)
+    def _together(self, layout: Layout) -> int:
+        """GPUs that work as one: all of them in training, those of one replica while serving."""
+        return layout.count if self.job.training else layout.tensor * layout.pipeline
+
+    def _linked(self, gpu: Gpu, together: int) -> bool:
+        """Whether GPUs that work as one need more than one server, which then must be joined."""
+        return together > self.fabric(gpu).node_gpus
 
     def _precision(self, gpu: Gpu) -> str:
         if self.job.kind not in {"full", "pretraining"}:

@@ -61,17 +61,14 @@ class Needs:
         safety = self._safety_of_context()
         return min(gpu.usable_gb, granted * safety) - more * safety
 
-    def first_fit(self, fabric: Fabric, count: int, limit_gb: float, *, least_tensor: int = 1) -> tuple[Layout, bool]:
-        """The layout with the least exchange that fits, and whether any does; else the one that needs least memory."""
-        smallest: Choice | None = None
-        for choice in self.choices(fabric, count):
-            if choice.layout.tensor < least_tensor:
-                continue
-            if choice.raised_gb <= limit_gb:
-                return choice.layout, True
-            if smallest is None or choice.raised_gb < smallest.raised_gb:
-                smallest = choice
-        return (smallest.layout if smallest else Layout(data=count)), False
+    def fitting(self, fabric: Fabric, count: int, limit_gb: float) -> tuple[Layout, ...]:
+        """All layouts of a count that fit the limit, least exchange first."""
+        return tuple(choice.layout for choice in self.choices(fabric, count) if choice.raised_gb <= limit_gb)
+
+    def leanest(self, fabric: Fabric, count: int) -> Layout:
+        """The layout of a count that needs least memory, whether it fits or not."""
+        choices = self.choices(fabric, count)
+        return min(choices, key=lambda choice: choice.raised_gb).layout if choices else Layout(data=count)
 
     def smallest(self, fabric: Fabric, counts: Sequence[int], limit_gb: float) -> int | None:
         """The first of the counts, always the same ones for a fabric, that has a layout within the limit."""

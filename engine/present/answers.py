@@ -35,10 +35,15 @@ def no_answer_dict(no_answer: NoAnswer | None, outcome: Outcome, vocabulary: Voc
         why = "; ".join(rejection_text(rule, outcome.intake.facts, vocabulary) for rule in no_answer.rules)
     else:
         why = _nothing_fits(outcome, no_answer.rules, vocabulary)
+    relaxable = no_answer.find_relaxable() if no_answer.find_relaxable else ()
+    facts = (
+        no_answer.facts if no_answer.kind != "nothing_fits" else dict.fromkeys(f for each in relaxable for f in each)
+    )
     return {
         "kind": no_answer.kind,
         "why": why,
-        "facts": list(no_answer.facts),
+        "facts": list(facts),
+        "relaxable": [list(names) for names in relaxable],
         "rules": [r.id for r in no_answer.rules],
     }
 

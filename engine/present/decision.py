@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 from math import inf
 from typing import Any
 
@@ -11,7 +12,6 @@ from engine.contract import BULKY_KEYS
 from engine.contract import DECISION_FORMAT
 from engine.decide.model import Judged
 from engine.decide.model import Outcome
-from engine.decide.rank import FARTHEST_ALTERNATIVE
 from engine.knowledge import Knowledge
 from engine.present.answers import assumptions
 from engine.present.answers import candidate_dict
@@ -20,6 +20,9 @@ from engine.present.answers import no_answer_dict
 from engine.present.answers import open_questions
 from engine.present.answers import rejected_list
 from engine.present.answers import undecided_facts
+from engine.present.choice import below_answer
+from engine.present.choice import chosen_over
+from engine.present.choice import preference_cost
 from engine.present.plans import plan_dict
 from engine.present.procurement import procurement_dict
 from engine.present.procurement import procurement_figures_dict
@@ -35,7 +38,9 @@ from engine.rulebook.model import Rule
 from engine.vocabulary import Vocabulary
 
 
-MOST_ALTERNATIVES = 40
+MOST_ALTERNATIVES = 60
+#: A plan further behind the answer, in points of evidence, is no alternative to it: it is listed as outranked.
+FARTHEST_ALTERNATIVE = 10.0
 
 
 def decision_dict(
@@ -71,17 +76,23 @@ def decision_dict(
 
     warnings = contradiction_warnings(outcome.intake, vocabulary) + remarks(fired, "warn", vocabulary)
     warnings += aged_rules(outcome, rules, str(head["decided_at"])[:10], vocabulary)
+    recommendation = in_words(outcome.chosen)
+    if recommendation is not None:
+        recommendation["chosen_over"] = chosen_over(outcome, dict(rules), vocabulary)
+        recommendation["preference_cost"] = preference_cost(outcome)
     decision = {
         "format": DECISION_FORMAT,
         **head,
         "objective": outcome.objective.name,
+        "objective_stated": outcome.objective.stated,
         "facts": {
             name: {"value": fact.value, "origin": fact.claim.origin, "seq": trace.seq(name) if trace else None}
             for name, fact in sorted(outcome.final.settled.items())
         },
-        "recommendation": in_words(outcome.chosen),
+        "recommendation": recommendation,
         "no_answer": no_answer_dict(outcome.no_answer, outcome, vocabulary),
-        "alternatives": [in_words(entry) for entry in alternatives],
+        "alternatives": [{**(in_words(entry) or {}), **below_answer(entry, outcome.chosen)} for entry in alternatives],
+        "outranked": outranked(outcome, shown),
         "candidates": [candidate_dict(c, outcome, knowledge, rules, vocabulary) for c in outcome.candidates],
         "rejected": rejected_list(outcome, vocabulary) if full else [],
         "phases": [{"phase": name, "recommendation": in_words(judged)} for name, judged in outcome.phases],
@@ -105,7 +116,7 @@ def decision_dict(
 
 
 def pick_alternatives(outcome: Outcome) -> list[Judged]:
-    """The best surviving plan of every family near the first, then further counts; at most forty, without the first."""
+    """The best surviving plan of every family that evidence puts near the first, then further counts and splits."""
     if outcome.round is None:
         return []
     least = outcome.chosen.ranked.score - FARTHEST_ALTERNATIVE if outcome.chosen else -inf
@@ -118,3 +129,26 @@ def pick_alternatives(outcome: Outcome) -> list[Judged]:
         (further if family in seen else first).append(entry)
         seen.add(family)
     return [*first, *further][:MOST_ALTERNATIVES]
+
+
+def outranked(outcome: Outcome, shown: Sequence[Judged]) -> list[dict[str, Any]]:
+    """One line for every plan that no rule rejects and that is not shown whole."""
+    if outcome.round is None:
+        return []
+    ids = {entry.ranked.plan.id for entry in shown}
+    rest = (entry for entry in outcome.round.judged if entry.ranked.plan.id not in ids)
+    return [
+        {
+            "id": entry.ranked.plan.id,
+            "gpu": entry.ranked.plan.gpu.id,
+            "count": entry.ranked.plan.count,
+            "usd_per_hour": entry.ranked.plan.cost.usd_per_hour,
+            "tokens_per_s": entry.facts.get("plan.tokens_per_s"),
+            "samples_per_s": entry.facts.get("plan.samples_per_s"),
+            "latency_ms": entry.facts.get("plan.latency_ms"),
+            "score": entry.ranked.score,
+            "proven": entry.ranked.proven,
+            **below_answer(entry, outcome.chosen),
+        }
+        for entry in rest
+    ]

@@ -6,6 +6,8 @@ from typing import Any
 
 from engine.decide.model import Judged
 from engine.decide.rank import Award
+from engine.economics.model import Commitment
+from engine.economics.model import Cost
 from engine.knowledge.model import Offer
 from engine.plans.model import Plan
 from engine.present.wording import because
@@ -23,6 +25,7 @@ def plan_dict(
     ranked = judged.ranked if judged else None
     facts = {**shared, **judged.facts} if judged else shared
     return {
+        "id": plan.id,
         "gpu": plan.gpu.id,
         "family": plan.gpu.family,
         "count": plan.count,
@@ -38,23 +41,37 @@ def plan_dict(
         "partition": _partition(plan),
         "precision": plan.precision,
         "why_count": plan.why_count,
-        "offer": _offer(plan.cost.offer),
+        "offer": _offer(plan.cost.offer, plan.cost.instances),
         "memory": memory_dict(plan.memory, plan.units, plan.usable_gb),
         "speed": speed_dict(plan),
-        "cost": {
-            "usd_per_hour": plan.cost.usd_per_hour,
-            "usd_per_month": plan.cost.usd_per_month,
-            "usd_per_1m_tokens": plan.cost.usd_per_1m_tokens,
-            "usd_per_1k_samples": plan.cost.usd_per_1k_samples,
-            "usd_per_run": plan.cost.usd_per_run,
-            "origin": plan.cost.origin,
-            "rented_usd_per_hour": plan.cost.rented_usd_per_hour,
-            "rented_from": _offer(plan.cost.rented_from),
-        },
+        "cost": cost_dict(plan.cost),
         "power_w": plan.power_w,
         "proven": ranked.proven if ranked else plan.memory is not None,
         "score": ranked.score if ranked else None,
         "points": [_award(award, rules, facts, vocabulary) for award in (ranked.awards if ranked else ())],
+    }
+
+
+def cost_dict(cost: Cost) -> dict[str, Any]:
+    """What the plan costs, and what is known of renting it."""
+    return {
+        "usd_per_hour": cost.usd_per_hour,
+        "usd_per_month": cost.usd_per_month,
+        "usd_per_1m_tokens": cost.usd_per_1m_tokens,
+        "usd_per_1k_samples": cost.usd_per_1k_samples,
+        "usd_per_run": cost.usd_per_run,
+        "origin": cost.origin,
+        "rented_usd_per_hour": cost.rented_usd_per_hour,
+        "rented_from": _offer(cost.rented_from, cost.instances),
+        "lowest_usd_per_hour": cost.lowest_usd_per_hour,
+        "lowest_offer": _offer(cost.lowest_offer, cost.compared[0].instances if cost.compared else None),
+        "quotes": cost.quotes,
+        "compared": [{"provider": each.offer.provider, "usd_per_hour": each.usd_per_hour} for each in cost.compared],
+        "assumed": cost.assumed,
+        "nearest_offer": _offer(cost.nearest_offer),
+        "instances": cost.instances,
+        "spot_usd_per_hour": cost.spot_usd_per_hour,
+        "committed": [_committed(commitment) for commitment in cost.committed],
     }
 
 
@@ -96,7 +113,7 @@ def _partition(plan: Plan) -> dict[str, Any] | None:
     return None if part is None else {"profile": part.profile, "slices": part.slices, "slices_per_gpu": part.per_card}
 
 
-def _offer(offer: Offer | None) -> dict[str, Any] | None:
+def _offer(offer: Offer | None, instances: int | None = None) -> dict[str, Any] | None:
     if offer is None:
         return None
     return {
@@ -104,9 +121,24 @@ def _offer(offer: Offer | None) -> dict[str, Any] | None:
         "provider": offer.provider,
         "instance": offer.instance,
         "gpus_per_instance": offer.count,
+        "usd_per_instance_hour": offer.usd_per_hour,
+        "instances": instances,
         "region": offer.region,
         "as_of": offer.as_of,
         "source": offer.source,
+    }
+
+
+def _committed(commitment: Commitment) -> dict[str, Any]:
+    return {
+        "term_months": commitment.term_months,
+        "usd_per_hour": commitment.usd_per_hour,
+        "provider": commitment.offer.provider,
+        "instance": commitment.offer.instance,
+        "gpus_per_instance": commitment.offer.count,
+        "instances": commitment.instances,
+        "region": commitment.offer.region,
+        "source": commitment.source,
     }
 
 
@@ -121,6 +153,7 @@ def _award(award: Award, rules: dict[str, Rule], facts: Facts, vocabulary: Vocab
         "reason": award.reason,
         "points": award.points,
         "counted": award.counted,
+        "checked": award.checked,
         "because": text,
         "sources": list(rule.sources),
     }

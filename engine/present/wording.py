@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.language import render
+from engine.rulebook.model import Fallback
 from engine.rulebook.model import Reject
 from engine.rulebook.model import Rule
 from engine.values import Facts
@@ -22,3 +23,8 @@ def because(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
 def rejection_text(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
     """Why this rule rejects this plan."""
     return "; ".join(say(effect.text, facts, vocabulary) for effect in rule.effects if isinstance(effect, Reject))
+
+
+def fallback_text(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
+    """Why this rule lets this plan be chosen only where no other qualifies."""
+    return "; ".join(say(effect.text, facts, vocabulary) for effect in rule.effects if isinstance(effect, Fallback))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from engine.language.templates import check_template
 from engine.language.templates import template_facts
 from engine.problems import nearest_words
+from engine.rulebook.claims import read_band
+from engine.rulebook.claims import read_claim
 from engine.rulebook.conditions import spot_of
 from engine.rulebook.drafts import Context
 from engine.rulebook.drafts import Draft
@@ -17,6 +19,7 @@ from engine.rulebook.model import Ask
 from engine.rulebook.model import ConsiderCounts
 from engine.rulebook.model import Disagree
 from engine.rulebook.model import Effect
+from engine.rulebook.model import Fallback
 from engine.rulebook.model import Monitor
 from engine.rulebook.model import Points
 from engine.rulebook.model import Reject
@@ -93,6 +96,14 @@ def _fits(name: str, where: Scalar, draft: Draft, context: Context) -> bool:
                 where,
                 fix=f"add `{needed}:` ({_KEYS[needed].says})",
             )
+    for other in key.excludes:
+        if other in (draft.then or {}):
+            context.problems.add(
+                "two-kinds",
+                f"{draft.id} has both `{other}` and `{name}`",
+                where,
+                fix="keep the one that says what the guide does: a comparison is a claim, a named case a band",
+            )
     return True
 
 
@@ -133,13 +144,18 @@ def _read_reject(node: Node, draft: Draft, context: Context) -> list[Effect]:
     return [Reject(_read_template(node, draft, context))]
 
 
+def _read_fallback(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    return [Fallback(_read_template(node, draft, context))]
+
+
 def _read_points(node: Node, draft: Draft, context: Context) -> list[Effect]:
     points = read_number(node, "`points`", context.problems)
     if points == 0:
         context.problems.add("wrong-form", "`points: 0` changes nothing", node, fix="give points above or below 0")
     reason = (draft.then or {}).get("reason")
     word = read_word(reason[1], "`reason`", _KEYS["reason"].choices, context.problems) if reason else None
-    return [Points(points, word)] if points and word else []
+    claim = read_claim(draft, context)
+    return [Points(points, word, claim, None if claim else read_band(draft, context))] if points and word else []
 
 
 def _read_codes(kind: str) -> Callable[[Node, Draft, Context], list[Effect]]:
@@ -244,6 +260,7 @@ _READERS: dict[str, Callable[[Node, Draft, Context], list[Effect]]] = {
     "set": read_settings,
     "consider_counts": _read_counts,
     "reject": _read_reject,
+    "fallback": _read_fallback,
     "points": _read_points,
     "advise": _read_codes("advise"),
     "warn": _read_codes("warn"),

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 from typing import get_args
 
+from engine.rulebook.model import Band
 from engine.rulebook.model import Each
 from engine.rulebook.model import HitPolicy
+from engine.rulebook.model import Quantity
 from engine.rulebook.model import Stage
 from engine.rulebook.model import Status
 
@@ -26,6 +28,7 @@ Kind = Literal[
     "conditions",
     "settings",  # {fact: expression}
     "targets",  # {figure: value or [low, high]}
+    "claim",  # a quantity, or {quantity, ratio, over}
     "effects",
     "columns",
     "rows",
@@ -57,6 +60,7 @@ class EffectKey:
     stages: tuple[Stage, ...]
     each: tuple[Each, ...] = get_args(Each)
     needs: tuple[str, ...] = ()  # keys that must stand beside it
+    excludes: tuple[str, ...] = ()  # keys that may not stand beside it
     choices: tuple[str, ...] = ()
 
 
@@ -152,6 +156,7 @@ EFFECT_KEYS = (
     EffectKey("set", "settings", "gives facts a value", ("derive", "advise")),
     EffectKey("consider_counts", "counts", "plan these GPU counts as well", ("derive",), ("workload",)),
     EffectKey("reject", "template", "the plan cannot be recommended, and why", ("reject",)),
+    EffectKey("fallback", "template", "the plan is chosen only where no other qualifies, and why", ("prefer",)),
     EffectKey("points", "number", "for (above 0) or against (below 0) a plan", ("prefer",), needs=("reason",)),
     EffectKey(
         "reason",
@@ -160,6 +165,22 @@ EFFECT_KEYS = (
         ("prefer",),
         needs=("points",),
         choices=REASONS,
+    ),
+    EffectKey(
+        "claim",
+        "claim",
+        "what the rule asserts and the program can compute: a quantity, or {quantity, ratio, over}",
+        ("prefer",),
+        needs=("points",),
+    ),
+    EffectKey(
+        "band",
+        "word",
+        "a guide names these cards, or this number of GPUs, for the case",
+        ("prefer",),
+        needs=("points",),
+        excludes=("claim",),
+        choices=get_args(Band),
     ),
     EffectKey("advise", "names", "A- codes of the vocabulary", ("advise",)),
     EffectKey("warn", "names", "W- codes of the vocabulary", ("advise",)),
@@ -170,8 +191,14 @@ EFFECT_KEYS = (
     EffectKey("text", "template", "this case in words", ("prefer", "advise")),
 )
 
+CLAIM_KEYS = (
+    Key("quantity", "word", "what is compared", required=True, choices=get_args(Quantity)),
+    Key("ratio", "number", "how many times that of the other card, as the source says; below 1: less than it"),
+    Key("over", "name", "the card compared with: a GPU id, family or series (default: the other plans)"),
+)
+
 #: Keys of ``then`` that do nothing alone.
-COMPANIONS = frozenset({"reason", "text"})
+COMPANIONS = frozenset({"reason", "claim", "band", "text"})
 
 ID_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}$"

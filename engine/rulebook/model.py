@@ -15,6 +15,8 @@ Stage = Literal["derive", "reject", "prefer", "advise"]
 Each = Literal["workload", "plan", "chosen", "candidate"]
 Status = Literal["draft", "stable", "deprecated"]
 HitPolicy = Literal["first", "collect"]
+Quantity = Literal["speed", "throughput_per_usd", "cost", "efficiency"]
+Band = Literal["cards", "counts"]
 
 #: The stages with their article, for sentences.
 STAGE_RULE: dict[Stage, str] = {
@@ -52,11 +54,37 @@ class Reject:
 
 
 @dataclass(frozen=True, slots=True)
+class Fallback:
+    """``fallback: text``: the plan is chosen only where no other qualifies, and why."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """``claim: {quantity: speed, ratio: 2.0, over: nvidia-h100}``: what a source says and the program can compute.
+
+    ``ratio`` is the quantity of the rule's plan divided by that of ``over`` (a GPU id, family or series of the
+    catalogue; without it: the other plans). Either may be left out where the source gives none.
+    """
+
+    quantity: Quantity
+    ratio: float | None = None
+    over: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Points:
-    """``points: +4`` with ``reason: fit``: within one reason only the strongest counts."""
+    """``points: +4`` with ``reason: fit``: within one reason only the strongest counts.
+
+    With ``claim`` the points stand only where the claim cannot be computed. With ``band`` a guide names these cards,
+    or this number of GPUs, for the case of the rule. A rule has at most one of the two.
+    """
 
     points: float
     reason: str
+    claim: Claim | None = None
+    band: Band | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +132,7 @@ class ConsiderCounts:
     counts: tuple[int, ...]
 
 
-Effect = SetFact | Reject | Points | Say | Ask | Monitor | Disagree | ShowFigure | ConsiderCounts
+Effect = SetFact | Reject | Fallback | Points | Say | Ask | Monitor | Disagree | ShowFigure | ConsiderCounts
 
 
 @dataclass(frozen=True, slots=True)

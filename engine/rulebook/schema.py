@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.rulebook.forms import CLAIM_KEYS
 from engine.rulebook.forms import DATE_PATTERN
 from engine.rulebook.forms import DISABLE_KEYS
 from engine.rulebook.forms import EACH_OF_STAGE
@@ -94,6 +95,7 @@ def rule_file_schema() -> Schema:
             "row": _mapping(ROW_KEYS),
             "disabling": _mapping(DISABLE_KEYS),
             "effects": _effects(),
+            "claim": _claim(),
             "test": {"anyOf": [_mapping(TEST_KEYS), _mapping(NEAR_MISS_KEYS)]},
         },
     }
@@ -112,6 +114,8 @@ def _value(key: Key | EffectKey) -> Schema:
     shape: Schema
     if key.kind == "word":
         shape = {"enum": list(key.choices)}
+    elif key.kind == "claim":
+        shape = {"$ref": "#/$defs/claim"}
     elif key.kind == "effects":
         shape = {"$ref": "#/$defs/effects"}
     elif key.kind == "rows":
@@ -129,7 +133,15 @@ def _effects() -> Schema:
         "properties": {key.name: _value(key) for key in EFFECT_KEYS},
         "minProperties": 1,
         "additionalProperties": False,
+        "not": {"required": ["claim", "band"]},
     }
+
+
+def _claim() -> Schema:
+    """A claim in its short form, a quantity, or in full."""
+    full = _mapping(CLAIM_KEYS)
+    full["properties"]["ratio"] = {"type": "number", "exclusiveMinimum": 0, "description": CLAIM_KEYS[1].says}
+    return {"anyOf": [{"enum": list(CLAIM_KEYS[0].choices)}, full]}
 
 
 def _stage_limits(effects_key: str) -> list[Schema]:

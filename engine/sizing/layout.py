@@ -18,3 +18,10 @@ class Layout:
     def count(self) -> int:
         """GPUs used."""
         return self.tensor * self.pipeline * self.data
+
+    @property
+    def label(self) -> str:
+        """The degrees above one and the sharding, as in ``tp4-dp2-fsdp``."""
+        degrees = (("tp", self.tensor), ("pp", self.pipeline), ("dp", self.data))
+        parts = [f"{name}{degree}" for name, degree in degrees if degree > 1]
+        return "-".join([*parts, *([self.sharding] if self.sharding != "none" else [])]) or "dp1"

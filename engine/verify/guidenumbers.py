@@ -101,8 +101,9 @@ def _in_rule(rule: Rule, expertise: Expertise) -> Iterator[float]:
                 yield from map(float, effect.counts)
             case Monitor():
                 yield from (value for value in (effect.low, effect.high) if value is not None)
-            case Points():
-                pass  # A weight is ours, not the guide's.
+            case Points():  # The weight is ours; what is claimed is the guide's.
+                if effect.claim and effect.claim.ratio is not None:
+                    yield effect.claim.ratio
             case _:
                 said.append(str(getattr(effect, "text", "")))
     for test in rule.tests:

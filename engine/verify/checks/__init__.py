@@ -9,6 +9,7 @@ from engine.verify.checks import cyclic_derivation
 from engine.verify.checks import dead_source
 from engine.verify.checks import draft
 from engine.verify.checks import duplicate_rule
+from engine.verify.checks import evidence_twice
 from engine.verify.checks import expired
 from engine.verify.checks import heuristic_threshold
 from engine.verify.checks import incomplete_table
@@ -23,8 +24,10 @@ from engine.verify.checks import open_table
 from engine.verify.checks import overlapping_rows
 from engine.verify.checks import shadowed_row
 from engine.verify.checks import subsumed_rule
+from engine.verify.checks import unbound_band
 from engine.verify.checks import unneeded_question
 from engine.verify.checks import unreachable_rule
+from engine.verify.checks import untyped_claim
 from engine.verify.finding import Check
 
 
@@ -39,6 +42,7 @@ ALL_CHECKS: tuple[Check, ...] = (
     dead_source.CHECK,
     draft.CHECK,
     duplicate_rule.CHECK,
+    evidence_twice.CHECK,
     expired.CHECK,
     heuristic_threshold.CHECK,
     incomplete_table.CHECK,
@@ -53,8 +57,10 @@ ALL_CHECKS: tuple[Check, ...] = (
     overlapping_rows.CHECK,
     shadowed_row.CHECK,
     subsumed_rule.CHECK,
+    unbound_band.CHECK,
     unneeded_question.CHECK,
     unreachable_rule.CHECK,
+    untyped_claim.CHECK,
 )
 
 __all__ = ["ALL_CHECKS"]

@@ -30,6 +30,7 @@ from engine.language.tree import Compare
 from engine.language.tree import Const
 from engine.language.tree import FactRef
 from engine.language.tree import Member
+from engine.rulebook.model import Fallback
 from engine.rulebook.model import Reject
 from engine.rulebook.model import Rule
 from engine.rulebook.model import SetFact
@@ -51,7 +52,12 @@ def _run(desk: Desk) -> Iterator[Finding]:
                 yield CHECK.about(
                     rule, f"{rule.id} sets `{effect.fact}` to a price of its own, {effect.text}", fix=_FIX
                 )
-        texts = (rule.title, rule.text, rule.because, *(e.text for e in rule.effects if isinstance(e, Reject)))
+        texts = (
+            rule.title,
+            rule.text,
+            rule.because,
+            *(e.text for e in rule.effects if isinstance(e, Fallback | Reject)),
+        )
         price = next((found for text in texts for found in [_PRICE.search(text)] if found), None)
         if price:
             yield CHECK.about(rule, f"{rule.id} states the price {price.group().strip()!r}", fix=_FIX)

@@ -21,7 +21,7 @@ Good: only the general rule, or a special one that does more::
       then: {advise: [A-NVLINK, A-INFINIBAND]}
 
 Within one reason only the strongest points count, so a weaker rule for the same reason adds nothing either. Rules with
-a text of their own say something else and are left alone.
+a text, a claim or a band of their own say something else and are left alone.
 
 Silence: put ``# lint: allow subsumed-rule: why`` at the end of the line with the special rule's id.
 """
@@ -75,7 +75,8 @@ def _covers(other: Rule, rule: Rule) -> bool:
 def _idle(effect: Effect, beside: Effect) -> bool:
     if isinstance(effect, Points) and isinstance(beside, Points):
         same_side = (effect.points > 0) == (beside.points > 0)
-        return effect.reason == beside.reason and same_side and abs(effect.points) <= abs(beside.points)
+        alike = (effect.reason, effect.claim, effect.band) == (beside.reason, beside.claim, beside.band)
+        return alike and same_side and abs(effect.points) <= abs(beside.points)
     return effect == beside and not isinstance(effect, Reject)
 
 

@@ -118,7 +118,7 @@ def test_what_stands_at_home_is_held_against_what_it_would_rent_for() -> None:
 @pytest.mark.parametrize(
     ("facts", "formula", "source", "inputs"),
     [
-        ({"deployment_site": "cloud"}, "aws, p5, 2026-07-20", "test", {"plan.count": 8}),
+        ({"deployment_site": "cloud"}, "aws (1 x p5 with 8 GPUs, 2026-07-20)", "test", {"plan.count": 8}),
         (
             {"rent_quote_usd_h": 2.0, "gpu_candidates": (H100.id,)},
             "quote per GPU-hour",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -21,7 +22,7 @@ from engine.problems import Problem
 
 KNOWLEDGE = load_knowledge()
 RESOLVE = resolver(KNOWLEDGE.gpus.values())
-HEAD = ",".join(COLUMNS)
+HEAD = "provider,provider_class,instance,gpu,count,usd_per_hour,spot_usd_per_hour,region,as_of,source"
 ROW = "acme,neocloud,one,nvidia-l4,1,0.7,,eu,2026-07-01,tardellirs"
 
 
@@ -49,6 +50,14 @@ def test_a_row_with_only_a_spot_price_says_so() -> None:
     (offer,) = parse_prices(f"{HEAD}\nacme,marketplace,,nvidia-t4,1,,0.05,,2026-07-01,tardellirs", "new.csv")
     assert offer.spot_only
     assert offer.usd_per_hour == offer.spot_usd_per_hour == 0.05
+
+
+def test_committed_prices_stand_beside_the_price_on_demand() -> None:
+    text = ",".join(COLUMNS) + "\nacme,hyperscaler,one,nvidia-l4,1,0.7,,0.5,0.3,eu,2026-07-01,tardellirs,gcosts"
+    (offer,) = parse_prices(text, "new.csv", resolve=RESOLVE)
+    assert (offer.one_year_usd_per_hour, offer.three_years_usd_per_hour) == (0.5, 0.3)
+    assert offer.cites == ("tardellirs", "gcosts")
+    assert [problem.code for problem in refused(text.replace(",0.3,", ",soon,"))] == ["not-a-price"]
 
 
 @pytest.mark.parametrize(
@@ -147,8 +156,12 @@ def test_any_text_gives_offers_or_problems(text: str) -> None:
 
 
 def test_the_snapshot_is_of_the_size_that_its_guide_states() -> None:
-    assert (len(KNOWLEDGE.offers), len(KNOWLEDGE.spot_offers)) == (1914, 79)
-    assert KNOWLEDGE.prices_as_of == "2026-08-21"
+    guide = (Path(__file__).parents[3] / "docs" / "prices.md").read_text(encoding="utf-8")
+    committed = [offer for offer in KNOWLEDGE.offers if offer.one_year_usd_per_hour or offer.three_years_usd_per_hour]
+    for amount in (len(KNOWLEDGE.offers), len(KNOWLEDGE.spot_offers), len(committed)):
+        assert f"{amount:,}" in guide
+    assert KNOWLEDGE.prices_as_of is not None
+    assert KNOWLEDGE.prices_as_of in guide
     assert {offer.provider_class for offer in KNOWLEDGE.offers} == set(PROVIDER_CLASSES)
 
 
@@ -156,7 +169,7 @@ def test_offers_name_known_hardware_sources_and_days() -> None:
     families = set(KNOWLEDGE.families)
     for offer in (*KNOWLEDGE.offers, *KNOWLEDGE.spot_offers):
         assert offer.gpu in KNOWLEDGE.gpus or offer.gpu in families
-        assert offer.source in KNOWLEDGE.sources
+        assert set(offer.cites) <= KNOWLEDGE.sources.keys()
         assert date(2024, 1, 1) <= date.fromisoformat(offer.as_of) <= date(2026, 11, 20)
         assert offer.count >= 1
 
@@ -167,6 +180,8 @@ def test_prices_per_gpu_are_of_this_world() -> None:
         assert not offer.spot_only
         if offer.spot_usd_per_hour is not None:
             assert offer.spot_usd_per_hour <= offer.usd_per_hour, offer
+        for committed in (offer.one_year_usd_per_hour, offer.three_years_usd_per_hour):
+            assert committed is None or committed < offer.usd_per_hour, offer
     assert all(offer.spot_only for offer in KNOWLEDGE.spot_offers)
 
 

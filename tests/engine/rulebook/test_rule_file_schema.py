@@ -69,6 +69,22 @@ def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(rule_file_schema())
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"claim": "speed"},
+        {"claim": {"quantity": "cost", "ratio": 0.5, "over": "nvidia-t4"}},
+        {"band": "cards"},
+        {"band": "counts"},
+    ],
+    ids=str,
+)
+def test_schema_and_loader_take_claims_and_bands(more: dict[str, Any], vocabulary: Vocabulary, known: Known) -> None:
+    rule = {**RULE, "then": {**RULE["then"], **more}}
+    assert accepts([rule])
+    assert loads([rule], vocabulary, known)
+
+
 def test_the_schema_takes_what_the_loader_takes(vocabulary: Vocabulary, known: Known) -> None:
     assert accepts([RULE, TABLE])
     assert loads([RULE, TABLE], vocabulary, known)
@@ -85,6 +101,12 @@ def test_the_schema_takes_what_the_loader_takes(vocabulary: Vocabulary, known: K
         {"then": {"points": 2, "reason": "fitt"}},
         {"then": {"reject": "no"}},
         {"then": {"points": 0, "reason": "fit"}},
+        {"then": {"points": 2, "reason": "fit", "claim": "sped"}},
+        {"then": {"points": 2, "reason": "fit", "claim": {"ratio": 2}}},
+        {"then": {"points": 2, "reason": "fit", "claim": {"quantity": "cost", "ratio": -1}}},
+        {"then": {"points": 2, "reason": "fit", "claim": {"quantity": "cost", "than": "nvidia-t4"}}},
+        {"then": {"points": 2, "reason": "fit", "claim": "cost", "band": "cards"}},
+        {"then": {"points": 2, "reason": "fit", "band": "both"}},
         {"when": "training"},
         {"when": [{"all": ["training"]}]},
         {"when": [{"any": []}]},

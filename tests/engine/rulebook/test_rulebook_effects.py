@@ -9,6 +9,7 @@ from engine.language.tree import Const
 from engine.language.tree import FactRef
 from engine.rulebook import Rulebook
 from engine.rulebook.model import Ask
+from engine.rulebook.model import Claim
 from engine.rulebook.model import ConsiderCounts
 from engine.rulebook.model import Disagree
 from engine.rulebook.model import Effect
@@ -38,6 +39,16 @@ CASES: list[tuple[str, str, str, tuple[Effect, ...]]] = [
     ("reject", "plan", "{reject: no room}", (Reject("no room"),)),
     ("prefer", "plan", "{points: +4, reason: fit}", (Points(4, "fit"),)),
     ("prefer", "plan", "{points: -0.5, reason: wish}", (Points(-0.5, "wish"),)),
+    ("prefer", "plan", "{points: 2, reason: speed, claim: speed}", (Points(2, "speed", Claim("speed")),)),
+    (
+        "prefer",
+        "plan",
+        "{claim: {over: nvidia-t4, ratio: 2, quantity: throughput_per_usd}, points: 2, reason: cost}",
+        (Points(2, "cost", Claim("throughput_per_usd", 2, "nvidia-t4")),),
+    ),
+    ("prefer", "plan", "{points: -3, reason: cost, claim: {quantity: cost}}", (Points(-3, "cost", Claim("cost")),)),
+    ("prefer", "plan", "{points: 3, reason: fit, band: cards}", (Points(3, "fit", None, "cards"),)),
+    ("prefer", "plan", "{points: 3, reason: scale, band: counts}", (Points(3, "scale", None, "counts"),)),
     (
         "advise",
         "chosen",

@@ -58,6 +58,7 @@ def vocabulary() -> Vocabulary:
         FactDef(name="wishes", type="list", items="enum", choices=("quiet", "cheap", "fast")),
         FactDef(name="plan.count", type="int", min=1, scope="plan", available="plan"),
         FactDef(name="plan.link", type="enum", choices=("pcie", "nvlink"), scope="plan", available="plan"),
+        FactDef(name="plan.tpot_ms", type="number", min=0, scope="plan", available="plan"),
         FactDef(name="gpu.name", type="text", scope="gpu", available="plan"),
         FactDef(name="gpu.series", type="text", scope="gpu", available="plan"),
         FactDef(name="gpu.vram_gb", type="number", unit="GB", min=0, scope="gpu", available="plan"),

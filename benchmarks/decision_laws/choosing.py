@@ -1,0 +1,173 @@
+"""Laws of the choice: no answer stands beneath its own table, and an objective is what it says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from decision_laws.counting import Laws
+from decision_laws.reading import Plan
+from decision_laws.reading import costs
+from decision_laws.reading import describe
+from decision_laws.reading import kind_of_work
+from decision_laws.reading import limits_kept
+from decision_laws.reading import same_vendor
+from decision_laws.reading import speed_ratio
+from decision_laws.reading import stands_equal
+from engine.knowledge import Knowledge
+
+
+CHEAPER, FASTER = 0.95, 1.05
+NEAR_CHEAPEST, NEAR_FASTEST, DOUBLING = 1.10, 1.10, 1.2
+
+
+def judge_choice(
+    laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any], knowledge: Knowledge
+) -> None:
+    """Count the laws of choice on one answer that recommends something."""
+    plan, work = answer["recommendation"], kind_of_work(answer)
+    rivals = [other for other in answer["alternatives"] if other["proven"] and _keeps_limits(other, facts)]
+    _dominance(laws, name, facts, plan, rivals, work, knowledge)
+    if answer["objective"] == "cheapest":
+        _cheapest(laws, name, facts, answer, rivals, work, knowledge)
+    if answer["objective"] == "fastest":
+        _fastest(laws, name, facts, plan, rivals, work, knowledge)
+
+
+def _keeps_limits(plan: Plan, facts: Mapping[str, Any]) -> bool:
+    return all(limits_kept(plan, facts).values())
+
+
+def beats(one: Plan, other: Plan, work: str) -> bool:
+    """Whether ``one`` costs 5 % less than ``other`` and is 5 % faster."""
+    pair, pace = costs(one, other, work), speed_ratio(one, other, work)
+    return bool(pair and pace and pair[0] <= CHEAPER * pair[1] and pace >= FASTER)
+
+
+def _dominance(
+    laws: Laws,
+    name: str,
+    facts: Mapping[str, Any],
+    plan: Plan,
+    rivals: list[Plan],
+    work: str,
+    knowledge: Knowledge,
+) -> None:
+    better = [rival for rival in rivals if beats(rival, plan, work)]
+    equals = [rival for rival in better if stands_equal(rival, plan, knowledge)]
+    laws.law("not beaten by an equal", "no plan of equal standing costs 5 % less and is 5 % faster").judge(
+        name, facts, _beaten(plan, equals, work)
+    )
+    mine = [rival for rival in better if same_vendor(rival, plan, knowledge)]
+    unnamed = [rival for rival in mine if not has_priced_reason(plan, rival)]
+    laws.law(
+        "not beaten without a priced reason",
+        "a plan of the same vendor that costs 5 % less and is 5 % faster is named in `chosen_over` with reason and price",
+    ).judge(name, facts, _beaten(plan, unnamed, work))
+    laws.law("beaten by some plan of its vendor", "for the record: with or without a reason", None).judge(
+        name, facts, _beaten(plan, mine, work)
+    )
+
+
+def _beaten(plan: Plan, better: list[Plan], work: str) -> str | None:
+    if not better:
+        return None
+    winner = min(better, key=lambda rival: (costs(rival, plan, work) or (math.inf, 0))[0])
+    more = f" and {len(better) - 1} more" if len(better) > 1 else ""
+    return f"{describe(plan, work)} is beaten by {describe(winner, work)}{more}"
+
+
+def has_priced_reason(plan: Plan, rival: Plan) -> bool:
+    """Whether the recommendation names the rival among what it was chosen over, with a reason and a price."""
+    for entry in plan.get("chosen_over") or ():
+        told = {**(entry.get("plan") or {}), **entry} if isinstance(entry.get("plan"), dict) else entry
+        if (told.get("gpu"), told.get("count")) != (rival["gpu"], rival["count"]):
+            continue
+        priced = any(isinstance(value, int | float) for key, value in entry.items() if key != "count")
+        nested = entry.get("price")
+        priced = priced or isinstance(nested, dict) and any(isinstance(value, int | float) for value in nested.values())
+        if entry.get("reason") and priced:
+            return True
+    return False
+
+
+def _cheapest(
+    laws: Laws,
+    name: str,
+    facts: Mapping[str, Any],
+    answer: Mapping[str, Any],
+    rivals: list[Plan],
+    work: str,
+    knowledge: Knowledge,
+) -> None:
+    plan = answer["recommendation"]
+    equals = [rival for rival in rivals if stands_equal(rival, plan, knowledge)]
+    laws.law(
+        "cheapest is cheapest among equals", "`cheapest` costs at most 1.1 x the cheapest plan of equal standing", 0.97
+    ).judge(name, facts, _costlier(plan, equals, work))
+    if calls_for_better_hardware(facts):
+        return
+    mine = [rival for rival in rivals if same_vendor(rival, plan, knowledge)]
+    laws.law(
+        "cheapest is cheapest of its vendor",
+        "`cheapest` costs at most 1.1 x any plan of the same vendor, where neither ECC, production nor critical use is stated",
+        0.97,
+    ).judge(name, facts, _costlier(plan, mine, work))
+
+
+def calls_for_better_hardware(facts: Mapping[str, Any]) -> bool:
+    """Whether ECC, production or mission-critical use is stated."""
+    return bool(facts.get("needs_ecc") or facts.get("mission_critical") or facts.get("lifecycle_stage") == "production")
+
+
+def _costlier(plan: Plan, rivals: list[Plan], work: str) -> str | None:
+    pairs = [(pair[1] / pair[0], rival) for rival in rivals if (pair := costs(rival, plan, work)) and pair[0] > 0]
+    ratio, rival = max(pairs, key=lambda pair: pair[0], default=(1.0, None))
+    if rival is None or ratio <= NEAR_CHEAPEST:
+        return None
+    return f"{describe(plan, work)} costs {ratio:.2f} x {describe(rival, work)}"
+
+
+def _fastest(
+    laws: Laws,
+    name: str,
+    facts: Mapping[str, Any],
+    plan: Plan,
+    rivals: list[Plan],
+    work: str,
+    knowledge: Knowledge,
+) -> None:
+    equals = [rival for rival in rivals if stands_equal(rival, plan, knowledge)]
+    laws.law(
+        "fastest is fastest among equals",
+        "`fastest` is within 1.1 x of the fastest equal of no more cards, 1.2 x for each doubling of the cards",
+        0.95,
+    ).judge(name, facts, _slower(plan, equals, work))
+    same_count = [r for r in rivals if r["count"] == plan["count"] and same_vendor(r, plan, knowledge)]
+    laws.law(
+        "fastest is fastest of its count",
+        "`fastest` is within 1.1 x of any plan of its vendor with as many cards in as many machines",
+        0.95,
+    ).judge(name, facts, _slower(plan, [r for r in same_count if r["nodes"] <= plan["nodes"]], work))
+
+
+def _slower(plan: Plan, rivals: list[Plan], work: str) -> str | None:
+    found = []
+    for rival in rivals:
+        ratio = speed_ratio(rival, plan, work)
+        if ratio is None:
+            continue
+        doublings = math.ceil(math.log2(rival["count"] / plan["count"]) - 1e-9) if rival["count"] > plan["count"] else 0
+        if ratio > (DOUBLING**doublings if doublings else NEAR_FASTEST):
+            found.append((ratio, rival))
+    if not found:
+        return None
+    ratio, rival = max(found, key=lambda pair: pair[0])
+    return f"{describe(plan, work)} is {ratio:.2f} x slower than {describe(rival, work)}"
+
+
+def comparable(answer: Mapping[str, Any]) -> bool:
+    """Whether the answer recommends a plan with a price."""
+    plan = answer["recommendation"]
+    return plan is not None and plan["cost"].get("usd_per_hour") is not None

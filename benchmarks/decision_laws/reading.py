@@ -1,0 +1,216 @@
+"""An answer as an outsider reads it: from the JSON and the catalogue, and from nothing else.
+
+What a plan costs and how fast it is, which plans stand equal, and which stated limits its own figures keep.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from datetime import UTC
+from datetime import datetime
+from typing import Any
+
+from engine.expertise import Expertise
+from engine.knowledge import Knowledge
+
+
+MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+Facts = Mapping[str, Any]
+Plan = Mapping[str, Any]
+
+#: Segments in rising order; others (edge, systems of their own kind) stand beside this order and equal only themselves.
+SEGMENTS = {"consumer": 0, "professional": 1, "workstation": 1, "datacenter": 2}
+#: Architectures whose software is being dropped: CUDA 13 compiles for Turing and later only.
+DROPPED = {"pascal", "volta", "maxwell", "kepler"}
+#: Generations behind the vendor's newest from which current software no longer serves a card, where it is not CUDA's.
+LAG_DROPPED = {"cuda": 4}
+LAG_DROPPED_ELSEWHERE = 3
+
+
+@dataclass
+class Answers:
+    """Decisions of one expertise, each asked once."""
+
+    expertise: Expertise
+    asked: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def answer(self, facts: Facts, *, full: bool = False) -> dict[str, Any]:
+        """The JSON answer; ``full`` with what was rejected."""
+        key = json.dumps([facts, full], sort_keys=True)
+        if key not in self.asked:
+            self.asked[key] = decide(self.expertise, facts, full=full)
+        return self.asked[key]
+
+
+def decide(expertise: Expertise, facts: Facts, *, full: bool = False) -> dict[str, Any]:
+    """The JSON answer of an expertise, without the trace."""
+    answer = expertise.decide(dict(facts), decided_at=MOMENT).to_dict(full=full)
+    for bulky in ("trace", "rules"):
+        answer.pop(bulky, None)
+    return answer
+
+
+def fact(answer: Mapping[str, Any], name: str) -> Any:
+    """The value of a fact as the answer settled it, or None."""
+    return (answer["facts"].get(name) or {}).get("value")
+
+
+def shown(answer: Mapping[str, Any]) -> list[Plan]:
+    """The recommendation and the alternatives, the recommendation first."""
+    return [*([answer["recommendation"]] if answer["recommendation"] else []), *answer["alternatives"]]
+
+
+def kind_of_work(answer: Mapping[str, Any]) -> str:
+    """``service``: paid by the hour, judged by its answer time. ``job``: paid by the piece, judged by its rate.
+
+    Trying things out is neither: paid by the hour, judged by its rate.
+    """
+    task = fact(answer, "task")
+    if task == "inference":
+        return "job" if fact(answer, "serving_mode") == "batch" else "service"
+    return "try" if task == "experimentation" else "job"
+
+
+def rate(plan: Plan) -> float | None:
+    """Tokens per second, else samples per second."""
+    speed = plan["speed"] or {}
+    return speed.get("tokens_per_s") or speed.get("samples_per_s") or None
+
+
+def costs(one: Plan, other: Plan, work: str) -> tuple[float, float] | None:
+    """What two plans cost for the same work, on the same basis; None where that is not known of both."""
+    for basis in _BASES[work]:
+        pair = _basis(one, basis), _basis(other, basis)
+        if pair[0] is not None and pair[1] is not None:
+            return pair[0], pair[1]
+    return None
+
+
+_BASES = {"service": ("usd_per_month", "usd_per_hour"), "try": ("usd_per_hour",), "job": ("usd_per_run", "piece")}
+
+
+def _basis(plan: Plan, basis: str) -> float | None:
+    cost = plan["cost"]
+    if basis == "piece":
+        pace, hourly = rate(plan), cost.get("usd_per_hour")
+        return hourly / pace if pace and hourly is not None else None
+    value = cost.get(basis)
+    return None if value is None else float(value)
+
+
+def speed_ratio(one: Plan, other: Plan, work: str) -> float | None:
+    """How many times as fast as ``other`` ``one`` is; None where it is not known of both."""
+    if work == "service":
+        times = (one["speed"] or {}).get("latency_ms"), (other["speed"] or {}).get("latency_ms")
+        if times[0] and times[1]:
+            return float(times[1] / times[0])
+    rates = rate(one), rate(other)
+    return rates[0] / rates[1] if rates[0] and rates[1] else None
+
+
+def segment_rank(gpu: Any) -> int | None:
+    return SEGMENTS.get(gpu.segment)
+
+
+def supported(gpu: Any) -> bool:
+    """Whether current software still serves the card, by the catalogue's generation."""
+    if gpu.architecture in DROPPED:
+        return False
+    return (gpu.generation_lag or 0) < LAG_DROPPED.get(gpu.sw_stack, LAG_DROPPED_ELSEWHERE)
+
+
+def pcie_cards(plan: Plan) -> int:
+    """Cards that lie on PCIe together."""
+    return plan["count"] if plan["link"] == "pcie" and plan["count"] > 1 else 0
+
+
+def pcie_joined(plan: Plan) -> int:
+    """Cards that hold one model over PCIe: replicas do not talk to one another."""
+    split = plan["parallelism"]["tensor"] * plan["parallelism"]["pipeline"]
+    return split if plan["link"] == "pcie" and split > 1 else 0
+
+
+def same_vendor(one: Plan, other: Plan, knowledge: Knowledge) -> bool:
+    return bool(knowledge.gpus[one["gpu"]].vendor == knowledge.gpus[other["gpu"]].vendor)
+
+
+def stands_equal(one: Plan, other: Plan, knowledge: Knowledge) -> bool:
+    """Whether ``one`` stands no lower than ``other`` in all but cost and speed."""
+    mine, its = knowledge.gpus[one["gpu"]], knowledge.gpus[other["gpu"]]
+    ranks = segment_rank(mine), segment_rank(its)
+    segment = mine.segment == its.segment if None in ranks else ranks[0] >= ranks[1]  # type: ignore[operator]
+    joined = pcie_cards(one) <= pcie_cards(other) or pcie_joined(one) <= pcie_joined(other)
+    lasting = supported(mine) or not supported(its)
+    return bool(
+        same_vendor(one, other, knowledge)
+        and segment
+        and one["nodes"] <= other["nodes"]
+        and joined
+        and lasting
+        and one["proven"]
+    )
+
+
+def limits_kept(plan: Plan, facts: Facts) -> dict[str, bool | None]:
+    """For each stated target and budget whether the plan's own figures keep it; None where the figure is missing."""
+    kept: dict[str, bool | None] = {}
+    for name, (part, figure, most) in _LIMITS.items():
+        if facts.get(name) is None:
+            continue
+        value = (plan[part] or {}).get(figure)
+        kept[name] = None if value is None else (value <= facts[name] if most else value >= facts[name])
+    return kept
+
+
+_LIMITS = {
+    "ttft_slo_ms": ("speed", "ttft_ms", True),
+    "tpot_slo_ms": ("speed", "tpot_ms", True),
+    "latency_slo_ms": ("speed", "latency_ms", True),
+    "min_tokens_per_s": ("speed", "tokens_per_s", False),
+    "peak_qps": ("speed", "qps", False),
+    "deadline_hours": ("speed", "hours", True),
+    "budget_usd_per_hour": ("cost", "usd_per_hour", True),
+    "budget_usd_per_month": ("cost", "usd_per_month", True),
+    "budget_usd_total": ("cost", "usd_per_run", True),
+}
+LIMITS = tuple(_LIMITS)
+
+
+def describe(plan: Plan, work: str) -> str:
+    """One line on a plan: count and card, cost and speed on the basis that counts for its work."""
+    speed, cost = plan["speed"] or {}, plan["cost"]
+    split = plan["parallelism"]
+    parts = [f"{plan['count']} x {plan['gpu']}"]
+    if plan["count"] > 1:
+        parts.append(f"tp{split['tensor']} pp{split['pipeline']} dp{split['data']} over {plan['link']}")
+    if cost.get("usd_per_hour") is not None:
+        run = cost.get("usd_per_run")
+        parts.append(f"${cost['usd_per_hour']:.3g}/h" + (f", ${run:,.4g} a run" if run is not None else ""))
+    pace = rate(plan)
+    if work == "service" and speed.get("latency_ms"):
+        parts.append(f"{speed['latency_ms']:,.4g} ms")
+    elif pace:
+        parts.append(f"{pace:,.4g}/s")
+    return " ".join((parts[0], f"({', '.join(parts[1:])})")) if len(parts) > 1 else parts[0]
+
+
+def in_short(facts: Facts) -> str:
+    """A workload on one line, as JSON that can be pasted."""
+    return json.dumps(facts)
+
+
+def best(plans: Iterable[Plan], against: Plan, work: str) -> tuple[Plan, float] | None:
+    """The plan that costs least beside ``against``, and the share of its cost."""
+    ratios = [
+        (pair[0] / pair[1], plan)
+        for plan in plans
+        if (pair := costs(plan, against, work)) and pair[1] and plan is not against
+    ]
+    if not ratios:
+        return None
+    ratio, plan = min(ratios, key=lambda item: item[0])
+    return plan, ratio

@@ -1,0 +1,203 @@
+"""A search of one's own: every card in every usual count, sized by ``size`` and priced from the list of offers.
+
+It knows no rule. A price is that of a node that the offer covers: the median of the three cheapest providers.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from statistics import median
+from typing import Any
+
+from decision_laws.choosing import NEAR_CHEAPEST
+from decision_laws.choosing import beats
+from decision_laws.counting import Laws
+from decision_laws.paying import covering
+from decision_laws.reading import costs
+from decision_laws.reading import describe
+from decision_laws.reading import kind_of_work
+from decision_laws.reading import limits_kept
+from decision_laws.reading import shown
+from decision_laws.reading import speed_ratio
+from decision_laws.reading import stands_equal
+from engine.expertise import Expertise
+from engine.problems import InputError
+from engine.size import size_workload
+
+
+COUNTS = (1, 2, 4, 8, 16)
+MORE_COUNTS = (*COUNTS, 32, 64)
+#: How a workstation's cards are mounted, and how many of them it takes.
+DESK_FORMS, DESK_CARDS = ("pcie",), 4
+HOURS_PER_MONTH = 730
+
+
+@dataclass
+class Sweep:
+    """Sizes and prices plans of one expertise from outside."""
+
+    expertise: Expertise
+    sized: dict[tuple[str, str, int], dict[str, Any] | None] = field(default_factory=dict)
+
+    def plan(self, facts: Mapping[str, Any], gpu: str, count: int) -> dict[str, Any] | None:
+        """The sized plan in the keys of an answer's plan; None where it does not fit with the usual margin."""
+        key = (json.dumps(facts, sort_keys=True), gpu, count)
+        if key not in self.sized:
+            self.sized[key] = self._plan(facts, gpu, count)
+        return self.sized[key]
+
+    def _plan(self, facts: Mapping[str, Any], gpu: str, count: int) -> dict[str, Any] | None:
+        try:
+            answer = size_workload(self.expertise, self.expertise.read(dict(facts)), gpu=gpu, count=count)
+        except InputError:
+            return None
+        if not answer["fits"] or answer["tight"]:
+            return None
+        nodes = math.ceil(count / max(1, self.expertise.knowledge.gpus[gpu].node_gpus))
+        hourly = self.price(gpu, count, nodes, facts)
+        hours = answer["speed"].get("hours")
+        busy = facts.get("utilization_pct", 100) / 100
+        cost = {
+            "usd_per_hour": hourly,
+            "usd_per_month": hourly * HOURS_PER_MONTH * busy if hourly is not None else None,
+            "usd_per_run": hourly * hours if hourly is not None and hours else None,
+        }
+        return {
+            "gpu": gpu,
+            "count": count,
+            "nodes": nodes,
+            "link": answer["link"],
+            "parallelism": answer["parallelism"],
+            "memory": answer,
+            "speed": answer["speed"],
+            "cost": cost,
+            "proven": True,
+        }
+
+    def price(self, gpu: str, count: int, nodes: int, facts: Mapping[str, Any]) -> float | None:
+        """Dollars per hour: the median of the three cheapest providers whose instance covers a node."""
+        cards = math.ceil(count / nodes)
+        cheapest: dict[str, float] = {}
+        for offer in covering(gpu, cards, facts, self.expertise.knowledge, exact=False):
+            cheapest[offer.provider] = min(offer.usd_per_hour, cheapest.get(offer.provider, math.inf))
+        lowest = sorted(cheapest.values())[:3]
+        return median(lowest) * nodes if lowest else None
+
+    def owned(self, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Owned cards, in every number owned, that hold the job within its stated targets."""
+        found = []
+        for text in facts["gpus_owned"]:
+            name, _, number = str(text).partition(":")
+            if not self._wanted(facts, name):
+                continue
+            for count in range(1, int(number or 1) + 1):
+                plan = self.plan(facts, name, count)
+                if plan and all(
+                    met for limit, met in limits_kept(plan, facts).items() if not limit.startswith("budget")
+                ):
+                    found.append(plan)
+        return found
+
+    def _wanted(self, facts: Mapping[str, Any], name: str) -> bool:
+        """Whether what was stated of cards, software and memory errors allows the card."""
+        gpu = self.expertise.knowledge.gpus[name]
+        wanted = facts.get("gpu_candidates")
+        return not (
+            (wanted and name not in wanted)
+            or name in facts.get("gpu_excluded", ())
+            or (facts.get("cuda_required") and gpu.sw_stack != "cuda")
+            or (facts.get("rocm_ok") is False and gpu.sw_stack == "rocm")
+            or (facts.get("needs_ecc") and not gpu.ecc)
+        )
+
+    def _placed(self, facts: Mapping[str, Any], name: str, count: int) -> bool:
+        """Whether the place that was stated takes the plan."""
+        gpu, site = self.expertise.knowledge.gpus[name], facts.get("deployment_site")
+        if site == "edge":
+            return bool(gpu.segment == "edge")
+        if gpu.segment == "edge" or gpu.form_factor == "system" or gpu.vendor in ("other", "apple", "aws", "google"):
+            return False
+        return site != "workstation" or (
+            gpu.form_factor in DESK_FORMS and gpu.segment != "datacenter" and count <= DESK_CARDS
+        )
+
+    def plans(
+        self, facts: Mapping[str, Any], counts: tuple[int, ...], vendor: str | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Every plan that fits, of the cards that may be taken."""
+        for gpu in self.expertise.knowledge.gpus.values():
+            if not gpu.plannable or not self._wanted(facts, gpu.id) or (vendor and gpu.vendor != vendor):
+                continue
+            for count in counts:
+                if self._placed(facts, gpu.id, count) and (plan := self.plan(facts, gpu.id, count)):
+                    yield plan
+
+    def any_within_limits(self, facts: Mapping[str, Any]) -> str | None:
+        """A plan within every stated limit, in words; None where there is none."""
+        asked = (int(facts["num_gpus"]),) if facts.get("num_gpus") else MORE_COUNTS
+        for plan in self.plans(facts, asked):
+            if self._to_be_had(plan, facts) and all(limits_kept(plan, facts).values()):
+                return describe(plan, "job")
+        return None
+
+    def _to_be_had(self, plan: Mapping[str, Any], facts: Mapping[str, Any]) -> bool:
+        budget = any(name in facts for name in ("budget_usd_per_hour", "budget_usd_per_month", "budget_usd_total"))
+        rented = facts.get("deployment_site") == "cloud" or facts.get("procurement_wish") == "rent" or budget
+        return plan["cost"]["usd_per_hour"] is not None or not rented
+
+    def judge(self, laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+        """Count whether the sweep finds a plan that the answer should have been, and whether the table shows it."""
+        chosen, work = answer["recommendation"], kind_of_work(answer)
+        if chosen is None or chosen["cost"].get("origin") != "offer" or chosen["cost"].get("usd_per_hour") is None:
+            return
+        knowledge = self.expertise.knowledge
+        vendor = knowledge.gpus[chosen["gpu"]].vendor
+        # By the hour on both sides: how busy a service is bears on both alike, and a run takes its hours on either.
+        hourly = {**chosen, "cost": {"usd_per_hour": chosen["cost"]["usd_per_hour"]}}
+        listed = {(plan["gpu"], plan["count"]) for plan in shown(answer)}
+        refused = {(e["gpu"], count): e["rule"] for e in answer.get("rejected", ()) for count in e["counts"]}
+        hidden, better = [], []
+        for plan in self.plans(facts, COUNTS, vendor):
+            rival = {**plan, "cost": {"usd_per_hour": plan["cost"]["usd_per_hour"]}}
+            if rival["cost"]["usd_per_hour"] is None or not stands_equal(plan, chosen, knowledge):
+                continue
+            if not all(met for limit, met in limits_kept(plan, facts).items() if not limit.startswith("budget")):
+                continue
+            if not self._better(rival, hourly, work, answer["objective"]):
+                continue
+            key = (plan["gpu"], plan["count"])
+            said = (
+                "shown"
+                if key in listed
+                else f"rejected by {refused[key]}"
+                if key in refused
+                else "neither shown nor rejected"
+            )
+            better.append(f"{describe(plan, work)} [{said}]")
+            if said.startswith("neither"):
+                hidden.append(describe(plan, work))
+        told = f"{describe(chosen, work)}, and the sweep finds "
+        laws.law(
+            "the sweep finds nothing hidden that is better", "no better equal that is neither shown nor rejected"
+        ).judge(name, facts, told + "; ".join(hidden[:3]) if hidden else None)
+        laws.law(
+            "the sweep finds nothing better",
+            "for the record: better equals, shown or rejected with a reason included",
+            None,
+        ).judge(name, facts, told + "; ".join(better[:3]) if better else None)
+
+    def _better(self, plan: Mapping[str, Any], chosen: Mapping[str, Any], work: str, objective: str) -> bool:
+        if beats(plan, chosen, work):
+            return True
+        pair = costs(plan, chosen, work)
+        if objective == "cheapest":
+            return bool(pair and pair[1] > NEAR_CHEAPEST * pair[0])
+        pace = speed_ratio(plan, chosen, work)
+        if objective == "fastest" and pace and plan["count"] <= chosen["count"]:
+            return pace > 1.1
+        return False

@@ -1,0 +1,149 @@
+"""Whether answers survive a look at their own table: ``python benchmarks/decisions.py [--sample 50] [--write]``.
+
+Four hundred generated workloads are decided, and the laws of choice are counted on the JSON of the answers as an
+outsider would; a sweep of ``size`` over cards and counts looks for what a table does not show; relations between
+answers (a lower price, a looser target, another spelling) are tried. ``--write`` puts it into ``benchmarks/decisions.md``.
+It measures the ``engine`` that PYTHONPATH points to, or else that of this checkout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+if find_spec("engine") is None:
+    sys.path.append(str(ROOT))
+
+from decision_laws.choosing import comparable  # noqa: E402
+from decision_laws.choosing import judge_choice  # noqa: E402
+from decision_laws.counting import Laws  # noqa: E402
+from decision_laws.generator import Facts  # noqa: E402
+from decision_laws.generator import workloads  # noqa: E402
+from decision_laws.paying import judge_money  # noqa: E402
+from decision_laws.promising import judge_hidden  # noqa: E402
+from decision_laws.promising import judge_no_answer  # noqa: E402
+from decision_laws.promising import judge_owned  # noqa: E402
+from decision_laws.promising import judge_targets  # noqa: E402
+from decision_laws.reading import Answers  # noqa: E402
+from decision_laws.reading import shown  # noqa: E402
+from decision_laws.report import report  # noqa: E402
+from decision_laws.report import table  # noqa: E402
+from decision_laws.sweep import Sweep  # noqa: E402
+from engine.expertise import load_expertise  # noqa: E402
+
+
+BEFORE = ROOT / "benchmarks" / "data" / "alternatives_before.json"
+
+
+def main() -> None:
+    """Decide, count, print, and write if asked to."""
+    options = _options()
+    began = time.perf_counter()
+    made = workloads(options.sample, options.seed)
+    answers = Answers(load_expertise(tests=False))
+    if options.keep:
+        keep_alternatives(made, answers, options)
+        return
+    laws = laws_of(made, answers, sweeps=options.sweep)
+    sections = [("Laws of single answers", list(laws.by_name.values()))]
+    seconds = time.perf_counter() - began
+    head = _head(made, answers, options, seconds)
+    if options.json:
+        kept = {name: [law.as_dict() for law in found] for name, found in sections}
+        print(json.dumps({"seed": options.seed, "workloads": len(made), "sections": kept}, indent=1))
+    else:
+        for name, found in sections:
+            print(f"\n{name}\n" + "\n".join(table(found)))
+        print(f"\n{seconds:.0f} s")
+    text = report("Decisions under the laws of choice", head, sections, options.most)
+    if options.write:
+        (ROOT / "benchmarks" / "decisions.md").write_text(text, encoding="utf-8")
+    if options.report:
+        options.report.write_text(text, encoding="utf-8")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sample", type=int, default=400, help="workloads; the first of the same seed")
+    parser.add_argument("--seed", type=int, default=11)
+    parser.add_argument("--sweep", type=int, default=60, help="workloads that are also searched by a sweep of size")
+    parser.add_argument("--json", action="store_true", help="print laws and misses as JSON")
+    parser.add_argument("--most", type=int, help="misses listed for each law; all, if left out")
+    parser.add_argument("--report", type=Path, help="write the report to this file")
+    parser.add_argument("--write", action="store_true", help="write benchmarks/decisions.md")
+    parser.add_argument("--keep", metavar="REVISION", help="keep the tables of now as those of this revision")
+    return parser.parse_args()
+
+
+def laws_of(made: dict[str, Facts], answers: Answers, *, sweeps: int) -> Laws:
+    """The laws of single answers, counted over the workloads."""
+    laws, sweep, knowledge = Laws(), Sweep(answers.expertise), answers.expertise.knowledge
+    before = kept_alternatives()
+    for number, (name, facts) in enumerate(made.items()):
+        answer = answers.answer(facts, full=True)
+        if answer["recommendation"] is None:
+            judge_no_answer(laws, name, facts, answer, sweep, answers)
+        else:
+            judge_targets(laws, name, facts, answer)
+            judge_money(laws, name, facts, answer, knowledge)
+        if comparable(answer):
+            judge_choice(laws, name, facts, answer, knowledge)
+        judge_owned(laws, name, facts, answer, sweep)
+        if (known := before.get(digest(facts))) is not None:
+            judge_hidden(laws, name, facts, answer, known)
+        if number < sweeps:
+            sweep.judge(laws, name, facts, answer)
+            sweep.sized.clear()
+    return laws
+
+
+def digest(facts: Facts) -> str:
+    """A short name for a set of facts."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def kept_alternatives() -> dict[str, list[str]]:
+    """The tables of the revision that was kept, by the digest of the workload's facts."""
+    if not BEFORE.exists():
+        return {}
+    kept: dict[str, list[str]] = json.loads(BEFORE.read_text(encoding="utf-8"))["plans"]
+    return kept
+
+
+def keep_alternatives(made: dict[str, Facts], answers: Answers, options: argparse.Namespace) -> None:
+    """Write down what the tables show now, for the law that nothing shown is hidden later."""
+    plans: dict[str, Any] = {}
+    for facts in made.values():
+        plans[digest(facts)] = sorted({f"{plan['gpu']}:{plan['count']}" for plan in shown(answers.answer(facts))})
+    value = {"revision": options.keep, "seed": options.seed, "plans": plans}
+    lines = ",\n".join(f'"{key}": {json.dumps(plans[key])}' for key in sorted(plans))
+    head = json.dumps({key: value[key] for key in ("revision", "seed")})[:-1]
+    BEFORE.write_text(f'{head}, "plans": {{\n{lines}\n}}}}\n', encoding="utf-8")
+
+
+def _head(made: dict[str, Facts], answers: Answers, options: argparse.Namespace, seconds: float) -> list[str]:
+    recommended = sum(answers.answer(facts, full=True)["recommendation"] is not None for facts in made.values())
+    knowledge = answers.expertise.knowledge
+    return [
+        f"Written by `python benchmarks/decisions.py --write`: {len(made)} generated workloads (seed {options.seed}), "
+        f"{recommended} with a recommendation, {min(options.sweep, len(made))} of them swept; "
+        f"{len(knowledge.plannable)} GPUs, {len(knowledge.offers):,} offers; {seconds:.0f} s.",
+        "",
+        "Cost is by the month for a service, by the run (else by the piece) for a job, by the hour for trying things out; "
+        "speed is the time of an answer for a service, the rate of work elsewhere. "
+        "Of equal standing is a proven plan of the same vendor, in a segment no lower, "
+        "on no more machines, with no more cards on PCIe, on an architecture that software still serves.",
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""What a plan costs: the figures, whose price it is, how sure it is, and what another way of paying would cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cli.render.blocks import Block
+from cli.render.blocks import Heading
+from cli.render.blocks import Pairs
+from cli.render.blocks import Paragraph
+from cli.render.figures import count_of
+from cli.render.figures import joined
+from cli.render.figures import usd
+from cli.render.names import provider_class
+
+
+JsonObject = dict[str, Any]
+
+_LABELS = (
+    ("per hour", "usd_per_hour"),
+    ("per month", "usd_per_month"),
+    ("for the run", "usd_per_run"),
+    ("per million tokens", "usd_per_1m_tokens"),
+    ("per thousand images or clips", "usd_per_1k_samples"),
+)
+_PRICED_BY = {
+    "owned": "You own these GPUs: the cost is their electricity.",
+    "purchase": "Bought for a place of your own: an hour's share of the purchase over its life, and electricity.",
+}
+_ONE_PRICE, _TWO_PRICES = 1, 2
+_MONTHS_A_YEAR = 12
+
+
+def cost_blocks(plan: JsonObject) -> list[Block]:
+    """What renting it costs, from whom and as of when."""
+    cost, offer = plan["cost"], plan["offer"]
+    rows = tuple((label, usd(cost[key])) for label, key in _LABELS if cost.get(key) is not None)
+    if not rows:
+        return [Heading("Cost"), Paragraph("No price in the snapshot covers this plan, so its cost is unknown.")]
+    blocks: list[Block] = [Heading("Cost"), Pairs(rows)]
+    if offer is None:
+        given = "The price is the one that was given."
+        words = _PRICED_BY.get(cost.get("origin") or "", given) + _rented_instead(cost)
+        return [*blocks, Paragraph(words)]
+    # Records of earlier versions say nothing of other offers.
+    return [*blocks, Paragraph(_assumed(cost) if cost.get("assumed") else _rented(offer)), *_beside(cost)]
+
+
+def _rented_instead(cost: JsonObject) -> str:
+    """What the same GPUs cost to rent, beside the price of owning them."""
+    offer = cost.get("rented_from")
+    if not offer:
+        return ""
+    price = f"they would cost {usd(cost['rented_usd_per_hour'])} an hour"
+    unsure = ", scaled up from smaller machines" if cost.get("assumed") else ""
+    return f" Rented from {_provider(offer)} {price}{unsure}."
+
+
+def _rented(offer: JsonObject) -> str:
+    as_of = f"; price of {offer['as_of']}, so check it before you order" if offer["as_of"] else ""
+    return f"Rented from {_provider(offer)}{_machines(offer)}{as_of}."
+
+
+def _assumed(cost: JsonObject) -> str:
+    nearest = cost["nearest_offer"]
+    price = f"{usd(nearest['usd_per_instance_hour'])} an hour, price of {nearest['as_of']}"
+    return (
+        "Assumed: no offer on the list has so many of these GPUs in one machine. "
+        f"The nearest is {_provider(nearest)}{_machines(nearest)} ({price}). "
+        "The price is scaled up from such machines, so ask whether a larger one can be had."
+    )
+
+
+def _provider(offer: JsonObject) -> str:
+    by = f" ({offer['provider']})" if offer.get("provider") else ""
+    return f"{provider_class(offer['provider_class'])}{by}"
+
+
+def _machines(offer: JsonObject) -> str:
+    """How many of which machine, how large, and where."""
+    gpus = offer.get("gpus_per_instance")
+    machine = f"instance {offer['instance']}" if offer["instance"] else "a machine" if gpus else ""
+    many = (offer.get("instances") or 1) > 1
+    several = f"{offer['instances']} x " if many else ""
+    size = f" with {count_of(gpus, 'GPU')}{' each' if many else ''}" if gpus else ""
+    parts = [f"{several}{machine}{size}"] if machine else []
+    parts += [f"in {offer['region']}"] if offer.get("region") else []
+    return "".join(f", {part}" for part in parts)
+
+
+def _beside(cost: JsonObject) -> list[Block]:
+    """Of how many offers the price is made, and what other ways of paying cost where they cost less."""
+    words = [_quotes(cost)] if cost.get("quotes") else []
+    price, spot = cost["usd_per_hour"], cost.get("spot_usd_per_hour")
+    if spot is not None and spot < price:
+        words.append(f"Interruptible (spot) it would cost about {usd(spot)} an hour.")
+    terms = [
+        f"{count_of(each['term_months'] // _MONTHS_A_YEAR, 'year')} {usd(each['usd_per_hour'])} ({each['provider']})"
+        for each in cost.get("committed") or ()
+        if each["usd_per_hour"] < price
+    ]
+    if terms:
+        words.append(f"An hour of it, paid for the whole term: over {joined(terms)}.")
+    return [Paragraph(" ".join(words))] if words else []
+
+
+def _quotes(cost: JsonObject) -> str:
+    quotes, lowest = cost["quotes"], cost["lowest_offer"]
+    if quotes == _ONE_PRICE:
+        what = "the price of one provider alone" if cost.get("assumed") else "the only price on the list for this shape"
+        return f"It is {what}: ask for a second one."
+    low = f"from {usd(cost['lowest_usd_per_hour'])} at {lowest['provider']}"
+    if quotes == _TWO_PRICES:
+        return f"The price is the mean of two providers, {low}."
+    amount = len(cost["compared"])
+    which = str(amount) if quotes == amount else f"the {amount} lowest of {quotes}"
+    return f"The price is the median of {which} providers, {low}."

@@ -1,0 +1,137 @@
+"""Choosing among the plans that no rule rejects (docs/decisions/0009).
+
+1. Tiers: verified plans first; of those the ones that no rule marks as a fallback; and, while no objective is stated,
+   those whose cards and counts a guide names for the case. Only plans of the best tier can be the answer.
+2. Dominance: a plan that another of its tier beats clearly in both cost and speed cannot be the answer.
+3. Merit: a stated objective minimises its merit; preferences choose among the plans within its share of the best.
+   While none is stated, the evidence decides, cost and speed weighed in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.decide.rank import Objective
+from engine.decide.rank import Ranked
+
+
+#: Room for rounding where two merits or scores are compared.
+_CLOSE = 1e-9
+
+Tier = tuple[bool, bool, bool, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """What choosing reads of one plan. ``cost`` and ``time`` are in the units of the work; None where not known."""
+
+    ranked: Ranked
+    cost: float | None
+    time: float | None
+    fallback: bool
+    in_card_band: bool
+    in_count_band: bool
+
+    @property
+    def id(self) -> str:
+        """The id of the plan."""
+        return self.ranked.plan.id
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a plan stands after the choice."""
+
+    tier: Tier
+    merit: float | None
+    eligible: bool  # could be the answer: best tier, not dominated, within the share of the best merit
+    dominated_by: str | None  # the plan of the same tier that beats it most
+
+
+def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str, Standing]:
+    """The standing of each plan, by id, best plan first.
+
+    Args:
+        contenders: the plans that no rule rejects, in any order.
+        objective: what is minimised, and whether it was stated.
+    """
+    tiers = {entry.id: _tier(entry, objective) for entry in contenders}
+    merits = _merits(contenders, objective)
+    dominated: dict[str, str] = {}
+    for tier in sorted(set(tiers.values())):
+        dominated |= dominated_plans([e for e in contenders if tiers[e.id] == tier], objective.dominance_margin)
+    best_tier = min(tiers.values(), default=None)
+    pool = [entry.id for entry in contenders if tiers[entry.id] == best_tier and entry.id not in dominated]
+    limit = math.inf
+    if objective.stated:
+        known = [merits[name] for name in pool if merits[name] is not None]
+        limit = min((m for m in known if m is not None), default=math.inf) * (1 + objective.preference_share) + _CLOSE
+    eligible = {name for name in pool if _at_least(merits[name]) <= limit}
+
+    def order(entry: Contender) -> tuple[object, ...]:
+        chosen = entry.id in eligible
+        by_evidence = chosen or not objective.stated
+        worth = -round(entry.ranked.score, 6) if by_evidence else _at_least(merits[entry.id])
+        return (
+            tiers[entry.id],
+            not chosen,
+            entry.id in dominated and not objective.stated,
+            worth,
+            _at_least(merits[entry.id]),
+            entry.ranked.plan.count,
+            entry.ranked.plan.gpu.vram_gb or math.inf,
+            entry.id,
+        )
+
+    return {
+        entry.id: Standing(tiers[entry.id], merits[entry.id], entry.id in eligible, dominated.get(entry.id))
+        for entry in sorted(contenders, key=order)
+    }
+
+
+def _tier(entry: Contender, objective: Objective) -> Tier:
+    guided = not objective.stated
+    return (
+        not entry.ranked.proven,
+        entry.fallback,
+        guided and not entry.in_card_band,
+        guided and not entry.in_count_band,
+    )
+
+
+def _at_least(merit: float | None) -> float:
+    return math.inf if merit is None else merit
+
+
+def _merits(contenders: Sequence[Contender], objective: Objective) -> dict[str, float | None]:
+    """Merit by plan; an unknown time counts as the slowest known, an unknown cost has no merit beside known ones."""
+    times = [entry.time for entry in contenders if entry.time is not None]
+    slowest = max(times, default=1.0)
+    costs_known = any(entry.cost is not None for entry in contenders)
+    found: dict[str, float | None] = {}
+    for entry in contenders:
+        cost = entry.cost if entry.cost is not None else None if costs_known and objective.cost_exponent else 1.0
+        time = entry.time if entry.time is not None else slowest
+        found[entry.id] = None if cost is None else objective.merit(cost, time, entry.ranked.plan.count)
+    return found
+
+
+def dominated_plans(contenders: Sequence[Contender], margin: float) -> dict[str, str]:
+    """The plans that another beats by the margin in both cost and speed, each with the one that beats it most.
+
+    Only plans whose cost and time are both known take part. Compared are those on the front of cost and time: whoever
+    is beaten at all is beaten by one of them.
+    """
+    known = [(e.cost, e.time, e.id) for e in contenders if e.cost is not None and e.time is not None]
+    front: list[tuple[float, float, str]] = []
+    for cost, time, name in sorted(known):
+        if not front or time < front[-1][1]:
+            front.append((cost, time, name))
+    found = {}
+    for cost, time, name in known:
+        beating = [(c * t, other) for c, t, other in front if c <= cost * (1 - margin) and t * (1 + margin) <= time]
+        if beating:
+            found[name] = min(beating)[1]
+    return found

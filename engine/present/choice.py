@@ -1,0 +1,162 @@
+"""Why this plan and not a cheaper or faster one: what was passed over for which reason, and what that costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.decide.model import Judged
+from engine.decide.model import Outcome
+from engine.present.wording import because
+from engine.present.wording import fallback_text
+from engine.rulebook.model import Rule
+from engine.values import Facts
+from engine.vocabulary import Vocabulary
+
+
+#: Places of a tier, in its order, as the reasons for which a plan stands below another.
+_REASONS = ("unverified", "fallback", "guide_cards", "guide_counts")
+
+
+def chosen_over(outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    """The plans that would have been cheaper and faster, or better by the objective, and the reason against each.
+
+    First those that the answer loses to in cost and speed, then those that only the objective would put before it.
+    """
+    answer = outcome.chosen
+    if answer is None or outcome.round is None:
+        return []
+    margin = 1 + outcome.objective.dominance_margin
+    beating, better = [], []
+    for entry in outcome.round.judged:
+        if entry is answer or entry.standing is None or answer.standing is None:
+            continue
+        if _beats(entry, answer, margin):
+            beating.append(entry)
+        elif _has_more_merit(entry, answer, margin):
+            better.append(entry)
+    seen: set[tuple[str | None, str]] = set()
+    shown = list(beating)
+    for entry in sorted(better, key=lambda e: e.standing.merit or 0.0):  # type: ignore[union-attr]
+        reason, rule = _reason(entry, answer)
+        if (rule, reason) not in seen and reason != "evidence":
+            seen.add((rule, reason))
+            shown.append(entry)
+    return [_entry(entry, answer, outcome, rules, vocabulary) for entry in shown]
+
+
+def preference_cost(outcome: Outcome) -> dict[str, Any] | None:
+    """What preferences cost beside the best plan of the same standing; None where the answer is that plan."""
+    answer = outcome.chosen
+    if answer is None or answer.standing is None or answer.standing.merit is None or outcome.round is None:
+        return None
+    rivals = [
+        entry
+        for entry in outcome.round.judged
+        if entry.standing is not None
+        and entry.standing.tier == answer.standing.tier
+        and entry.standing.dominated_by is None
+        and entry.standing.merit is not None
+        and entry.standing.merit < answer.standing.merit
+    ]
+    if not rivals:
+        return None
+    best = min(rivals, key=lambda entry: entry.standing.merit)  # type: ignore[union-attr,arg-type,return-value]
+    counted = {award.rule for award in best.ranked.awards if award.counted and award.points > 0}
+    for_it = [a.rule for a in answer.ranked.awards if a.rule and a.counted and a.points > 0 and a.rule not in counted]
+    against = [award.rule for award in best.ranked.awards if award.rule and award.counted and award.points < 0]
+    merit = best.standing.merit if best.standing else None
+    return {
+        **_beside(best, answer),
+        "share": answer.standing.merit / merit - 1 if merit else None,
+        "rules_for": for_it,
+        "rules_against": against,
+    }
+
+
+def below_answer(judged: Judged, answer: Judged | None) -> dict[str, Any]:
+    """Why a plan is not the answer: what it stands below for, and the plan of its standing that beats it."""
+    standing = judged.standing
+    if standing is None:
+        return {"dominated_by": None, "below_for": None}
+    lower = answer is not None and answer.standing is not None and standing.tier > answer.standing.tier
+    reason = _reason(judged, answer)[0] if lower and answer else None
+    return {"dominated_by": standing.dominated_by, "below_for": reason}
+
+
+def _beats(entry: Judged, answer: Judged, margin: float) -> bool:
+    mine, its = entry.measures, answer.measures
+    if mine.cost is None or its.cost is None or mine.time is None or its.time is None:
+        return False
+    return mine.cost * margin <= its.cost and mine.time * margin <= its.time
+
+
+def _has_more_merit(entry: Judged, answer: Judged, margin: float) -> bool:
+    if entry.standing is None or answer.standing is None:
+        return False
+    mine, its = entry.standing.merit, answer.standing.merit
+    return mine is not None and its is not None and mine * margin <= its
+
+
+def _reason(entry: Judged, answer: Judged) -> tuple[str, str | None]:
+    """The first way in which the plan stands below the answer, and the rule behind it."""
+    if entry.standing is not None and answer.standing is not None:
+        behind = [
+            (
+                entry.fallbacks
+                if name == "fallback"
+                else answer.card_bands
+                if name == "guide_cards"
+                else answer.count_bands
+            )
+            if name != "unverified"
+            else ()
+            for name in _REASONS
+        ]
+        for name, mine, its, rules in zip(_REASONS, entry.standing.tier, answer.standing.tier, behind, strict=True):
+            if mine and not its:
+                return name, rules[0] if rules else None
+    return "evidence", None
+
+
+def _entry(
+    entry: Judged, answer: Judged, outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary
+) -> dict[str, Any]:
+    reason, name = _reason(entry, answer)
+    rule = rules.get(name) if name else None
+    shared: Facts = outcome.final.facts
+    if rule is None:
+        lacking = ", ".join(entry.missing)
+        text = f"not verified without {lacking}" if lacking else "evidence speaks for the answer"
+    elif reason == "fallback":
+        text = fallback_text(rule, {**shared, **entry.facts}, vocabulary)
+    else:
+        text = because(rule, {**shared, **answer.facts}, vocabulary)
+    stated = (
+        sorted(f for f in rule.reads if f in outcome.intake.facts and "." not in f) if rule else list(entry.missing)
+    )
+    waits = sorted(f for f in rule.reads if f not in shared and "." not in f) if rule else []
+    return {
+        **_beside(entry, answer),
+        "reason": reason,
+        "rule": name,
+        "because": text,
+        "facts": stated,
+        "waits_for": waits,
+        "sources": list(rule.sources) if rule else [],
+    }
+
+
+def _beside(entry: Judged, answer: Judged) -> dict[str, Any]:
+    """A plan beside the answer: what it costs and how fast it is, as shares, and what the answer costs more."""
+    plan, its = entry.ranked.plan, answer.ranked.plan
+    mine, other = entry.measures, answer.measures
+    hour, own_hour = plan.cost.usd_per_hour, its.cost.usd_per_hour
+    return {
+        "id": plan.id,
+        "gpu": plan.gpu.id,
+        "count": plan.count,
+        "usd_per_hour": hour,
+        "cost_ratio": mine.cost / other.cost if mine.cost is not None and other.cost else None,
+        "speed_ratio": other.time / mine.time if mine.time and other.time else None,
+        "price_usd_per_hour": own_hour - hour if hour is not None and own_hour is not None else None,
+    }

@@ -1,0 +1,87 @@
+"""Claims in words and under the keys of the output contract: what the guide says, and what is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.decide.claims import CheckedClaim
+from engine.knowledge.model import Gpu
+from engine.rulebook.model import Quantity
+
+
+#: Letters and digits whose names begin with a vowel: an H100, an L4, an 8-bit card.
+_VOWEL_NAMES = frozenset("AEFHILMNORSX8")
+_OF: dict[Quantity, str] = {
+    "speed": "the speed of",
+    "cost": "the cost of",
+    "throughput_per_usd": "the work per dollar of",
+    "efficiency": "the work per watt of",
+}
+#: By quantity: what a card is said to be where the rule speaks for it, and where it speaks against it.
+_THAN: dict[Quantity, tuple[str, str]] = {
+    "speed": ("faster than", "slower than"),
+    "cost": ("cheaper than", "costlier than"),
+    "throughput_per_usd": ("more work per dollar than", "less work per dollar than"),
+    "efficiency": ("more work per watt than", "less work per watt than"),
+}
+
+
+def claim_dict(checked: CheckedClaim, gpus: Mapping[str, Gpu]) -> dict[str, Any]:
+    """A checked claim with its sentence."""
+    return {
+        "rule": checked.rule,
+        "quantity": checked.quantity,
+        "claimed_ratio": checked.claimed_ratio,
+        "over": checked.over,
+        "compared_with": {"gpu": checked.other.gpu.id, "count": checked.other.count},
+        "computed_ratio": checked.computed_ratio,
+        "agrees": checked.agrees,
+        "text": claim_sentence(checked, gpus),
+    }
+
+
+def claim_sentence(checked: CheckedClaim, gpus: Mapping[str, Gpu]) -> str:
+    """``the guide says 2.0 x the speed of an H100; computed here 1.03 x``, without its full stop.
+
+    The plan compared with is named where the claim names no card, or where its number of GPUs differs.
+
+    Args:
+        checked: the claim.
+        gpus: the catalogue, by id.
+    """
+    card = with_article(card_name(checked.over, gpus)) if checked.over else "other cards"
+    if checked.claimed_ratio is not None:
+        said = f"{claimed_number(checked.claimed_ratio)} x {_OF[checked.quantity]} {card}"
+    else:
+        said = f"{_THAN[checked.quantity][0 if checked.better else 1]} {card}"
+    computed = f"{checked.computed_ratio:.3g} x"
+    if checked.over is None or not checked.same_count:
+        computed += f" {_OF[checked.quantity]} {checked.other.count} x {checked.other.gpu.name}"
+    elif checked.claimed_ratio is None:
+        computed += f" {_OF[checked.quantity]} {checked.other.gpu.name}"
+    return f"the guide says {said}; computed here {computed}"
+
+
+def claimed_number(ratio: float) -> str:
+    """A ratio as a source would write it: ``2.0``, ``1.75``, ``10``."""
+    text = f"{ratio:g}"
+    return f"{text}.0" if ratio < 10 and "." not in text else text
+
+
+def card_name(name: str, gpus: Mapping[str, Gpu]) -> str:
+    """What a GPU id, family or series is called: of a group the words of a member's name that its id has too."""
+    members = [gpu for gpu in gpus.values() if name in (gpu.family, gpu.series)]
+    if not members:
+        return gpus[name].name if name in gpus else name
+    parts = frozenset(name.split("-"))
+    words = [word for word in members[0].name.split() if word.lower() in parts]
+    return " ".join(words) or members[0].name
+
+
+def with_article(name: str) -> str:
+    """The name with ``a`` or ``an``, as it is spoken: an H100, a B200, an RTX 4090, an Arc A770."""
+    word = name.split(maxsplit=1)[0] if name else ""
+    spelt = word[:2].isupper() or (word[:1].isupper() and word[1:2].isdigit()) or word[:1].isdigit()
+    vowel = word[:1] in _VOWEL_NAMES if spelt else word[:1].upper() in frozenset("AEIOU")
+    return f"{'an' if vowel else 'a'} {name}"
