@@ -203,9 +203,13 @@ def on_board(gpu: Gpu) -> bool:
 
 
 def owned_form(gpu: Gpu, count: int, gpus: Iterable[Gpu], constants: EconomicsConstants) -> Gpu:
-    """What one would buy in place of rented GPUs: for less than a board of modules the card of the same family."""
+    """What one would buy in place of rented GPUs: for less than a board of modules the card of the same family.
+
+    A card that is much slower than the module does not do its work; then the board is bought.
+    """
     if bought_count(gpu, count, constants) == count:
         return gpu
+    as_fast = constants["card_for_module_speed_share"].value * (gpu.mem_bw_tbs or 0)
     cards = [
         other
         for other in gpus
@@ -214,6 +218,7 @@ def owned_form(gpu: Gpu, count: int, gpus: Iterable[Gpu], constants: EconomicsCo
         and not on_board(other)
         and not in_superchip(other)
         and (other.vram_gb or 0) >= (gpu.vram_gb or 0)
+        and (other.mem_bw_tbs or 0) >= as_fast
     ]
     return min(cards, key=lambda card: (card.buy_usd or 0, card.id)) if cards else gpu
 

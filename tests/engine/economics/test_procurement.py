@@ -182,7 +182,9 @@ def test_modules_are_bought_by_the_board_or_as_the_card_of_their_family() -> Non
     assert two.value == pytest.approx(4 * 30_000 / 0.65)
     assert two.inputs["bought_count"] == 4
     gpus = KNOWLEDGE.gpus
-    assert owned_form(gpus["nvidia-h100-80gb-sxm"], 2, gpus.values(), ECONOMICS).id == "nvidia-h100-80gb-pcie"
+    assert owned_form(gpus["nvidia-a100-80gb-sxm"], 2, gpus.values(), ECONOMICS).id == "nvidia-a100-80gb-pcie"
+    # The H100 card has three fifths of the module's bandwidth.
+    assert owned_form(gpus["nvidia-h100-80gb-sxm"], 2, gpus.values(), ECONOMICS).id == "nvidia-h100-80gb-sxm"
     assert owned_form(gpus["nvidia-h100-80gb-sxm"], 8, gpus.values(), ECONOMICS).id == "nvidia-h100-80gb-sxm"
     assert owned_form(gpus["nvidia-b200"], 1, gpus.values(), ECONOMICS).id == "nvidia-b200"
     assert bought_count(gpus["nvidia-b200"], 1, ECONOMICS) == 8
