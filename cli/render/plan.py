@@ -127,7 +127,7 @@ def price_of_an_hour(cost: JsonObject, procurement: JsonObject) -> str:
     origin, hour = cost.get("origin"), usd(cost["usd_per_hour"])
     rented = cost.get("rented_usd_per_hour")
     if verdict == "rent" and origin in {"purchase", "owned"} and rented is not None:
-        own = "for running what you have" if origin == "owned" else "if it is bought"
+        own = "for running what you have" if origin == "owned" else "if it is bought, busy or idle"
         return f"{usd(rented)} an hour, or {hour} {own}"
     if verdict == "buy" and origin in {"offer", "quote"} and owning is not None:
         return f"{usd(owning)} an hour of the horizon if it is bought, or {hour} an hour rented"
