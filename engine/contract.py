@@ -154,8 +154,14 @@ def _decision(*, full: bool) -> Schema:
             {
                 "verdict": {"enum": ["rent", "buy", "hybrid", "undecided"]},
                 "because": _TEXT,
-                "thresholds": {"type": "array"},
-            }
+                "thresholds": _list(
+                    _object(
+                        {"id": _WORD, "says": {"enum": ["rent", "own", "undecided", "unknown"]}},
+                        {"in_scope": {"type": "boolean"}, "agrees": _nullable({"type": "boolean"})},
+                    )
+                ),
+            },
+            {"comparison": _nullable(_comparison())},
         ),
         "advice": _list(_ref("remark")),
         "warnings": _list(_ref("remark")),
@@ -200,6 +206,49 @@ def _decision(*, full: bool) -> Schema:
             **answered,
         }
     return {**_object(required, {**more, **bulky, **refused, "id": {}}), **answered}
+
+
+def _comparison() -> Schema:
+    """Renting against owning over the horizon; records of before it was printed lack it."""
+    amount = _nullable(_NUMBER)
+    band = _nullable(_list(_NUMBER, minItems=2, maxItems=2))
+    return _object(
+        {
+            "horizon_years": _NUMBER,
+            "rent_usd": amount,
+            "own_usd": amount,
+            "hybrid_usd": amount,
+            "ratio": amount,
+            "clear": {"type": "boolean"},
+            "says": {"enum": ["rent", "own", "even", "unknown"]},
+            "entries": _list(
+                _object(
+                    {
+                        "side": {"enum": ["rent", "own"]},
+                        "name": _WORD,
+                        "usd": _NUMBER,
+                        "formula": _TEXT,
+                        "source": _TEXT,
+                    }
+                )
+            ),
+        },
+        {
+            "horizon_assumed": {"type": "boolean"},
+            "rent_band_usd": band,
+            "own_band_usd": band,
+            "clear_ratio": _NUMBER,
+            "rent_is_stated_bill": {"type": "boolean"},
+            "rent_usd_per_hour": amount,
+            "own_usd_per_hour": amount,
+            "already_owned": {"type": "boolean"},
+            "owned_as": _nullable(_WORD),
+            "bought_count": _nullable({"type": "integer"}),
+            "lacking": _WORDS,
+            "crossing_months": amount,
+            "course": _list(_object({"months": _NUMBER, "rent_usd": _NUMBER, "own_usd": _NUMBER})),
+        },
+    )
 
 
 def _interview() -> Schema:

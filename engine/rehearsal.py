@@ -94,7 +94,7 @@ class Rehearsal:
 
     def _outcome(self, intake: Settlement, plan: Plan | None) -> Facts:
         """The facts of the last moment: what renting and owning come to, and what advise rules set."""
-        procurement = reckon(intake.facts, plan)
+        procurement = reckon(intake.facts, plan, gpus=self.expertise.knowledge.gpus)
         return self.expertise.stages.outcome.run({}, extra=procurement.claims, before=intake).facts
 
     def _plan(

@@ -24,8 +24,8 @@ _LABELS = (
     ("per thousand images or clips", "usd_per_1k_samples"),
 )
 _PRICED_BY = {
-    "owned": "You own these GPUs: the cost is their electricity.",
-    "purchase": "Bought for a place of your own: an hour's share of the purchase over its life, and electricity.",
+    "owned": "You own these GPUs: the cost is what running them takes, power and, in a data centre, a share of staff.",
+    "purchase": "Bought for a place of your own: all that owning costs over the horizon, spread over all its hours.",
 }
 _ONE_PRICE, _TWO_PRICES = 1, 2
 _MONTHS_A_YEAR = 12

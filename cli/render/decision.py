@@ -68,7 +68,7 @@ def _answer(decision: JsonObject, names: Names) -> list[Block]:
     blocks: list[Block] = [Heading("Recommendation", 1), Paragraph(plan_sentence(plan, names), "strong")]
     if not plan["proven"]:
         blocks.append(Paragraph(unproven_sentence(plan), "bad"))
-    blocks.append(Paragraph(summary_sentence(plan, decision["procurement"]["verdict"])))
+    blocks.append(Paragraph(summary_sentence(plan, decision["procurement"])))
     return [*blocks, *memory_blocks(plan), *speed_blocks(plan), *cost_blocks(plan)]
 
 

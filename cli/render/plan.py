@@ -53,6 +53,14 @@ _SHORT_VERDICTS = {
 }
 
 
+_OWNED_VERDICTS = {
+    "rent": "you have it already, but rent it",
+    "buy": "you have it already",
+    "hybrid": "you have it already; rent the peaks",
+    "undecided": "you have it already",
+}
+
+
 _HOURS_OF = {"owned": "an hour for electricity", "purchase": "an hour if it is bought"}
 
 
@@ -95,12 +103,14 @@ def _split(layout: JsonObject, count: int) -> str:
     return joined(says)
 
 
-def summary_sentence(plan: JsonObject, verdict: str) -> str:
+def summary_sentence(plan: JsonObject, procurement: JsonObject) -> str:
     """Rent or buy, cost, memory and speed in one line, and what decided the count."""
     # Whether to rent or buy is no question of hardware that is there already.
-    parts = ["you have it already" if plan["cost"].get("origin") == "owned" else _SHORT_VERDICTS[verdict]]
+    # Hardware that is there is no question of buying.
+    owned = plan["cost"].get("origin") == "owned"
+    parts = [(_OWNED_VERDICTS if owned else _SHORT_VERDICTS)[procurement["verdict"]]]
     if plan["cost"]["usd_per_hour"] is not None:
-        parts.append(f"about {price_of_an_hour(plan['cost'], verdict)}")
+        parts.append(f"about {price_of_an_hour(plan['cost'], procurement)}")
     if plan["memory"] and plan["memory"]["headroom_pct"] is not None:
         parts.append(f"{percent(plan['memory']['headroom_pct'])} of the memory stays free")
     speed = headline_speed(plan["speed"])
@@ -111,12 +121,16 @@ def summary_sentence(plan: JsonObject, verdict: str) -> str:
     return f"In short: {'; '.join(parts)}."
 
 
-def price_of_an_hour(cost: JsonObject, verdict: str) -> str:
+def price_of_an_hour(cost: JsonObject, procurement: JsonObject) -> str:
     """What an hour costs, as the verdict has it: rented or bought."""
+    verdict, owning = procurement["verdict"], (procurement.get("comparison") or {}).get("own_usd_per_hour")
     origin, hour = cost.get("origin"), usd(cost["usd_per_hour"])
     rented = cost.get("rented_usd_per_hour")
-    if verdict == "rent" and origin == "purchase" and rented is not None:
-        return f"{usd(rented)} an hour, or {hour} if it is bought"
+    if verdict == "rent" and origin in {"purchase", "owned"} and rented is not None:
+        own = "for running what you have" if origin == "owned" else "if it is bought, busy or idle"
+        return f"{usd(rented)} an hour, or {hour} {own}"
+    if verdict == "buy" and origin in {"offer", "quote"} and owning is not None:
+        return f"{usd(owning)} an hour of the horizon if it is bought, or {hour} an hour rented"
     return f"{hour} {_HOURS_OF.get(origin or '', 'an hour')}"
 
 

@@ -1,4 +1,4 @@
-"""Rent or buy: the verdict, its ground and the thresholds that it was held against."""
+"""Rent or buy: the verdict, the sums that it stands on, what would turn it, and the guides' lines beside it."""
 
 from __future__ import annotations
 
@@ -35,54 +35,107 @@ _SAYS = {
 
 
 def procurement_blocks(decision: JsonObject, names: Names) -> list[Block]:
-    """The verdict with its ground, the thresholds of the sources, and what would turn it."""
+    """The verdict with its ground, the sums below it, what would turn it, and each guide's line."""
     procurement = decision["procurement"]
     blocks: list[Block] = [Heading("Rent or buy"), Paragraph(procurement_sentence(decision))]
-    says = [_reckoned(decision["figures"]), _flip(procurement["flip"]) if procurement.get("flip") else None]
-    if reckoned := " ".join(sentence for sentence in says if sentence):
-        blocks.append(Paragraph(reckoned))
+    comparison = procurement.get("comparison")
+    if sums := _sums(comparison, decision["figures"], names) if comparison else _sums_of_old(decision["figures"]):
+        blocks.append(Paragraph(sums))
+    if procurement.get("flip"):
+        blocks.append(Paragraph(_flip(procurement["flip"], comparison)))
     known = [entry for entry in procurement["thresholds"] if entry["value"] is not None]
     if known:
-        items = tuple(Item(_threshold(entry, names)) for entry in known)
-        blocks += [Paragraph("Rules of thumb of the sources, applied to this case:"), Bullets(items)]
+        items = tuple(_threshold(entry, names) for entry in known)
+        blocks += [Paragraph("The lines of the guides, applied to this case:"), Bullets(items)]
     lacking = sorted({entry["fact"] for entry in procurement["thresholds"] if entry["value"] is None})
     if lacking:
-        blocks.append(Paragraph(f"Further rules of thumb would apply if this were known: {joined(lacking)}."))
+        blocks.append(Paragraph(f"Further lines of the guides would apply if this were known: {joined(lacking)}."))
     where = origin(", ".join(procurement.get("rules") or ()) or None, tuple(procurement.get("sources") or ()), names)
     return [*blocks, Paragraph(f"By {where}.", "faint")] if where else blocks
 
 
 def procurement_sentence(decision: JsonObject) -> str:
-    """``Rent. Because ...``; owning means keeping where the hardware is there already."""
+    """``Rent. Because ...``; owning means using what is there where the hardware is there already."""
     procurement, plan = decision["procurement"], decision["recommendation"]
     kept = plan is not None and plan["cost"]["origin"] == "owned" and procurement["verdict"] == "buy"
-    verdict = "Keep what you have." if kept else _VERDICTS[procurement["verdict"]]
+    verdict = "Use what you have." if kept else _VERDICTS[procurement["verdict"]]
     ground = procurement["because"].strip().rstrip(".")
     return f"{verdict} {ground[:1].upper()}{ground[1:]}." if ground else verdict
 
 
-def _reckoned(figures: JsonObject) -> str | None:
-    """What renting and owning this plan come to over the horizon, and when a purchase is earned back."""
+def _sums(comparison: JsonObject, figures: JsonObject, names: Names) -> str | None:
+    """What each way comes to over the horizon, and whether that is enough to decide."""
+    rent, own, hybrid = (comparison[name] for name in ("rent_usd", "own_usd", "hybrid_usd"))
+    if rent is None or own is None:
+        lacking = comparison.get("lacking")
+        return f"The costs cannot be compared while this is not stated: {joined(lacking)}." if lacking else None
+    assumed = ", which is assumed" if comparison.get("horizon_assumed") else ""
+    bill = ", by the stated bill," if comparison.get("rent_is_stated_bill") else ""
+    renting = f"renting{bill} comes to {usd(rent)}{_between(comparison.get('rent_band_usd'))}"
+    owning = f"owning to {usd(own)}{_between(comparison.get('own_band_usd'))}"
+    both = f", owning the base load and renting the peaks to {usd(hybrid)}" if hybrid is not None else ""
+    says = f"Over {_years(comparison['horizon_years'])}{assumed}: {renting}, {owning}{both}."
+    return f"{says} {_made_of(comparison, figures, names)} {_how_clear(comparison)}".replace("  ", " ")
+
+
+def _sums_of_old(figures: JsonObject) -> str | None:
+    """The same of a record from before the comparison was printed."""
     rent, own = (figures.get(name, {}).get("value") for name in ("lifetime_rent_usd", "lifetime_cost_usd"))
     if rent is None or own is None:
         return None
-    a_month, purchase = figures["monthly_rent_usd"]["value"], figures["purchase_usd"]["value"]
-    says = (
-        f"Reckoned for this plan over its horizon: renting comes to {usd(rent)} ({usd(a_month)} a month), "
-        f"owning to {usd(own)}"
+    return f"Over the horizon renting comes to {usd(rent)}, owning to {usd(own)}."
+
+
+def _between(band: list[float] | None) -> str:
+    return f" ({usd(band[0])} to {usd(band[1])})" if band and band[0] != band[1] else ""
+
+
+def _years(years: float) -> str:
+    return f"{number(round(years * 12))} months" if years < 2 else f"{number(round(years, 1))} years"
+
+
+def _made_of(comparison: JsonObject, figures: JsonObject, names: Names) -> str:
+    """What owning consists of."""
+    if comparison.get("already_owned"):
+        return "The hardware is there, so owning is its running alone."
+    of = {entry["name"]: entry["usd"] for entry in comparison["entries"] if entry["side"] == "own"}
+    bought = figures.get("purchase_usd", {}).get("value", of.get("purchase"))
+    if not bought:
+        return ""
+    running = sum(value for name, value in of.items() if name not in {"purchase", "resale"})
+    as_card = f" as {names.gpu(comparison['owned_as'])}" if comparison.get("owned_as") else ""
+    return (
+        f"Owning is {usd(bought)} to buy{as_card}, less {usd(-of.get('resale', 0.0))} that it still brings, and "
+        f"{usd(running)} for capital, power and upkeep."
     )
-    if not purchase:
-        return f"{says} for its running."
-    months = figures.get("breakeven_months", {}).get("value")
-    earned = f"is earned back after {number(round(months))} months" if months is not None else "is never earned back"
-    return f"{says}, {usd(purchase)} of it to buy. The purchase {earned}."
 
 
-def _threshold(entry: JsonObject, names: Names) -> str:
-    here = f"{entry['fact']} is {number(entry['value'])} here"
-    return f"{names.source(entry['source'])}: {entry['limit']}. {here}, so {_SAYS[entry['says']]}."
+def _how_clear(comparison: JsonObject) -> str:
+    ratio = comparison["ratio"]
+    if ratio is None:
+        return ""
+    words = f"Owning costs {ratio:.2f} x renting"
+    limit = number(comparison.get("clear_ratio", 1.3))
+    if comparison["clear"]:
+        return f"{words}, which is clear (from {limit} x on)."
+    return f"{words}, which is too close to decide by itself (clear from {limit} x on)."
 
 
-def _flip(flip: JsonObject) -> str:
+def _threshold(entry: JsonObject, names: Names) -> Item:
+    says = f"{names.source(entry['source'])}: {entry['limit']}. {entry['fact']} is {number(entry['value'])} here, so "
+    says += _SAYS[entry["says"]]
+    agrees = entry.get("agrees")
+    if agrees is not None:
+        says += f", which {'agrees' if agrees else 'does not agree'} with the comparison"
+    if not entry.get("scope"):
+        return Item(f"{says}.")
+    within = "" if entry.get("in_scope", True) else ", which this is not, so it does not decide"
+    return Item(f"{says}.", (f"Drawn for {entry['scope']}{within}.",))
+
+
+def _flip(flip: JsonObject, comparison: JsonObject | None) -> str:
     now, needed = number(flip["now"]), number(flip["needed"])
-    return f"The reckoning would turn to {flip['verdict']} if {flip['fact']} were {needed} instead of {now}."
+    way = {"rent": "Renting", "own": "Owning"}[flip["verdict"]]
+    side = "below" if flip["needed"] < flip["now"] else "above"
+    clearly = "clearly " if comparison and comparison["says"] == "even" else ""
+    return f"{way} would {clearly}cost less if {flip['fact']} were {side} {needed} instead of {now}."

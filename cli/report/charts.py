@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from cli.render.figures import gb
 from cli.render.figures import percent
@@ -47,11 +48,11 @@ class Award:
 class Course:
     """What renting and owning have cost after some months, in US dollars."""
 
-    rent_usd_month: float
-    purchase_usd: float
-    running_usd_month: float
+    points: tuple[tuple[float, float, float], ...]  # months, renting until then, owning until then
     horizon_months: float
-    breakeven_months: float | None
+    rent_usd: float  # at the horizon
+    own_usd: float
+    crossing_months: float | None  # 0 where owning costs less from the start
 
 
 def memory_chart(bars: Sequence[MemoryBar], colours: dict[str, int]) -> Markup:
@@ -123,45 +124,52 @@ def waterfall(awards: Sequence[Award], total: float) -> Markup:
 
 
 def cost_chart(course: Course) -> Markup:
-    """Rent and own over time, with the horizon and the break-even."""
-    months = course.horizon_months
-    if course.breakeven_months is not None and course.breakeven_months <= 120:
-        months = max(months, course.breakeven_months * 1.2)
-    highest = max(course.rent_usd_month * months, course.purchase_usd + course.running_usd_month * months) or 1.0
+    """Rent and own over time, with the sums at the horizon and where they meet."""
+    months = course.points[-1][0] or 1.0
+    highest = max(max(rent, own) for _, rent, own in course.points) or 1.0
     left, right, top, bottom = 4.0, 452.0, 34.0, 236.0
 
     def place(month: float, cost: float) -> tuple[float, float]:
         return left + (right - left) * month / months, bottom - (bottom - top) * cost / highest
 
-    def path(start: float, slope: float) -> str:
-        (x1, y1), (x2, y2) = place(0, start), place(months, start + slope * months)
-        return f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
+    def path(costs: Iterable[tuple[float, float]]) -> str:
+        return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in (place(month, cost) for month, cost in costs))
 
     rows = [
         tag("line", x1=left, x2=right, y1=bottom, y2=bottom, class_="axis"),
         tag("line", x1=left, x2=left, y1=top, y2=bottom, class_="axis"),
-        tag("path", d=path(0.0, course.rent_usd_month), class_="rent"),
-        tag("path", d=path(course.purchase_usd, course.running_usd_month), class_="own"),
-        tag("text", "renting: solid line", x=left, y=12, class_="label rent-text"),
-        tag("text", "owning: dashed line", x=left, y=28, class_="label own-text"),
+        tag("path", d=path((month, rent) for month, rent, _ in course.points), class_="rent"),
+        tag("path", d=path((month, own) for month, _, own in course.points), class_="own"),
+        tag("text", f"renting, solid: {usd(course.rent_usd)}", x=left, y=12, class_="label rent-text"),
+        tag("text", f"owning, dashed: {usd(course.own_usd)}", x=left, y=28, class_="label own-text"),
         tag("text", f"{usd(highest)} at the top", x=right, y=12, class_="label end"),
         tag("text", "now", x=left, y=bottom + 15, class_="label"),
         tag("text", f"{months:.0f} months", x=right, y=bottom + 15, class_="label end"),
     ]
     rows += _mark(place(course.horizon_months, 0)[0], "horizon", top, bottom, "horizon", right)
-    crossing = course.breakeven_months
-    says = "they do not meet: owning never becomes cheaper"
-    if crossing is not None:
-        x, y = place(crossing, course.rent_usd_month * crossing)
+    crossing = course.crossing_months
+    says = "they do not meet: renting costs less however long it goes on"
+    if crossing is not None and crossing <= 0:
+        says = "owning costs less from the start"
+    elif crossing is not None:
         says = f"they meet after {crossing:.1f} months"
         if crossing <= months:
+            x, y = place(crossing, _rent_at(course.points, crossing))
             rows.append(tag("circle", cx=x, cy=y, r=5, class_="crossing"))
-            rows += _mark(x, f"break-even, {crossing:.1f} months", top, bottom, "even", right)
+            rows += _mark(x, f"the same, {crossing:.1f} months", top, bottom, "even", right)
     spoken = (
-        f"renting costs {usd(course.rent_usd_month)} a month; owning costs {usd(course.purchase_usd)} at once and "
-        f"{usd(course.running_usd_month)} a month; {says}; the horizon is {course.horizon_months:.0f} months"
+        f"after the horizon of {course.horizon_months:.0f} months renting has cost {usd(course.rent_usd)} and owning "
+        f"{usd(course.own_usd)}; {says}"
     )
     return _svg("costs", "Cost over time", spoken, bottom + 38, rows)
+
+
+def _rent_at(points: Sequence[tuple[float, float, float]], months: float) -> float:
+    """What renting has cost by a month, on the line that is drawn."""
+    for (before, low, _), (after, high, _) in pairwise(points):
+        if before <= months <= after:
+            return low + (high - low) * (months - before) / ((after - before) or 1.0)
+    return points[-1][1]
 
 
 def _mark(x: float, label: str, top: float, bottom: float, kind: str, right: float) -> list[Markup]:

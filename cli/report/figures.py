@@ -86,36 +86,26 @@ def points_figure(plan: JsonObject) -> Markup:
     return tag("figure", waterfall(awards, plan["score"]), tag("figcaption", caption))
 
 
-_NEEDED = ("monthly_rent_usd", "purchase_usd", "monthly_own_usd", "monthly_depreciation_usd")
-
-
 def cost_figure(decision: JsonObject) -> Markup:
     """Renting against owning over time; in words what is missing for it where it cannot be drawn."""
-    figures, facts = decision["figures"], decision["facts"]
-    known = {name: figures[name]["value"] for name in _NEEDED if name in figures}
-    years = facts.get("horizon_years", {}).get("value")
-    missing = [name for name in _NEEDED if not _is_number(known.get(name))]
-    if not _is_number(years) or not years:
-        missing.append("horizon_years")
-    if missing:
-        lacking = ", ".join(name.replace("_usd", "").replace("_", " ") for name in missing)
+    comparison = decision["procurement"].get("comparison") or {}
+    points = comparison.get("course") or []
+    if not points:
+        lacking = ", ".join(comparison.get("lacking") or ("the costs over time",))
         return tag("p", f"Cost over time cannot be drawn, because this is not known: {lacking}.", class_="faint")
-    even = figures.get("breakeven_months", {}).get("value")
+    crossing = comparison.get("crossing_months")
     course = Course(
-        rent_usd_month=known["monthly_rent_usd"],
-        purchase_usd=known["purchase_usd"],
-        running_usd_month=max(known["monthly_own_usd"] - known["monthly_depreciation_usd"], 0.0),
-        horizon_months=years * 12,
-        breakeven_months=even if _is_number(even) and even >= 0 else None,
+        points=tuple((point["months"], point["rent_usd"], point["own_usd"]) for point in points),
+        horizon_months=comparison["horizon_years"] * 12,
+        rent_usd=comparison["rent_usd"],
+        own_usd=comparison["own_usd"],
+        crossing_months=crossing,
     )
-    crossing = (
-        f"They cost the same after {course.breakeven_months:.1f} months."
-        if course.breakeven_months is not None
-        else "At this use owning costs as much a month as renting or more, so it never catches up."
-    )
-    caption = join(crossing, " The cost of owning starts at the purchase; what it brings when sold is left out.")
+    if crossing is None:
+        meet = "At this use renting costs less however long it goes on."
+    elif crossing <= 0:
+        meet = "Owning costs less from the start."
+    else:
+        meet = f"They cost the same after {crossing:.1f} months."
+    caption = join(meet, " Owning is drawn at what it would have cost if the hardware were sold then.")
     return tag("figure", cost_chart(course), tag("figcaption", caption))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

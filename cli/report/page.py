@@ -101,20 +101,20 @@ def _opening(decision: JsonObject, names: Names) -> Markup:
     parts = [
         tag("h1", short_name(plan, names)),
         tag("p", plan_sentence(plan, names), class_="lead"),
-        tag("p", summary_sentence(plan, verdict)),
+        tag("p", summary_sentence(plan, decision["procurement"])),
     ]
     if not plan["proven"]:
         parts.append(tag("p", unproven_sentence(plan), class_="bad"))
-    tiles = [("Rent or buy", verdict), *_tiles(plan, verdict)]
+    tiles = [("Rent or buy", verdict), *_tiles(plan, decision["procurement"])]
     parts.append(tag("dl", *(tag("div", tag("dt", label), tag("dd", value)) for label, value in tiles), class_="facts"))
     parts.append(tag("p", procurement_sentence(decision)))
     return tag("header", *parts, class_="page")
 
 
-def _tiles(plan: JsonObject, verdict: str) -> list[tuple[str, str]]:
+def _tiles(plan: JsonObject, procurement: JsonObject) -> list[tuple[str, str]]:
     tiles = []
     if plan["cost"]["usd_per_hour"] is not None:
-        tiles.append(("Cost", price_of_an_hour(plan["cost"], verdict)))
+        tiles.append(("Cost", price_of_an_hour(plan["cost"], procurement)))
     memory = plan["memory"]
     if memory:
         free = "" if memory["headroom_pct"] is None else f", {percent(memory['headroom_pct'])} free"

@@ -82,7 +82,7 @@ def decide_workload(bench: Bench, workload: Workload, objective: Objective, toda
         no_answer = _nothing_fits(plan_round, bench, workload, objective)
     chosen = plan_round.judged[0] if plan_round and plan_round.judged else None
     phases = _phases(bench, workload, intake, objective, chosen) if no_answer is None else ()
-    procurement = reckon(intake.facts, chosen.ranked.plan if chosen else None, today)
+    procurement = reckon(intake.facts, chosen.ranked.plan if chosen else None, today, gpus=bench.knowledge.gpus)
     final, fired = _advise(bench.stages, plan_round.survey if plan_round else intake, chosen, procurement)
     candidates = judge_candidates(maker, final.facts, bench.knowledge, bench.stages.reject, plan_round)
     fired = (*fired, *_advise_candidates(bench.stages.candidate, final.facts, candidates))

@@ -84,6 +84,24 @@ class LesserShapes(Entry):
     because: str
 
 
+class ModuleBoards(Entry):
+    """How many modules the smallest board holds, by series; others come by the node."""
+
+    smallest: dict[str, int] = {}
+    because: str = ""
+
+
+class Scope(Entry):
+    """What a guide's line was drawn for. What is left out is not limited; what is unknown does not limit."""
+
+    segments: frozenset[str] = frozenset()  # of the plan's GPU
+    vram_gb: tuple[float, float] | None = None  # of one GPU
+    gpus: tuple[int, int] | None = None  # in the plan
+    years_from: float = 0.0
+    org_types: frozenset[str] = frozenset()
+    own_side_only: bool = False  # the line's "rent" was drawn for anything
+
+
 class ThresholdRule(Entry):
     """A guide's single-figure rule: rent below one value, own from another."""
 
@@ -94,6 +112,7 @@ class ThresholdRule(Entry):
     unit: str
     source: str
     scope: str
+    applies: Scope = Scope()
 
 
 class EconomicsConstants(Entry):
@@ -104,6 +123,7 @@ class EconomicsConstants(Entry):
     per_gpu_list_price: ListPrices
     clusters: Clusters
     lesser_shapes: LesserShapes
+    module_boards: ModuleBoards = ModuleBoards()
     areas: dict[str, tuple[str, ...]]
     providers_also_called: dict[str, str]
     constants: dict[str, Constant]

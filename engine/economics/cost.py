@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from dataclasses import replace
 
 from engine.economics.constants import EconomicsConstants
-from engine.economics.ledger import purchase_of
 from engine.economics.model import Cost
 from engine.economics.model import Rental
 from engine.economics.offers import OfferIndex
+from engine.economics.ownership import ownership_of
+from engine.economics.ownership import planning_years
+from engine.economics.ownership import quoted_for
 from engine.economics.power import WHOLE_DEVICES
-from engine.economics.power import at_desk
-from engine.economics.power import energy_usd_per_hour
-from engine.economics.power import plan_power_w
 from engine.economics.usage import number
 from engine.economics.usage import usage_of
 from engine.knowledge.model import Gpu
@@ -129,7 +128,9 @@ def cost_of(
         hours: wall time of one run; ``run_hours`` where unknown.
     """
     constants = index.constants
-    bought = _bought_hour(gpu, count, spending.facts, constants) if _is_bought(gpu, spending) else None
+    rental = index.rental(gpu, count, together, linked=linked, interruptible=spending.interruptible)
+    rent_usd_h = rental.usd_per_hour / count if rental else None
+    bought = _bought_hour(gpu, count, spending.facts, constants, rent_usd_h) if _is_bought(gpu, spending) else None
     if spending.owned and count_owned(gpu, spending.owned) >= count:
         origin, per_hour = "owned", _own_hour(gpu, count, spending.facts, constants)
     elif (rate := quoted_rate(gpu, spending)) is not None:
@@ -138,9 +139,7 @@ def cost_of(
         origin, per_hour = "purchase", bought
     else:
         origin, per_hour = "offer", None
-    rental = None
-    if origin != "quote":
-        rental = index.rental(gpu, count, together, linked=linked, interruptible=spending.interruptible)
+    rental = None if origin == "quote" else rental
     if origin == "offer":
         if rental is None:
             return Cost()
@@ -189,17 +188,25 @@ def rental_duty(facts: Facts, count: int, constants: EconomicsConstants) -> floa
     return 1.0 if usage is None else usage.hours_per_year / constants["hours_per_year"].value
 
 
-def _bought_hour(gpu: Gpu, count: int, facts: Facts, constants: EconomicsConstants) -> float | None:
-    """Depreciation spread over every hour of the hardware's life, and power; None without a price or a TDP."""
-    price, power = purchase_of(gpu, count, facts, constants), _own_hour(gpu, count, facts, constants)
-    if price is None or power is None:
+def _bought_hour(
+    gpu: Gpu, count: int, facts: Facts, constants: EconomicsConstants, rent_usd_h: float | None
+) -> float | None:
+    """What owning costs over the horizon, spread over all its hours; None without a price or a TDP.
+
+    A bought card costs nearly the same when it is idle; where its use is not known it is taken to be busy.
+    """
+    owning = ownership_of(gpu, count, facts, constants)
+    if owning.purchase is None or owning.power_w is None:
         return None
-    life = constants["depreciation_years"].value * constants["hours_per_year"].value
-    return price.value * (1 - constants["residual_share"].value) / life + power
+    hours, (years, _) = constants["hours_per_year"].value, planning_years(facts, constants)
+    if quoted_for(gpu, facts):
+        rent_usd_h = number(facts, "rent_quote_usd_h") or rent_usd_h
+    usage = usage_of(facts, count, constants, rent_usd_h=rent_usd_h, years=years)
+    busy = (usage.hours_per_year if usage else hours) / 12 * count
+    return owning.total(years, busy) / (years * hours)
 
 
 def _own_hour(gpu: Gpu, count: int, facts: Facts, constants: EconomicsConstants) -> float | None:
-    power = plan_power_w(gpu, count, constants)
-    if power is None:
-        return None
-    return energy_usd_per_hour(power, facts, desk=at_desk(gpu, count, facts), constants=constants)
+    """What an hour of hardware that is there already costs: power, and a share of staff where there is none."""
+    owning = ownership_of(gpu, count, facts, constants, owned=True)
+    return None if owning.power_w is None else owning.busy_usd_h * count

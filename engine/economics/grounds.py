@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from engine.economics.constants import EconomicsConstants
 from engine.economics.constants import load_economics
-from engine.economics.ledger import Entry
-from engine.economics.ledger import purchase_of
 from engine.economics.model import Cost
 from engine.economics.model import Quote
-from engine.economics.power import at_desk
-from engine.economics.power import kwh_price
-from engine.economics.power import plan_power_w
-from engine.economics.power import pue
+from engine.economics.ownership import Entry
+from engine.economics.ownership import ownership_of
+from engine.economics.ownership import planning_years
 from engine.knowledge.model import Gpu
 from engine.values import Facts
 from engine.values import Value
 
 
-_ENERGY = "kW x PUE x price per kWh"
+_ENERGY = "kW x PUE x price per kWh + share of staff"
 
 
 def cost_grounds(cost: Cost, gpu: Gpu, count: int, facts: Facts) -> dict[str, Entry]:
@@ -48,18 +45,19 @@ def _own_grounds(
         words = "the user's own quote per GPU-hour x GPUs"
         quoted: dict[str, Value] = {"rent_quote_usd_h": usd_per_hour / count, "plan.count": count}
         return Entry(usd_per_hour, words, "stated: rent_quote_usd_h", quoted)
-    desk = at_desk(gpu, count, facts)
-    rates = {
-        "usd_per_kwh": kwh_price(facts, desk=desk, constants=constants),
-        "pue": pue(facts, desk=desk, constants=constants),
-    }
-    inputs: dict[str, Value] = {"power_w": plan_power_w(gpu, count, constants) or 0.0, "plan.count": count}
+    bought = cost.origin == "purchase"
+    owning = ownership_of(gpu, count, facts, constants, owned=not bought)
+    rates = owning.rates if bought else {name: owning.rates[name] for name in ("usd_per_kwh", "pue")}
+    inputs: dict[str, Value] = {"power_w": owning.power_w or 0.0, "plan.count": count}
     formula, source = _ENERGY, "stated: gpus_owned"
-    if cost.origin == "purchase" and (bought := purchase_of(gpu, count, facts, constants)):
-        formula = f"({bought.formula}) x (1 - share left of the price) / hours of its life + {_ENERGY}"
-        source = bought.source
-        rates |= {name: constants[name] for name in ("depreciation_years", "residual_share")}
-        inputs |= bought.inputs
+    if bought and owning.purchase is not None:
+        formula = (
+            f"({owning.purchase.formula}, less resale, + capital + energy + staff + space + maintenance over the "
+            "horizon) / hours of the horizon"
+        )
+        source = owning.purchase.source
+        inputs |= owning.purchase.inputs
+        inputs["horizon_years"] = planning_years(facts, constants)[0]
     inputs |= {name: rate.value for name, rate in rates.items()}
     said = "; ".join(f"{name}: {rate.source}" for name, rate in rates.items())
     return Entry(usd_per_hour, formula, f"{source}; {said}", inputs)

@@ -30,6 +30,11 @@ def in_system(gpu: Gpu) -> bool:
     return _is_system(gpu.form_factor or "", gpu.link)
 
 
+def stands_alone(gpu: Gpu) -> bool:
+    """Whether it is a whole computer, which needs none around it."""
+    return (gpu.segment or "") in WHOLE_DEVICES or gpu.vendor == "apple" or (gpu.form_factor or "") == "system"
+
+
 @cache
 def _is_system(form_factor: str, link: str) -> bool:
     form = form_factor.casefold()
@@ -61,6 +66,23 @@ def plan_power_w(gpu: Gpu, count: int, constants: EconomicsConstants) -> float |
     return chips + constants["base_server_w"].value * math.ceil(count / max(1, gpu.node_gpus))
 
 
+def paid_power_w(gpu: Gpu, count: int, *, desk: bool, constants: EconomicsConstants) -> float | None:
+    """Rated draw in watts that an owner pays for: cards share a server with others, a workstation is their own.
+
+    Unlike ``plan_power_w`` it is proportional: one card of a server of eight pays for an eighth of the server.
+    """
+    if gpu.tdp_w is None:
+        return None
+    chips = gpu.tdp_w * count
+    if (gpu.segment or "") in WHOLE_DEVICES or gpu.vendor == "apple":
+        return chips
+    if in_system(gpu):
+        return chips * constants["system_power_factor"].value
+    if desk:
+        return chips + constants["base_workstation_w"].value
+    return chips + constants["base_server_w"].value * count / max(1, gpu.node_gpus)
+
+
 def kwh_price(facts: Facts, *, desk: bool, constants: EconomicsConstants) -> Constant:
     """US dollars per kWh: what the user pays, else the average of the site's tariff."""
     own_price = number(facts, "electricity_usd_kwh")
@@ -78,9 +100,3 @@ def pue(facts: Facts, *, desk: bool, constants: EconomicsConstants) -> Constant:
         return constants["pue_workstation"]
     cooling = facts.get("cooling")
     return constants[f"pue_{cooling}"] if cooling in {"air", "liquid"} else constants["pue_datacenter"]
-
-
-def energy_usd_per_hour(power_w: float, facts: Facts, *, desk: bool, constants: EconomicsConstants) -> float:
-    """What an hour at rated draw costs: kW x PUE x price per kWh."""
-    price = kwh_price(facts, desk=desk, constants=constants).value
-    return power_w / 1000 * pue(facts, desk=desk, constants=constants).value * price

@@ -26,14 +26,27 @@ def number(facts: Facts, name: str) -> float | None:
 
 
 def usage_of(
-    facts: Facts, count: int, constants: EconomicsConstants, *, rent_usd_h: float | None = None
+    facts: Facts,
+    count: int,
+    constants: EconomicsConstants,
+    *,
+    rent_usd_h: float | None = None,
+    years: float | None = None,
 ) -> Usage | None:
-    """Busy hours per year and GPU; the most direct statement wins. None when nothing was said about it."""
+    """Busy hours per year and GPU; the most direct statement wins. None when nothing was said about it.
+
+    Args:
+        facts: what is known.
+        count: how many GPUs share the hours.
+        constants: of ``economics.yaml``.
+        rent_usd_h: the rent of a GPU-hour, which turns a bill into hours.
+        years: the years that the hours of a project are spread over, where neither they nor its months are stated.
+    """
     year = constants["hours_per_year"].value
     sources: tuple[Callable[[], Usage | None], ...] = (
         lambda: _hours_stated(facts, count),
         lambda: _by_share(facts, year),
-        lambda: _hours_of_project(facts, count),
+        lambda: _hours_of_project(facts, count, years),
         lambda: _by_runs(facts, year, constants),
         lambda: _by_spend(facts, count, rent_usd_h),
     )
@@ -60,13 +73,13 @@ def _by_share(facts: Facts, year: float) -> Usage | None:
     return None
 
 
-def _hours_of_project(facts: Facts, count: int) -> Usage | None:
+def _hours_of_project(facts: Facts, count: int, assumed_years: float | None) -> Usage | None:
     total, months = number(facts, "gpu_hours_total"), number(facts, "project_months")
-    years = months / 12 if months else number(facts, "horizon_years")
+    # Hours are spread over the years that owning is planned for.
+    years = number(facts, "horizon_years") or (months / 12 if months else assumed_years)
     if total is None or not years:
         return None
-    inputs: dict[str, Value] = {"gpu_hours_total": total, "plan.count": count}
-    inputs["project_months" if months else "horizon_years"] = months or years
+    inputs: dict[str, Value] = {"gpu_hours_total": total, "plan.count": count, "horizon_years": years}
     return Usage(total / count / years, "GPU-hours of the project / GPUs / years", inputs)
 
 

@@ -47,7 +47,7 @@ class Verdicts:
 def with_ledger(atlas: Atlas, facts: Facts, plan: Plan | None, fog: Fog) -> tuple[dict[str, Value], Fog]:
     """The facts with the figures of renting and owning, and the fog with those figures that are open."""
     watched = Watched(facts)
-    figures = _figures(watched, plan)
+    figures = _figures(watched, plan, atlas)
     known = {**facts, **figures}
     hidden = sorted(fog.values if watched.copied else watched.read & fog.values.keys())
     if not hidden:
@@ -58,7 +58,7 @@ def with_ledger(atlas: Atlas, facts: Facts, plan: Plan | None, fog: Fog) -> tupl
     if not numeric and combinations(hidden, fog) <= _MOST_LEDGERS:
         for overlay in overlays(hidden, fog):
             changed = {name: value for name, value in {**facts, **overlay}.items() if value is not None}
-            drawn.append(_figures(changed, plan))
+            drawn.append(_figures(changed, plan, atlas))
         names = {name for each in drawn for name in each}
         spread = {name: {each.get(name) for each in drawn} for name in names}
         return known, _fogged(fog, {n: v for n, v in spread.items() if len(v) > 1}, atlas, causes)
@@ -80,12 +80,21 @@ _LEDGER_FACTS = frozenset(
         "own_cheaper_over_horizon",
         "breakeven_within_horizon",
         "thresholds_disagree",
+        "own_vs_rent_cost_ratio",
+        "comparison_says",
+        "comparison_clear",
+        "hybrid_pays",
+        "utilization_line_applies",
+        "total_hours_line_applies",
+        "yearly_hours_line_applies",
+        "monthly_spend_line_applies",
     }
 )
 
 
-def _figures(facts: Facts, plan: Plan | None) -> dict[str, Value]:
-    return {name: claims[0].value for name, claims in reckon(facts, plan).claims.items()}
+def _figures(facts: Facts, plan: Plan | None, atlas: Atlas) -> dict[str, Value]:
+    claims = reckon(facts, plan, gpus=atlas.expertise.knowledge.gpus).claims
+    return {name: values[0].value for name, values in claims.items()}
 
 
 def _fogged(fog: Fog, spread: Mapping[str, set[Value | None]], atlas: Atlas, causes: frozenset[str]) -> Fog:

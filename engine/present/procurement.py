@@ -7,6 +7,7 @@ from typing import Any
 from engine.decide.model import Outcome
 from engine.decide.procurement import Procurement
 from engine.economics.procurement import YES_NO
+from engine.economics.procurement import comparison_entries
 from engine.present.wording import because
 from engine.present.wording import say
 from engine.rulebook.model import SetFact
@@ -40,10 +41,56 @@ def procurement_dict(outcome: Outcome, vocabulary: Vocabulary) -> dict[str, Any]
                 "limit": t.limit,
                 "says": t.says,
                 "scope": t.scope,
+                "in_scope": t.in_scope,
+                "agrees": t.agrees,
             }
             for t in outcome.procurement.thresholds
         ],
+        "comparison": _comparison_dict(outcome.procurement),
         "flip": {"fact": flip.fact, "now": flip.now, "needed": flip.needed, "verdict": flip.verdict} if flip else None,
+    }
+
+
+def _comparison_dict(procurement: Procurement) -> dict[str, Any] | None:
+    """The sums that the verdict stands on, what each is made of, and how they run over time."""
+    found = procurement.comparison
+    if found is None:
+        return None
+    purchase = found.owning.purchase
+    bands = {
+        key: [figure.low, figure.high] if (figure := procurement.figures.get(name)) else None
+        for key, name in (("rent_band_usd", "lifetime_rent_usd"), ("own_band_usd", "lifetime_cost_usd"))
+    }
+    return {
+        "horizon_years": found.years,
+        "horizon_assumed": not found.years_stated,
+        "rent_usd": found.rent_usd,
+        "own_usd": found.own_usd,
+        "hybrid_usd": found.hybrid_usd,
+        **bands,
+        "ratio": found.ratio,
+        "clear_ratio": found.clear_ratio,
+        "clear": found.clear,
+        "says": found.says,
+        "rent_is_stated_bill": found.bill_month is not None,
+        "rent_usd_per_hour": found.rent.value * found.count if found.rent else None,
+        "own_usd_per_hour": found.own_usd_per_hour,
+        "already_owned": found.owned,
+        "owned_as": procurement.owned_as,
+        "bought_count": purchase.inputs.get("bought_count", found.count) if purchase and not found.owned else None,
+        "lacking": list(found.lacking),
+        "crossing_months": found.crossing_months() if found.own_usd is not None else None,
+        "course": [{"months": months, "rent_usd": rent, "own_usd": own} for months, rent, own in found.course()],
+        "entries": [
+            {
+                "side": side,
+                "name": entry.inputs["entry"],
+                "usd": entry.value,
+                "formula": entry.formula,
+                "source": entry.source,
+            }
+            for side, entry in comparison_entries(found)
+        ],
     }
 
 

@@ -54,8 +54,8 @@ def test_the_plan_comes_first_in_one_sentence(answered: dict[str, Any]) -> None:
         "Rented from a GPU cloud (lambda)",
         "Rent. At 25 % use the cards would pay for themselves after 58 months",
         "GMI Cloud guide: rent below 70 %. utilization_pct is 25 here, so it says rent.",
-        "Further rules of thumb would apply if this were known: gpu_hours_total.",
-        "The reckoning would turn to own if utilization_pct were 62.5 instead of 25.",
+        "Further lines of the guides would apply if this were known: gpu_hours_total.",
+        "Owning would cost less if utilization_pct were above 62.5 instead of 25.",
         "By rule rent-below-break-even; source: GMI Cloud guide, tco.",
         "For (interconnect, +4): A layer split over several GPUs",
         "rule nvlink-for-tensor-parallel; source: runpod/multi-gpu",
@@ -82,7 +82,7 @@ def test_alternatives_stand_beside_the_answer(answered: dict[str, Any]) -> None:
 def test_owning_what_is_there_means_keeping_it(answered: dict[str, Any]) -> None:
     answered["procurement"] |= {"verdict": "buy", "because": "it is there", "flip": None}
     answered["recommendation"]["cost"]["origin"] = "owned"
-    assert "Keep what you have. It is there." in unwrapped(answered)
+    assert "Use what you have. It is there." in unwrapped(answered)
     answered["recommendation"]["cost"]["origin"] = "purchase"
     assert "Buy. It is there." in unwrapped(answered)
 
@@ -97,14 +97,48 @@ def test_a_plan_for_ones_own_place_says_what_it_would_rent_for(answered: dict[st
     assert "Rented from a GPU cloud (lambda) they would cost $7.25 an hour." in page
 
 
-def test_renting_and_owning_are_reckoned_over_the_horizon(answered: dict[str, Any]) -> None:
-    sums = {"lifetime_rent_usd": 40000, "monthly_rent_usd": 1111, "lifetime_cost_usd": 60000, "purchase_usd": 50000}
-    answered["figures"] |= {name: {"value": value, "unit": "USD", "sources": []} for name, value in sums.items()}
+def compared(**changes: Any) -> dict[str, Any]:
+    entries = [
+        {"side": side, "name": name, "usd": usd, "formula": "", "source": ""}
+        for side, name, usd in (
+            ("rent", "rent", 40000),
+            ("own", "purchase", 50000),
+            ("own", "resale", -10000),
+            ("own", "energy", 20000),
+        )
+    ]
+    sums = {"rent_usd": 40000, "own_usd": 60000, "hybrid_usd": None, "ratio": 1.5, "clear": True, "says": "rent"}
+    return {"horizon_years": 3.0, "clear_ratio": 1.3, "entries": entries, "course": [], **sums, **changes}
+
+
+def test_the_sums_stand_below_the_verdict(answered: dict[str, Any]) -> None:
+    answered["figures"]["purchase_usd"] = {"value": 50000, "unit": "USD", "sources": []}
+    answered["procurement"]["comparison"] = compared(rent_band_usd=[30000, 70000], horizon_assumed=True)
     page = unwrapped(answered)
-    assert "renting comes to $40,000 ($1,111 a month), owning to $60,000, $50,000 of it to buy" in page
-    assert "The purchase is never earned back." in page
-    answered["figures"]["breakeven_months"] = {"value": 44.6, "unit": "months", "sources": []}
-    assert "The purchase is earned back after 45 months." in unwrapped(answered)
+    assert "Over 3 years, which is assumed: renting comes to $40,000 ($30,000 to $70,000), owning to $60,000." in page
+    assert "Owning is $50,000 to buy, less $10,000 that it still brings, and $20,000 for capital, power" in page
+    assert "Owning costs 1.50 x renting, which is clear (from 1.3 x on)." in page
+    answered["procurement"]["comparison"] = compared(hybrid_usd=45000, ratio=1.1, clear=False, says="even")
+    page = unwrapped(answered)
+    assert "owning the base load and renting the peaks to $45,000" in page
+    assert "too close to decide by itself" in page
+    answered["procurement"]["comparison"] = compared(already_owned=True, rent_is_stated_bill=True)
+    assert "renting, by the stated bill, comes to $40,000" in unwrapped(answered)
+    assert "owning is its running alone" in unwrapped(answered)
+
+
+def test_what_the_comparison_lacks_is_named(answered: dict[str, Any]) -> None:
+    answered["procurement"]["comparison"] = compared(own_usd=None, says="unknown", lacking=["utilization_pct"])
+    assert "cannot be compared while this is not stated: utilization_pct." in unwrapped(answered)
+
+
+def test_a_line_of_a_guide_says_what_it_was_drawn_for(answered: dict[str, Any]) -> None:
+    line = {"id": "monthly_spend", "source": "briefing", "fact": "monthly_cloud_spend_usd", "value": 1200.0}
+    line |= {"limit": "rent below 1,000", "says": "own", "scope": "a workstation", "in_scope": False, "agrees": False}
+    answered["procurement"]["thresholds"] = [line]
+    page = unwrapped(answered)
+    assert "so it says own, which does not agree with the comparison." in page
+    assert "Drawn for a workstation, which this is not, so it does not decide." in page
 
 
 def test_markdown_has_the_same_words(answered: dict[str, Any]) -> None:
@@ -238,11 +272,21 @@ def test_an_id_without_a_name_reads_fairly() -> None:
 @pytest.mark.parametrize(
     ("origin", "says"),
     [
-        ("owned", "In short: you have it already; about $2.00 an hour for electricity"),
+        ("owned", "In short: you have it already, but rent it; about $2.00 an hour for electricity"),
         ("purchase", "In short: rent it; about $2.00 an hour if it is bought"),
         ("offer", "In short: rent it; about $2.00 an hour"),
     ],
 )
 def test_the_summary_says_whose_hardware_is_priced(origin: str, says: str) -> None:
     plan = {"count": 1, "cost": {"usd_per_hour": 2.0, "origin": origin}, "memory": None, "speed": {}}
-    assert summary_sentence(plan, "rent") == f"{says}."
+    assert summary_sentence(plan, {"verdict": "rent"}) == f"{says}."
+
+
+def test_the_summary_of_a_purchase_has_the_price_of_owning() -> None:
+    plan = {"count": 1, "cost": {"usd_per_hour": 2.0, "origin": "offer"}, "memory": None, "speed": {}}
+    procurement = {"verdict": "buy", "comparison": {"own_usd_per_hour": 0.8}}
+    says = "In short: buy it; about $0.80 an hour of the horizon if it is bought, or $2.00 an hour rented."
+    assert summary_sentence(plan, procurement) == says
+    plan["cost"] |= {"origin": "owned", "rented_usd_per_hour": 0.1}
+    says = "In short: you have it already, but rent it; about $0.10 an hour, or $2.00 for running what you have."
+    assert summary_sentence(plan, {"verdict": "rent"}) == says

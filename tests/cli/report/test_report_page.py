@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -193,27 +194,33 @@ def test_charts_take_odd_figures() -> None:
     bars = [MemoryBar("a", (("weights_gb", 3.0),), 3.0, 2.0, 4.0, None), MemoryBar("b", (), 0.0, 0.0, 0.0, 80.0)]
     assert "3.0 GB of unknown" in memory_chart(bars, {"weights_gb": 0})
     assert "score" in waterfall([Award("cost", -3.0), Award("fit", 0.0)], -3.0)
-    for course in (
-        Course(0.0, 0.0, 0.0, 12.0, None),
-        Course(1000.0, 12000.0, 100.0, 12.0, 13.3),
-        Course(1000.0, 12000.0, 100.0, 12.0, 1.5),
-        Course(1000.0, 12000.0, 999.0, 12.0, 12000.0),
-    ):
-        chart = cost_chart(course)
+    for crossing in (None, 0.0, 6.0, 500.0):
+        chart = cost_chart(course_of(crossing))
         assert "nan" not in chart
-        assert ("crossing" in chart) == (course.breakeven_months is not None and course.breakeven_months <= 120)
+        assert ("<circle" in chart) == (crossing == 6.0)
+    assert "nan" not in cost_chart(Course(((0.0, 0.0, 0.0),), 12.0, 0.0, 0.0, None))
+
+
+def course_of(crossing: float | None) -> Course:
+    points = tuple((float(month), 1000.0 * month, 3000.0 + 500.0 * month) for month in range(0, 13, 3))
+    return Course(points, 12.0, 12000.0, 9000.0, crossing)
 
 
 def test_the_break_even_stands_where_the_lines_meet() -> None:
-    chart = cost_chart(Course(1000.0, 9000.0, 100.0, 24.0, 10.0))
+    chart = cost_chart(course_of(6.0))
     circle = re.search(r'<circle cx="([\d.]+)" cy="([\d.]+)"', chart)
-    paths = re.findall(r'd="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"', chart)
+    paths = [
+        [tuple(map(float, point.split())) for point in path.split("L")]
+        for path in re.findall(r'd="M([^"]+)" class="(?:rent|own)"', chart)
+    ]
     assert circle
     x, y = float(circle[1]), float(circle[2])
     assert len(paths) == 2
     for path in paths:
-        x1, y1, x2, y2 = map(float, path)
+        (x1, y1), (x2, y2) = next((one, two) for one, two in pairwise(path) if one[0] <= x <= two[0])
         assert y == pytest.approx(y1 + (y2 - y1) * (x - x1) / (x2 - x1), abs=0.3)
+    assert "renting, solid: $12,000" in chart
+    assert "owning, dashed: $9,000" in chart
 
 
 def test_small_pieces_of_markup() -> None:

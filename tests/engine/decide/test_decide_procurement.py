@@ -37,7 +37,7 @@ def test_use_turns_the_verdict(decide: Decide, utilization: int, horizon: int, e
         horizon_years=horizon,
         demand_predictable=True,
         runs_cadence="continuous",
-        rent_quote_usd_h=9,
+        rent_quote_usd_h=1 if utilization < 50 else 9,
     )
     answer: dict[str, Any] = decision.to_dict()["procurement"]
     assert answer["verdict"] in expected

@@ -10,9 +10,12 @@ from engine.economics.cost import rental_duty
 from engine.economics.cost import spending_of
 from engine.economics.grounds import cost_grounds
 from engine.economics.offers import index_offers
+from engine.economics.ownership import ownership_of
 from engine.economics.power import at_desk
-from engine.economics.power import energy_usd_per_hour
+from engine.economics.power import kwh_price
+from engine.economics.power import paid_power_w
 from engine.economics.power import plan_power_w
+from engine.economics.power import pue
 from engine.economics.usage import usage_of
 from engine.knowledge import load_knowledge
 from engine.knowledge.model import Gpu
@@ -74,7 +77,7 @@ def test_owned_hardware_costs_its_power() -> None:
     facts: Facts = {"gpus_owned": ("nvidia-rtx-4090 x2",), "electricity_usd_kwh": 0.2, "deployment_site": "workstation"}
     owned = cost(RTX4090, 2, facts)
     assert owned.origin == "owned"
-    watts = 2 * RTX4090.tdp_w + 450
+    watts = 2 * RTX4090.tdp_w + 150
     assert owned.usd_per_hour == pytest.approx(watts / 1000 * 0.2)
     assert cost(RTX4090, 3, facts).origin == "purchase"
     no_power = RTX4090.model_copy(update={"tdp_w": None})
@@ -85,11 +88,14 @@ def test_hardware_for_ones_own_place_costs_its_share_of_the_purchase() -> None:
     facts: Facts = {"deployment_site": "workstation", "electricity_usd_kwh": 0.2, "current_gpu": "nvidia-l4"}
     bought = cost(RTX4090, 1, facts)
     assert bought.origin == "purchase"
-    depreciation = RTX4090.buy_usd * 0.8 / (4 * 8760)
-    assert bought.usd_per_hour == pytest.approx(depreciation + (RTX4090.tdp_w + 450) / 1000 * 0.2)
+    owning = ownership_of(RTX4090, 1, facts, ECONOMICS)
+    assert bought.usd_per_hour == pytest.approx(owning.total(3.0, 730.0) / (3 * 8760))
+    lost = RTX4090.buy_usd * (1 - 0.2**0.75) / (3 * 8760)
+    assert bought.usd_per_hour > lost + (RTX4090.tdp_w + 150) / 1000 * 0.2
     assert cost(RTX4090, 1, {"procurement_wish": "buy"}).origin == "purchase"
     idle = cost(RTX4090, 1, {**facts, "utilization_pct": 10.0})
-    assert idle.usd_per_month == pytest.approx(bought.usd_per_month)
+    power = (RTX4090.tdp_w + 150) / 1000 * 0.2 * 730
+    assert idle.usd_per_month == pytest.approx(bought.usd_per_month - 0.9 * power)
     unpriced = H100.model_copy(update={"buy_usd": None})
     assert cost(unpriced, 8, {"deployment_site": "datacenter"}).origin == "offer"
     assert cost(H100, 8, {"deployment_site": "cloud"}).origin == "offer"
@@ -120,7 +126,7 @@ def test_what_stands_at_home_is_held_against_what_it_would_rent_for() -> None:
             {"rent_quote_usd_h": 2.0},
         ),
         ({"gpus_owned": (f"{H100.id} x8",)}, "kW x PUE", "stated: gpus_owned", {"plan.count": 8}),
-        ({"deployment_site": "datacenter"}, "share left of the price", "residual_share: ", {"depreciation_years": 4.0}),
+        ({"deployment_site": "datacenter"}, "less resale, + capital", "residual_share: ", {"depreciation_years": 4.0}),
     ],
 )
 def test_an_hour_says_how_its_price_came_about(facts: Facts, formula: str, source: str, inputs: Facts) -> None:
@@ -213,6 +219,20 @@ def test_power_counts_the_machine_around_the_gpus() -> None:
     assert plan_power_w(L4.model_copy(update={"tdp_w": None}), 1, ECONOMICS) is None
 
 
+def test_an_owner_pays_for_a_share_of_a_server_and_for_a_workstation_whole() -> None:
+    assert paid_power_w(L4, 1, desk=False, constants=ECONOMICS) == pytest.approx(L4.tdp_w + 450 / 8)
+    assert paid_power_w(RTX4090, 1, desk=True, constants=ECONOMICS) == pytest.approx(RTX4090.tdp_w + 150)
+    assert paid_power_w(H100, 4, desk=False, constants=ECONOMICS) == pytest.approx(4 * 700 * 1.8)
+    assert paid_power_w(L4.model_copy(update={"tdp_w": None}), 1, desk=False, constants=ECONOMICS) is None
+
+
+def test_owned_servers_cost_a_share_of_staff_where_there_is_none() -> None:
+    facts: Facts = {"gpus_owned": (f"{H100.id} x8",)}
+    alone, staffed = cost(H100, 8, facts), cost(H100, 8, {**facts, "has_ops_team": True})
+    assert alone.usd_per_hour == pytest.approx(staffed.usd_per_hour + 8 * 35 / 730)
+    assert staffed.usd_per_hour == pytest.approx(8 * 0.7 * 1.8 * 1.54 * 0.146)
+
+
 def test_where_owned_hardware_stands() -> None:
     assert at_desk(RTX4090, 2, {})
     assert not at_desk(RTX4090, 8, {})
@@ -223,7 +243,8 @@ def test_where_owned_hardware_stands() -> None:
 
 def test_energy_follows_tariff_and_cooling() -> None:
     def hour(facts: Facts, *, desk: bool = False) -> float:
-        return energy_usd_per_hour(1000.0, facts, desk=desk, constants=ECONOMICS)
+        rate = kwh_price(facts, desk=desk, constants=ECONOMICS).value
+        return rate * pue(facts, desk=desk, constants=ECONOMICS).value
 
     assert hour({}) == pytest.approx(1.54 * 0.146)
     assert hour({"cooling": "liquid"}) == pytest.approx(1.15 * 0.146)
