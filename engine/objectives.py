@@ -31,6 +31,13 @@ class _Evidence(BaseModel):
     sources: tuple[str, ...]
 
 
+class _Guides(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    most_cost_ratio: float
+    sources: tuple[str, ...]
+
+
 class _Dominance(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -46,6 +53,7 @@ class ObjectivesFile(BaseModel):
     objectives: dict[str, _Entry]
     default: str
     evidence: _Evidence
+    guides: _Guides
     dominance: _Dominance
 
 
@@ -66,6 +74,7 @@ def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
             cost_points=file.evidence.cost_points,
             speed_points=file.evidence.speed_points,
             around_usd_per_hour=file.evidence.around_usd_per_hour,
+            guide_cost_ratio=file.guides.most_cost_ratio,
             dominance_margin=file.dominance.margin,
             meaning=entry.meaning,
             sources=entry.sources,

@@ -67,10 +67,10 @@ def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str
     for tier in sorted(set(tiers.values())):
         dominated |= dominated_plans([e for e in contenders if tiers[e.id] == tier], objective.dominance_margin)
     if not objective.stated:
-        # What a guide names for the case stands against cheaper, faster cards of a lower segment, not against equals.
+        # What a guide names for the case stands against cheaper and faster plans, but not at any price.
         for trusted in sorted({tier[:2] for tier in tiers.values()}):
             group = [entry for entry in contenders if tiers[entry.id][:2] == trusted]
-            dominated = {**beaten_by_equals(group, objective.dominance_margin), **dominated}
+            dominated = {**beaten_by_equals(group, objective), **dominated}
     pool: list[Contender] = []
     for tier in sorted(set(tiers.values())):
         pool = [entry for entry in contenders if tiers[entry.id] == tier and entry.id not in dominated]
@@ -103,16 +103,19 @@ def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str
     }
 
 
-def beaten_by_equals(contenders: Sequence[Contender], margin: float) -> dict[str, str]:
-    """The plans that another of equal standing beats by the margin in both cost and speed, each with one that does."""
+def beaten_by_equals(contenders: Sequence[Contender], objective: Objective) -> dict[str, str]:
+    """The plans that a faster one of equal standing undercuts by more than a guide's word may cost, each with one."""
+    margin, ratio = objective.dominance_margin, objective.guide_cost_ratio
     known = [(e.cost, e.time, e) for e in contenders if e.cost is not None and e.time is not None]
     known.sort(key=lambda entry: (entry[0], entry[1], entry[2].id))
     found = {}
     for cost, time, entry in known:
         for other_cost, other_time, other in known:
-            if other_cost > cost * (1 - margin):
+            if other_cost * ratio > cost:
                 break
-            if other_time * (1 + margin) <= time and _stands_as_well(other.ranked.plan, entry.ranked.plan):
+            if other.in_count_band < entry.in_count_band or other_time * (1 + margin) > time:
+                continue
+            if _stands_as_well(other.ranked.plan, entry.ranked.plan):
                 found[entry.id] = other.id
                 break
     return found

@@ -29,6 +29,7 @@ class Objective:
     cost_points: float  # points that half the cost is worth as evidence
     speed_points: float  # points that twice the speed is worth as evidence
     around_usd_per_hour: float  # what surrounds rented GPUs, where evidence is weighed
+    guide_cost_ratio: float  # what the cards that a guide names may cost beside a faster plan of equal standing
     dominance_margin: float  # share by which a plan must be cheaper and faster than another to rule it out
     meaning: str
     sources: tuple[str, ...]
