@@ -242,6 +242,7 @@ def _comparison() -> Schema:
             "rent_usd_per_hour": amount,
             "own_usd_per_hour": amount,
             "already_owned": {"type": "boolean"},
+            "sold": {"type": "boolean"},
             "owned_as": _nullable(_WORD),
             "bought_count": _nullable({"type": "integer"}),
             "lacking": _WORDS,

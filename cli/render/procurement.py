@@ -67,6 +67,8 @@ def _sums(comparison: JsonObject, figures: JsonObject, names: Names) -> str | No
     """What each way comes to over the horizon, and whether that is enough to decide."""
     rent, own, hybrid = (comparison[name] for name in ("rent_usd", "own_usd", "hybrid_usd"))
     if rent is None or own is None:
+        if comparison.get("sold") is False:
+            return "These modules are sold by the board, most of which would stand idle, so no purchase is compared."
         lacking = comparison.get("lacking")
         return f"The costs cannot be compared while this is not stated: {joined(lacking)}." if lacking else None
     assumed = ", which is assumed" if comparison.get("horizon_assumed") else ""

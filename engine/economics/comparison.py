@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.economics.constants import EconomicsConstants
@@ -11,6 +12,7 @@ from engine.economics.ownership import Entry
 from engine.economics.ownership import Ownership
 from engine.economics.ownership import Pick
 from engine.economics.ownership import at_end
+from engine.economics.ownership import bought_count
 from engine.economics.ownership import ownership_of
 from engine.economics.ownership import planning_years
 from engine.economics.ownership import quoted_for
@@ -46,6 +48,7 @@ class CostComparison:
     years_stated: bool
     rent_growth: float  # a year, at this end of the band
     clear_ratio: float
+    sold: bool = True  # the plan's GPUs can be bought; fewer modules than half a board are not
     base: tuple[Ownership, float] | None = None  # where there are peaks: owning the base load, and its busy share
 
     @property
@@ -203,10 +206,13 @@ def compare_costs(
     years, stated_years = planning_years(facts, constants)
     usage = usage_of(facts, count, constants, rent_usd_h=rent.value if rent else None, years=years)
     bill = number(facts, "monthly_cloud_spend_usd")
+    owning = ownership_of(gpu, count, facts, constants, owned=owned, pick=pick)
+    sold = plan is None or _is_sold(plan, gpu or plan.gpu, owning, constants)
     return CostComparison(
         count=count,
         owned=owned,
-        owning=ownership_of(gpu, count, facts, constants, owned=owned, pick=pick),
+        owning=owning if sold else replace(owning, purchase=None),
+        sold=sold,
         rent=rent,
         bill_month=bill or None,
         usage=usage,
@@ -214,8 +220,15 @@ def compare_costs(
         years_stated=stated_years,
         rent_growth=at_end(constants["rent_trend_share_per_year"], pick),
         clear_ratio=constants["clear_cost_ratio"].value,
-        base=_base(facts, gpu, count, usage, constants, owned=owned, pick=pick),
+        base=_base(facts, gpu, count, usage, constants, owned=owned, pick=pick) if sold else None,
     )
+
+
+def _is_sold(plan: Plan, gpu: Gpu, owning: Ownership, constants: EconomicsConstants) -> bool:
+    """Whether one would buy this: what the user asks to own or quotes, and no board of which most would stand idle."""
+    if plan.cost.origin in {"owned", "purchase"} or (owning.purchase and "buy_quote_usd" in owning.purchase.inputs):
+        return True
+    return plan.count >= constants["least_board_use_share"].value * bought_count(gpu, plan.count, constants)
 
 
 def _base(

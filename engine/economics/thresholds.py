@@ -92,8 +92,8 @@ def _within(scope: Scope, facts: Facts, plan: Plan | None, comparison: CostCompa
         return False
     if comparison.years < scope.years_from:
         return False
-    if plan is None:
-        return True
+    if plan is None or not comparison.sold:
+        return True  # What would be owned is not the plan that would be rented.
     gpu = plan.gpu
     if scope.segments and gpu.segment is not None and gpu.segment not in scope.segments:
         return False

@@ -76,6 +76,7 @@ def _comparison_dict(procurement: Procurement) -> dict[str, Any] | None:
         "rent_usd_per_hour": found.rent.value * found.count if found.rent else None,
         "own_usd_per_hour": found.own_usd_per_hour,
         "already_owned": found.owned,
+        "sold": found.sold,
         "owned_as": procurement.owned_as,
         "bought_count": purchase.inputs.get("bought_count", found.count) if purchase and not found.owned else None,
         "lacking": list(found.lacking),
