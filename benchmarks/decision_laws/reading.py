@@ -35,8 +35,8 @@ LAG_DROPPED_ELSEWHERE = 3
 class Answers:
     """Decisions of one expertise, each asked once."""
 
-    expertise: Expertise
-    asked: dict[str, dict[str, Any]] = field(default_factory=dict)
+    expertise: Expertise = field(repr=False)
+    asked: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
 
     def answer(self, facts: Facts, *, full: bool = False) -> dict[str, Any]:
         """The JSON answer; ``full`` with what was rejected."""
