@@ -59,6 +59,10 @@ def _dominance(
     laws.law("not beaten by an equal", "no plan of equal standing costs 5 % less and is 5 % faster").judge(
         name, facts, _beaten(plan, equals, work)
     )
+    apart = [rival for rival in better if stands_equal(rival, plan, knowledge, apart=True)]
+    laws.law(
+        "beaten by an equal of more replicas", "for the record: replicas on PCIe count as cards apart", None
+    ).judge(name, facts, _beaten(plan, apart, work))
     mine = [rival for rival in better if same_vendor(rival, plan, knowledge)]
     unnamed = [rival for rival in mine if not has_priced_reason(plan, rival, facts)]
     laws.law(

@@ -6,6 +6,7 @@ What a plan costs and how fast it is, which plans stand equal, and which stated 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,8 +36,8 @@ LAG_DROPPED_ELSEWHERE = 3
 class Answers:
     """Decisions of one expertise, each asked once."""
 
-    expertise: Expertise
-    asked: dict[str, dict[str, Any]] = field(default_factory=dict)
+    expertise: Expertise = field(repr=False)
+    asked: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
 
     def answer(self, facts: Facts, *, full: bool = False) -> dict[str, Any]:
         """The JSON answer; ``full`` with what was rejected."""
@@ -67,7 +68,7 @@ def shown(answer: Mapping[str, Any]) -> list[Plan]:
 def kind_of_work(answer: Mapping[str, Any]) -> str:
     """``service``: paid by the hour, judged by its answer time. ``job``: paid by the piece, judged by its rate.
 
-    Trying things out is neither: paid by the hour, judged by its rate.
+    Trying things out is neither: paid by the hour or by the piece, judged by its rate.
     """
     task = fact(answer, "task")
     if task == "inference":
@@ -82,15 +83,25 @@ def rate(plan: Plan) -> float | None:
 
 
 def costs(one: Plan, other: Plan, work: str) -> tuple[float, float] | None:
-    """What two plans cost for the same work, on the same basis; None where that is not known of both."""
+    """What two plans cost for the same work, on the same basis; None where that is not known of both.
+
+    Trying things out may be paid either way: of the hour and the piece the one that speaks more for ``other`` counts.
+    """
+    pairs = []
     for basis in _BASES[work]:
         pair = _basis(one, basis), _basis(other, basis)
         if pair[0] is not None and pair[1] is not None:
-            return pair[0], pair[1]
-    return None
+            pairs.append((pair[0], pair[1]))
+    if work == "try":
+        return max(pairs, key=lambda pair: pair[0] / pair[1] if pair[1] else math.inf, default=None)
+    return pairs[0] if pairs else None
 
 
-_BASES = {"service": ("usd_per_month", "usd_per_hour"), "try": ("usd_per_hour",), "job": ("usd_per_run", "piece")}
+_BASES = {
+    "service": ("usd_per_month", "usd_per_hour"),
+    "try": ("usd_per_hour", "piece"),
+    "job": ("usd_per_run", "piece"),
+}
 
 
 def _basis(plan: Plan, basis: str) -> float | None:
@@ -138,12 +149,15 @@ def same_vendor(one: Plan, other: Plan, knowledge: Knowledge) -> bool:
     return bool(knowledge.gpus[one["gpu"]].vendor == knowledge.gpus[other["gpu"]].vendor)
 
 
-def stands_equal(one: Plan, other: Plan, knowledge: Knowledge) -> bool:
-    """Whether ``one`` stands no lower than ``other`` in all but cost and speed."""
+def stands_equal(one: Plan, other: Plan, knowledge: Knowledge, *, apart: bool = False) -> bool:
+    """Whether ``one`` stands no lower than ``other`` in all but cost and speed.
+
+    ``apart``: replicas on PCIe that do not talk to one another do not count as cards on PCIe.
+    """
     mine, its = knowledge.gpus[one["gpu"]], knowledge.gpus[other["gpu"]]
     ranks = segment_rank(mine), segment_rank(its)
     segment = mine.segment == its.segment if None in ranks else ranks[0] >= ranks[1]  # type: ignore[operator]
-    joined = pcie_cards(one) <= pcie_cards(other) or pcie_joined(one) <= pcie_joined(other)
+    joined = pcie_cards(one) <= pcie_cards(other) or (apart and pcie_joined(one) <= pcie_joined(other))
     lasting = supported(mine) or not supported(its)
     return bool(
         same_vendor(one, other, knowledge)

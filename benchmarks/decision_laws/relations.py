@@ -102,13 +102,26 @@ class Relations(Invariance):
 
     def more_budget(self, facts: Facts) -> Verdict | None:
         """Half as much again of a budget: `cheapest` no 10 % costlier, `fastest` no 5 % slower."""
-        return self._looser(facts, [name for name in LIMITS if name.startswith("budget")], more=True)
+        names = [name for name in LIMITS if name.startswith("budget")]
+        return self._looser(
+            self._with_limit(facts, names, "cost", "usd_per_hour", "budget_usd_per_hour"), names, more=True
+        )
 
     def looser_target(self, facts: Facts) -> Verdict | None:
         """A target half as demanding again: the same."""
-        if (name := self._any(facts, ["ttft_slo_ms", "tpot_slo_ms", "latency_slo_ms", "deadline_hours"])) is not None:
-            return self._looser(facts, [name], more=True)
-        return self._looser(facts, ["min_tokens_per_s", "peak_qps"], more=False)
+        times = ["ttft_slo_ms", "tpot_slo_ms", "latency_slo_ms", "deadline_hours"]
+        rates = ["min_tokens_per_s", "peak_qps"]
+        if self._any(facts, rates) and not self._any(facts, times):
+            return self._looser(facts, rates, more=False)
+        if facts["task"] == "inference":
+            facts = self._with_limit(facts, times, "speed", "latency_ms", "latency_slo_ms")
+        return self._looser(facts, times, more=True)
+
+    def _with_limit(self, facts: Facts, stated: list[str], part: str, figure: str, limit: str) -> Facts:
+        """The facts with a limit a fifth above what the answer has, where none of these is stated."""
+        plan = None if self._any(facts, stated) else self.ask(facts)["recommendation"]
+        value = plan[part].get(figure) if plan else None
+        return {**facts, limit: float(f"{1.2 * value:.3g}")} if value else facts
 
     def _any(self, facts: Facts, names: list[str]) -> str | None:
         stated = [name for name in names if facts.get(name)]

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping
 from datetime import UTC
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -189,15 +190,16 @@ RELATIONS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def answers() -> Answers:
+@lru_cache(maxsize=1)
+def shipped_answers() -> Answers:
     return Answers(shipped_expertise())
 
 
 @FEW
 @given(facts=st.one_of(WORKLOADS, MADE))
-def test_no_answer_is_beaten_by_its_own_table(facts: dict[str, Any], answers: Answers) -> None:
+def test_no_answer_is_beaten_by_its_own_table(facts: dict[str, Any]) -> None:
     """By an equal never; by a card of the same vendor only with a reason that has a price."""
+    answers = shipped_answers()
     laws, answer = Laws(), answers.answer(facts)
     assume(comparable(answer))
     judge_choice(laws, "drawn", facts, answer, answers.expertise.knowledge)
@@ -207,8 +209,9 @@ def test_no_answer_is_beaten_by_its_own_table(facts: dict[str, Any], answers: An
 
 @FEW
 @given(facts=st.one_of(WORKLOADS, MADE))
-def test_what_is_stated_and_summed_holds(facts: dict[str, Any], answers: Answers) -> None:
+def test_what_is_stated_and_summed_holds(facts: dict[str, Any]) -> None:
     """Limits are known to be met, offers cover their node, a verdict follows its sums, a memory band is said."""
+    answers = shipped_answers()
     laws, answer = Laws(), answers.answer(facts)
     assume(answer["recommendation"] is not None)
     judge_targets(laws, "drawn", facts, answer)
@@ -216,9 +219,9 @@ def test_what_is_stated_and_summed_holds(facts: dict[str, Any], answers: Answers
     assert {law.name: law.misses for law in laws.by_name.values() if law.bar == 1 and law.misses} == {}
 
 
-def test_an_objective_is_what_it_says_in_nearly_all_answers(answers: Answers) -> None:
+def test_an_objective_is_what_it_says_in_nearly_all_answers() -> None:
     """All but one in thirty: the bars leave room for a preference that costs a little more than it may."""
-    laws = Laws()
+    laws, answers = Laws(), shipped_answers()
     for number, facts in enumerate(workloads(60, seed=5).values()):
         stated = {**facts, "objective": ("cheapest", "fastest")[number % 2]}
         answer = answers.answer(stated)
@@ -229,12 +232,12 @@ def test_an_objective_is_what_it_says_in_nearly_all_answers(answers: Answers) ->
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_a_relation_between_answers_holds(relation: str, answers: Answers) -> None:
+def test_a_relation_between_answers_holds(relation: str) -> None:
     """A loser that goes or gets costlier changes nothing, unless it had set a window of prices or beat the new answer.
 
     The others are as ``benchmarks/decisions.md`` names them.
     """
-    relations = Relations(answers, random.Random(relation))
+    relations = Relations(shipped_answers(), random.Random(relation))
     tried, wrong = 0, []
     for name, facts in workloads(200, seed=7).items():
         verdict = getattr(relations, relation)(facts)
