@@ -14,7 +14,7 @@ from engine.vocabulary import Vocabulary
 
 
 #: Places of a tier, in its order, as the reasons for which a plan stands below another.
-_REASONS = ("unverified", "fallback", "guide_cards", "guide_counts")
+_REASONS = ("unverified", "fallback", "guide_counts", "guide_cards")
 
 
 def chosen_over(outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary) -> list[dict[str, Any]]:

@@ -43,7 +43,7 @@ from engine.vocabulary import Vocabulary
 
 MOST_ALTERNATIVES = 60
 #: A plan further behind the answer, in points of evidence, is no alternative to it: it is listed as outranked.
-FARTHEST_ALTERNATIVE = 10.0
+FARTHEST_ALTERNATIVE = 6.0
 
 
 def decision_dict(
