@@ -42,6 +42,8 @@ class Measures:
         return 1.0 / self.weighed_time if self.weighed_time else None
 
 
+#: What was stated behind figures of the survey.
+_INPUTS = {"owned_plan_qualifies": ("gpus_owned",)}
 #: A plan of which neither cost nor time was asked.
 UNMEASURED = Measures(None, None)
 
@@ -139,7 +141,7 @@ def survey_claims(plans: Sequence[Plan]) -> dict[str, list[Claim]]:
     if hourly:
         values["cheapest_usd_per_hour"] = (min(hourly), "lowest price among surviving plans")
     return {
-        name: [Claim("computed", f"survey.{name}", value, (), formula, (SOURCE,))]
+        name: [Claim("computed", f"survey.{name}", value, _INPUTS.get(name, ()), formula, (SOURCE,))]
         for name, (value, formula) in values.items()
     }
 

@@ -93,7 +93,7 @@ def _shape_facts(gpu: Gpu, layout: Layout, fabric: Fabric, machines: int, *, tra
         "plan.family": gpu.family,
         "plan.count": count,
         "plan.nodes": machines,
-        "plan.joined_nodes": machines if training else fabric.nodes(layout.tensor * layout.pipeline),
+        "plan.joined_nodes": fabric.nodes(count if training else layout.tensor * layout.pipeline),
         "plan.gpus_per_node": inside,
         "plan.link": link,
         "plan.pcie_gpus": count if inside > 1 and link in _SLOW_LINKS else 0,

@@ -300,10 +300,12 @@ class PlanMaker:
         return layout.count if self.job.training else layout.tensor * layout.pipeline
 
     def _machines(self, fabric: Fabric, layout: Layout, cost: Cost) -> int:
-        """Servers of a plan: those that are rented, where replicas are rented apart; else as few as hold it."""
+        """Servers of a plan: those that are rented; else as few as hold it.
+
+        Replicas may be rented apart, and the servers of a rack that one link joins are rented one by one.
+        """
         fewest = fabric.nodes(layout.count)
-        apart = not self.job.training and layout.data > 1 and cost.offer is not None
-        return max(fewest, cost.instances or 1) if apart else fewest
+        return max(fewest, cost.instances or 1) if cost.offer is not None and not cost.assumed else fewest
 
     def _linked(self, gpu: Gpu, together: int) -> bool:
         """Whether GPUs that work as one need more than one server, which then must be joined."""

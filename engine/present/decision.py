@@ -122,12 +122,23 @@ def decision_dict(
     return rounded
 
 
+def _price_assumed(entry: Judged) -> bool:
+    return entry.facts.get("plan.assumed_price") is True
+
+
 def pick_alternatives(outcome: Outcome) -> list[Judged]:
     """The best surviving plan of every family that evidence puts near the first, then further counts and splits."""
     if outcome.round is None:
         return []
     least = outcome.chosen.ranked.score - FARTHEST_ALTERNATIVE if outcome.chosen else -inf
-    rest = [entry for entry in outcome.round.judged if entry is not outcome.chosen and entry.ranked.score >= least]
+    guessed = outcome.chosen is not None and not _price_assumed(outcome.chosen)
+    rest = [
+        entry
+        for entry in outcome.round.judged
+        if entry is not outcome.chosen
+        and entry.ranked.score >= least
+        and not (guessed and _price_assumed(entry))  # Nobody could order it.
+    ]
     seen = {outcome.chosen.ranked.plan.gpu.family} if outcome.chosen else set()
     first: list[Judged] = []
     further: list[Judged] = []

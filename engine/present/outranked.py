@@ -44,7 +44,7 @@ def outranked(outcome: Outcome, shown: Sequence[Judged]) -> list[dict[str, Any]]
 
 
 def passed_over(outcome: Outcome, shown: Sequence[Judged]) -> list[dict[str, Any]]:
-    """Those plans, and the counts that were not planned, in the form of rejections: without a rule, each with its reason."""
+    """Those plans, and the counts that were not planned, as rejections: without a rule, each with its reason."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in _rest(outcome, shown):
         _add(found, entry.ranked.plan, [entry.ranked.plan.count], _reason(entry, outcome))
@@ -66,6 +66,8 @@ def _rest(outcome: Outcome, shown: Sequence[Judged]) -> list[Judged]:
 
 def _reason(entry: Judged, outcome: Outcome) -> str:
     below = below_answer(entry, outcome.chosen)
+    if entry.facts.get("plan.assumed_price") is True:
+        return "no offer in the price list has this shape, and its price is a guess"
     if below["dominated_by"]:
         return f"{below['dominated_by']} is both cheaper and faster"
     if below["below_for"] in _BELOW:
