@@ -123,7 +123,7 @@ def decision_dict(
 
 
 def _price_assumed(entry: Judged) -> bool:
-    return entry.facts.get("plan.assumed_price") is True
+    return entry.facts.get("plan.assumed_price") is True and bool(entry.fallbacks)
 
 
 def pick_alternatives(outcome: Outcome) -> list[Judged]:
