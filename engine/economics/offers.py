@@ -205,15 +205,16 @@ def _market(found: Sequence[_Found], tiers: Tiers, constants: EconomicsConstants
     """One quote per provider of the first class that has one, the lowest first.
 
     Providers with a machine that the plan fills make the market, each at its cheapest way to cover the plan; those that
-    have only larger machines count where that lowers the price, or what it starts from. Offers that the user brought go before all.
+    have only larger machines count where that lowers the price, or what it starts from. Offers that the user brought go
+    before all others.
     """
     filled = [each for each in found if each[1].idle_share < constants.price_choice.idle_share_below]
     if own := [each for each in filled if each[1].offer.own]:
         return _of_first_tier(own, tiers)
     every, lowest = _of_first_tier(found, tiers), constants.price_choice.lowest_providers
-    if len(filled) == len(found) or not filled:
+    tier = next((tier for tier in tiers if any(shape.provider_class in tier for shape, _ in filled)), None)
+    if tier is None or len(filled) == len(found):
         return every
-    tier = next(tier for tier in tiers if any(shape.provider_class in tier for shape, _ in filled))
     making = {shape.provider for shape, _ in filled if shape.provider_class in tier}
     market = _of_first_tier([each for each in found if each[0].provider in making], (tier,))
     price, other = _median(market[:lowest]), _median(every[:lowest])
