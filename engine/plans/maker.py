@@ -151,6 +151,19 @@ class PlanMaker:
             return ()
         return self._needs.fitting(self.fabric(gpu), count, limit)
 
+    def splits(self, gpu: Gpu, width: int) -> tuple[Layout, ...]:
+        """The ways to split one replica over so many GPUs, whether it fits or not."""
+        if self._needs is None:
+            return ()
+        choices = self._needs.choices(self.fabric(gpu), width)
+        return tuple(choice.layout for choice in choices if choice.layout.data == 1)
+
+    def holds(self, gpu: Gpu, layout: Layout) -> bool:
+        """Whether a layout fits the GPU."""
+        limit = self._limit(gpu)
+        raised = self._needs.raised_gb(layout) if self._needs else None
+        return limit is not None and raised is not None and raised <= limit
+
     def layout(self, gpu: Gpu, count: int) -> tuple[Layout, bool]:
         """The layout for a count and whether it fits.
 
