@@ -52,13 +52,25 @@ def configurations(maker: PlanMaker, gpu: Gpu, asked: Mapping[int, str]) -> list
     if smallest is None:
         return []
     found: dict[Layout, str] = {}
-    for layout, why in _searched(maker, gpu, smallest):
+    for layout, why in _searched(maker, gpu, _smallest_as_stated(maker, gpu, smallest)):
         found.setdefault(layout, why)
     for count, why in _further_counts(maker, gpu, smallest, asked):
         layout, fits = maker.layout(gpu, count)
         if fits:
             found.setdefault(layout, why)
+    if any(maker.as_stated(layout) for layout in found):
+        found = {layout: why for layout, why in found.items() if maker.as_stated(layout)}
     return sorted((Configuration(layout, why) for layout, why in found.items()), key=_order)
+
+
+def _smallest_as_stated(maker: PlanMaker, gpu: Gpu, smallest: int) -> int:
+    """The smallest count that fits under the stated degrees; the smallest of all where they bind nowhere."""
+    counts = ladder(maker.fabric(gpu).node_gpus, maker.most_gpus(gpu)) if maker.split_stated else ()
+    for count in counts:
+        layout, fits = maker.layout(gpu, count)
+        if count >= smallest and fits and maker.as_stated(layout):
+            return count
+    return smallest
 
 
 def configurations_of_count(maker: PlanMaker, gpu: Gpu, count: int) -> list[Configuration]:

@@ -88,6 +88,12 @@ class PlanMaker:
         """Whether the user says how the job is split."""
         return (self.job.tensor_parallel, self.job.pipeline_parallel, self.job.data_parallel) != (None, None, None)
 
+    def as_stated(self, layout: Layout) -> bool:
+        """Whether a layout has the degrees that the user states."""
+        stated = (self.job.tensor_parallel, self.job.pipeline_parallel, self.job.data_parallel)
+        degrees = (layout.tensor, layout.pipeline, layout.data)
+        return all(want is None or want == have for want, have in zip(stated, degrees, strict=True))
+
     @property
     def least_gain(self) -> float:
         """By what factor twice the GPUs must be faster to be worth it."""
