@@ -136,8 +136,8 @@ def _tier(entry: Contender, objective: Objective) -> Tier:
     return (
         not entry.ranked.proven,
         entry.fallback,
-        guided and not entry.in_card_band,
         guided and not entry.in_count_band,
+        guided and not entry.in_card_band,
     )
 
 

@@ -150,7 +150,7 @@ def _allowed(index: OfferIndex, wishes: Wishes) -> Iterable[Offer]:
     return (
         offer
         for offer in index.offers
-        if (not providers or provider_id(offer.provider, constants) in providers)
+        if (not providers or {provider_id(offer.provider, constants), offer.provider_class} & providers)
         and (not wishes.regions_allowed or region_allowed(offer.region, wishes.regions_allowed, constants))
     )
 

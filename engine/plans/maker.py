@@ -19,6 +19,7 @@ from engine.knowledge.model import Gpu
 from engine.plans.constants import plan_constants
 from engine.plans.facts import plan_facts
 from engine.plans.measured import timed_run
+from engine.plans.model import Cost
 from engine.plans.model import Plan
 from engine.plans.needs import key_of
 from engine.plans.needs import safety_of
@@ -264,10 +265,13 @@ class PlanMaker:
         )
         power = plan_power_w(gpu, count, self._economics)
         precision = self._precision(gpu)
+        machines = self._machines(fabric, layout, cost)
+        inside = -(-count // machines)
         facts = plan_facts(
             gpu,
             layout,
             fabric,
+            machines=machines,
             training=self.job.training,
             precision=precision,
             memory=memory,
@@ -284,8 +288,8 @@ class PlanMaker:
             id=f"{gpu.id}x{count}" if layout == usual else f"{gpu.id}x{count}-{layout.label}",
             gpu=gpu,
             count=count,
-            nodes=fabric.nodes(count),
-            link=fabric.link_of(count),
+            nodes=machines,
+            link=fabric.link_of(inside),
             node_link=fabric.node_link_of(count),
             layout=layout,
             precision=precision,
@@ -313,6 +317,14 @@ class PlanMaker:
     def _together(self, layout: Layout) -> int:
         """GPUs that work as one: all of them in training, those of one replica while serving."""
         return layout.count if self.job.training else layout.tensor * layout.pipeline
+
+    def _machines(self, fabric: Fabric, layout: Layout, cost: Cost) -> int:
+        """Servers of a plan: those that are rented; else as few as hold it.
+
+        Replicas may be rented apart, and the servers of a rack that one link joins are rented one by one.
+        """
+        fewest = fabric.nodes(layout.count)
+        return max(fewest, cost.instances or 1) if cost.offer is not None and not cost.assumed else fewest
 
     def _linked(self, gpu: Gpu, together: int) -> bool:
         """Whether GPUs that work as one need more than one server, which then must be joined."""

@@ -14,7 +14,7 @@ from engine.vocabulary import Vocabulary
 
 
 #: Places of a tier, in its order, as the reasons for which a plan stands below another.
-_REASONS = ("unverified", "fallback", "guide_cards", "guide_counts")
+_REASONS = ("unverified", "fallback", "guide_counts", "guide_cards")
 
 
 def chosen_over(outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary) -> list[dict[str, Any]]:
@@ -131,9 +131,7 @@ def _entry(
         text = fallback_text(rule, {**shared, **entry.facts}, vocabulary)
     else:
         text = because(rule, {**shared, **answer.facts}, vocabulary)
-    stated = (
-        sorted(f for f in rule.reads if f in outcome.intake.facts and "." not in f) if rule else list(entry.missing)
-    )
+    stated = _stated(rule, outcome) if rule else list(entry.missing)
     waits = sorted(f for f in rule.reads if f not in shared and "." not in f) if rule else []
     return {
         **_beside(entry, answer),
@@ -144,6 +142,15 @@ def _entry(
         "waits_for": waits,
         "sources": list(rule.sources) if rule else [],
     }
+
+
+def _stated(rule: Rule, outcome: Outcome) -> list[str]:
+    """The facts of the workload that a rule reads, and those behind figures that it reads of all plans."""
+    found = {name for name in rule.reads if name in outcome.intake.facts}
+    surveyed = outcome.round.survey.settled if outcome.round else {}
+    for name in rule.reads & surveyed.keys():
+        found |= {inner for inner in surveyed[name].claim.inputs if inner in outcome.intake.facts}
+    return sorted(found)
 
 
 def _beside(entry: Judged, answer: Judged) -> dict[str, Any]:
