@@ -89,6 +89,12 @@ class PlanMaker:
         """Whether the user says how the job is split."""
         return (self.job.tensor_parallel, self.job.pipeline_parallel, self.job.data_parallel) != (None, None, None)
 
+    def as_stated(self, layout: Layout) -> bool:
+        """Whether a layout has the degrees that the user states."""
+        stated = (self.job.tensor_parallel, self.job.pipeline_parallel, self.job.data_parallel)
+        degrees = (layout.tensor, layout.pipeline, layout.data)
+        return all(want is None or want == have for want, have in zip(stated, degrees, strict=True))
+
     @property
     def least_gain(self) -> float:
         """By what factor twice the GPUs must be faster to be worth it."""
@@ -151,6 +157,19 @@ class PlanMaker:
         if self._needs is None or limit is None:
             return ()
         return self._needs.fitting(self.fabric(gpu), count, limit)
+
+    def splits(self, gpu: Gpu, width: int) -> tuple[Layout, ...]:
+        """The ways to split one replica over so many GPUs, whether it fits or not."""
+        if self._needs is None:
+            return ()
+        choices = self._needs.choices(self.fabric(gpu), width)
+        return tuple(choice.layout for choice in choices if choice.layout.data == 1)
+
+    def holds(self, gpu: Gpu, layout: Layout) -> bool:
+        """Whether a layout fits the GPU."""
+        limit = self._limit(gpu)
+        raised = self._needs.raised_gb(layout) if self._needs else None
+        return limit is not None and raised is not None and raised <= limit
 
     def layout(self, gpu: Gpu, count: int) -> tuple[Layout, bool]:
         """The layout for a count and whether it fits.
