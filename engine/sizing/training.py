@@ -221,7 +221,9 @@ def trained_states(job: Job, block: Block, layout: Layout, parts: list[Part]) ->
     per = state_bytes(job)
     over_weights, over_gradients, over_states = shards(layout.sharding, layout.data)
     count = block.params / 1e9
-    if job.cpu_offload and layout.sharding in {"zero1", "zero2"}:
+    habits = training.frameworks.get(job.framework or "")
+    weights_stay = layout.sharding in {"zero1", "zero2"} or (habits is not None and not habits.shards_weights)
+    if job.cpu_offload and weights_stay:
         # Below the third stage only optimiser state and master weights wait in host memory.
         parts.append((WEIGHTS, count * per.weights, (count, per.weights, 1)))
         gradients = count * per.gradients / over_gradients
@@ -232,7 +234,6 @@ def trained_states(job: Job, block: Block, layout: Layout, parts: list[Part]) ->
         live = min(block.params, 2.0 * block.largest) * (per.weights + per.gradients) / 1e9
         parts.append((WEIGHTS, live, (count, per.weights + per.gradients, over_weights)))
         return 0.0, 0.0
-    habits = training.frameworks.get(job.framework or "")
     releases = job.optimizer_in_backward or (habits is not None and habits.releases_gradients)
     parts.append((WEIGHTS, count * per.weights / over_weights, (count, per.weights, over_weights)))
     gradients = (block.largest / 1e9 if job.optimizer_in_backward else count) * per.gradients / over_gradients
