@@ -140,6 +140,8 @@ def _in_time(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configuratio
 
 def _serving(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configuration]:
     """Replicas of every width that is worth it, each as often as the load needs."""
+    # A model that is split anyway is often split once more, so that caches have room.
+    splits = {smallest, 2 * smallest} if smallest > 1 else {smallest}
     best: float | None = None  # of the narrower replicas that meet the goals, milliseconds of a request
     for width in ladder(maker.fabric(gpu).node_gpus, maker.most_gpus(gpu)):
         if width < smallest:
@@ -150,7 +152,7 @@ def _serving(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configuratio
         for replica in _replicas(maker, gpu, width):
             for layout, why in _with_load(maker, gpu, replica):
                 time = _values(maker, gpu, layout).get("latency_ms")
-                needed = width == smallest or time is None or best is None or time * maker.least_gain <= best
+                needed = width in splits or time is None or best is None or time * maker.least_gain <= best
                 if needed:
                     yield Configuration(layout, why if width > smallest or layout.data > 1 else _why_smallest(width))
                 if time is not None and meets(maker.goals, _values(maker, gpu, layout)) is not False:
