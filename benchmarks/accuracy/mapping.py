@@ -128,7 +128,8 @@ def line_of(row: Row) -> Line:
         line["model_family"] = _FAMILIES[task]
     if line["task"] == "peft_finetuning":
         line["peft_method"] = "qlora" if task == "qlora" else "lora"
-    line["model_name"] = facts["model"]
+    # "Llama 3/3.1 70B" is one architecture under two names: the later one stands for both.
+    line["model_name"] = re.sub(r"\b[\d.]+/([\d.]+)\b", r"\1", facts["model"])
     line |= _sizes(facts) | _precision(facts, line["task"]) | _parallelism(facts)
     line |= _serving(facts) if line["task"] == "inference" else _training(facts)
     if "resolution" in facts:

@@ -48,7 +48,7 @@ def learning_of(
         batch = reader.default("batch_size_per_gpu")
     raw = reader.flag("gradient_checkpointing")
     stated = reader.text("gradient_checkpointing") if raw is None else "full" if raw else "none"
-    by_habit = kind in {"lora", "qlora"} or family.startswith("diffusion") or bool(habits and not habits.shards_weights)
+    by_habit = kind in {"lora", "qlora"} or family.startswith("diffusion")
     if habits and habits.checkpointing and not reader.known("gradient_checkpointing") and by_habit:
         stated = reader.assume("gradient_checkpointing", habits.checkpointing, habits.source)
     if family == "speech" and not reader.known("gradient_checkpointing"):
