@@ -90,11 +90,12 @@ def _order(configuration: Configuration) -> tuple[int, int, int, int]:
 def _further_counts(maker: PlanMaker, gpu: Gpu, smallest: int, asked: Mapping[int, str]) -> Iterator[tuple[int, str]]:
     """Counts that rules ask for, and those that the user has."""
     most = maker.most_gpus(gpu)
+    together = maker.job.least_gpus
     for count, by in asked.items():
-        if smallest < count <= most and maker.offered(gpu, count):
+        if smallest < count <= most and count % together == 0 and maker.offered(gpu, count):
             yield count, f"asked by {by}"
     owned = min(maker.owned(gpu), most)
-    for count in {owned, *ladder(maker.fabric(gpu).node_gpus, most)}:
+    for count in {owned, *maker.counts(gpu)}:
         if smallest <= count <= owned:
             yield count, "owned"
 
@@ -113,8 +114,8 @@ def _training(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configurati
     usual = maker.layout(gpu, smallest)[0]
     yield Configuration(usual, _why_smallest(smallest))
     before = rate_of(maker.speed(gpu, usual)[0])
-    counts = (count for count in ladder(maker.fabric(gpu).node_gpus, maker.node_gpus(gpu)) if count > smallest)
-    for count in counts:
+    inside = maker.node_gpus(gpu)
+    for count in (count for count in maker.counts(gpu) if smallest < count <= inside):
         layout, fits = maker.layout(gpu, count)
         rate = rate_of(maker.speed(gpu, layout)[0]) if fits else None
         if not fits or not rate or not before or rate < before * maker.least_gain:
@@ -131,7 +132,7 @@ def _in_time(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configuratio
         if maker.job.kind != "pretraining" or not maker.job.train_tokens:
             return
         goals, why = goals._replace(hours=float(maker.patience_hours)), "ends in bearable time"
-    count, most = smallest, maker.most_gpus(gpu)
+    count = smallest
     for _ in range(_ROUNDS):
         layout, fits = maker.layout(gpu, count)
         values = _values(maker, gpu, layout) if fits else {}
@@ -143,7 +144,7 @@ def _in_time(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configuratio
         factor = shortfall(goals, values)
         if factor is None or math.isinf(factor):
             return
-        larger = rounded_up(max(count + 1, math.ceil(count * factor * 0.999)), maker.fabric(gpu).node_gpus, most)
+        larger = maker.rounded_up(gpu, max(count + 1, math.ceil(count * factor * 0.999)))
         if larger is None:
             return
         count = larger
@@ -169,8 +170,12 @@ def _serving(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configuratio
             break  # Further nodes in one replica only where memory needs them.
         for replica in maker.splits(gpu, width):
             needed = _replicas_that_fit(maker, gpu, replica, smallest)
-            if needed is not None:
-                found += _with_load(maker, gpu, replica, needed)
+            if needed is None:
+                continue
+            # A model that is split anyway is often split once more, so that caches have room.
+            roomier = smallest > 1 and width == 2 * smallest
+            served = _with_load(maker, gpu, replica, needed)
+            found += [entry._replace(kept=entry.kept or roomier) for entry in served]
         if width > smallest and maker.job.shape is None:
             break
     for entry in _worth_planning(maker, found):

@@ -26,8 +26,9 @@ from engine.plans.needs import safety_of
 from engine.plans.targets import goals_of
 from engine.plans.targets import meets
 from engine.plans.topology import Fabric
+from engine.plans.topology import counts_of
 from engine.plans.topology import fabric_of
-from engine.plans.topology import ladder
+from engine.plans.topology import rounded_up
 from engine.plans.workings import Terms
 from engine.plans.workings import workings_of
 from engine.sizing.job import Job
@@ -87,7 +88,7 @@ class PlanMaker:
     @property
     def split_stated(self) -> bool:
         """Whether the user says how the job is split."""
-        return (self.job.tensor_parallel, self.job.pipeline_parallel, self.job.data_parallel) != (None, None, None)
+        return (self.job.tensor_parallel, self.job.pipeline_parallel, self.job.data_ranks) != (None, None, None)
 
     def as_stated(self, layout: Layout) -> bool:
         """Whether a layout has the degrees that the user states."""
@@ -103,6 +104,14 @@ class PlanMaker:
     def node_gpus(self, gpu: Gpu) -> int:
         """The GPUs of one server, as far as so many are planned."""
         return min(self.fabric(gpu).node_gpus, self.most_gpus(gpu))
+
+    def counts(self, gpu: Gpu) -> tuple[int, ...]:
+        """The counts worth trying, smallest first: of the ladder those that stated degrees of parallelism allow."""
+        return counts_of(self.fabric(gpu).node_gpus, self.most_gpus(gpu), self.job.least_gpus)
+
+    def rounded_up(self, gpu: Gpu, count: int) -> int | None:
+        """The next count that one can have, from ``count`` on; None where there is none."""
+        return rounded_up(count, self.fabric(gpu).node_gpus, self.most_gpus(gpu), self.job.least_gpus)
 
     @property
     def patience_hours(self) -> int:
@@ -305,8 +314,7 @@ class PlanMaker:
         limit = self._limit(gpu)
         if self._needs is None or limit is None:
             return None
-        fabric = self.fabric(gpu)
-        return self._needs.smallest(fabric, ladder(fabric.node_gpus, self.most_gpus(gpu)), limit)
+        return self._needs.smallest(self.fabric(gpu), self.counts(gpu), limit)
 
     def _limit(self, gpu: Gpu) -> float | None:
         limits = self._workings.limits
