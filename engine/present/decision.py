@@ -94,7 +94,7 @@ def decision_dict(
         },
         "recommendation": recommendation,
         "no_answer": no_answer_dict(outcome.no_answer, outcome, vocabulary),
-        "alternatives": [{**(in_words(entry) or {}), **below_answer(entry, outcome.chosen)} for entry in alternatives],
+        "alternatives": [{**(in_words(entry) or {}), **below_answer(entry, outcome)} for entry in alternatives],
         "outranked": outranked(outcome, shown),
         "candidates": [candidate_dict(c, outcome, knowledge, rules, vocabulary) for c in outcome.candidates],
         "rejected": rejected_list(outcome, vocabulary) if full else [],
@@ -154,7 +154,7 @@ def outranked(outcome: Outcome, shown: Sequence[Judged]) -> list[dict[str, Any]]
             "latency_ms": entry.facts.get("plan.latency_ms"),
             "score": entry.ranked.score,
             "proven": entry.ranked.proven,
-            **below_answer(entry, outcome.chosen),
+            **below_answer(entry, outcome),
         }
         for entry in rest
     ]
