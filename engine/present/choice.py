@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.decide.losses import PLACES
+from engine.decide.losses import loss_of
+from engine.decide.losses import rules_behind
 from engine.decide.model import Judged
 from engine.decide.model import Outcome
 from engine.present.wording import because
@@ -11,10 +14,6 @@ from engine.present.wording import fallback_text
 from engine.rulebook.model import Rule
 from engine.values import Facts
 from engine.vocabulary import Vocabulary
-
-
-#: Places of a tier, in its order, as the reasons for which a plan stands below another.
-_REASONS = ("unverified", "fallback", "guide_counts", "guide_cards")
 
 
 def chosen_over(outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary) -> list[dict[str, Any]]:
@@ -73,14 +72,11 @@ def preference_cost(outcome: Outcome) -> dict[str, Any] | None:
     }
 
 
-def below_answer(judged: Judged, answer: Judged | None) -> dict[str, Any]:
-    """Why a plan is not the answer: what it stands below for, and the plan of its standing that beats it."""
-    standing = judged.standing
-    if standing is None:
-        return {"dominated_by": None, "below_for": None}
-    lower = answer is not None and answer.standing is not None and standing.tier > answer.standing.tier
-    reason = _reason(judged, answer)[0] if lower and answer else None
-    return {"dominated_by": standing.dominated_by, "below_for": reason}
+def below_answer(judged: Judged, outcome: Outcome) -> dict[str, Any]:
+    """Why a plan is not the answer: where it lost, and the plan of its standing that beats it."""
+    loss = loss_of(judged, outcome.chosen, outcome.round.judged if outcome.round else ())
+    beaten_by = judged.standing.dominated_by if judged.standing else None
+    return {"dominated_by": beaten_by, "below_for": loss.kind if loss else None}
 
 
 def _beats(entry: Judged, answer: Judged, margin: float) -> bool:
@@ -100,20 +96,9 @@ def _has_more_merit(entry: Judged, answer: Judged, margin: float) -> bool:
 def _reason(entry: Judged, answer: Judged) -> tuple[str, str | None]:
     """The first way in which the plan stands below the answer, and the rule behind it."""
     if entry.standing is not None and answer.standing is not None:
-        behind = [
-            (
-                entry.fallbacks
-                if name == "fallback"
-                else answer.card_bands
-                if name == "guide_cards"
-                else answer.count_bands
-            )
-            if name != "unverified"
-            else ()
-            for name in _REASONS
-        ]
-        for name, mine, its, rules in zip(_REASONS, entry.standing.tier, answer.standing.tier, behind, strict=True):
+        for name, mine, its in zip(PLACES, entry.standing.tier, answer.standing.tier, strict=True):
             if mine and not its:
+                rules = rules_behind(name, entry, answer)
                 return name, rules[0] if rules else None
     return "evidence", None
 

@@ -95,7 +95,7 @@ def decision_dict(
         },
         "recommendation": recommendation,
         "no_answer": no_answer_dict(outcome.no_answer, outcome, vocabulary),
-        "alternatives": [{**(in_words(entry) or {}), **below_answer(entry, outcome.chosen)} for entry in alternatives],
+        "alternatives": [{**(in_words(entry) or {}), **below_answer(entry, outcome)} for entry in alternatives],
         "outranked": outranked(outcome, shown),
         "candidates": [candidate_dict(c, outcome, knowledge, rules, vocabulary) for c in outcome.candidates],
         "rejected": [*rejected_list(outcome, vocabulary), *passed_over(outcome, shown)] if full else [],

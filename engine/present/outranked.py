@@ -37,7 +37,7 @@ def outranked(outcome: Outcome, shown: Sequence[Judged]) -> list[dict[str, Any]]
             "latency_ms": entry.facts.get("plan.latency_ms"),
             "score": entry.ranked.score,
             "proven": entry.ranked.proven,
-            **below_answer(entry, outcome.chosen),
+            **below_answer(entry, outcome),
         }
         for entry in _rest(outcome, shown)
     ]
@@ -65,7 +65,7 @@ def _rest(outcome: Outcome, shown: Sequence[Judged]) -> list[Judged]:
 
 
 def _reason(entry: Judged, outcome: Outcome) -> str:
-    below = below_answer(entry, outcome.chosen)
+    below = below_answer(entry, outcome)
     if entry.facts.get("plan.assumed_price") is True:
         return "no offer in the price list has this shape, and its price is a guess"
     if below["dominated_by"]:
