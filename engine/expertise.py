@@ -103,7 +103,9 @@ class Decision:
             },
             "knowledge": {"digest": expertise.knowledge.digest, "prices_as_of": expertise.knowledge.prices_as_of},
         }
-        answer = decision_dict(self.outcome, head, expertise.knowledge, expertise.rules, expertise.vocabulary, full=full)
+        answer = decision_dict(
+            self.outcome, head, expertise.knowledge, expertise.rules, expertise.vocabulary, full=full
+        )
         if trade_offs:
             answer["trade_offs"] = trade_off_list(self.trade_offs(), self.outcome, expertise.vocabulary)
         return answer

@@ -59,6 +59,7 @@ class _TradeOffs(BaseModel):
     targets: dict[str, Loosening]
     budgets: dict[str, Loosening]
     loads: dict[str, Loosening]
+    narrowing: tuple[str, ...]
     places: tuple[str, ...]
     cards: tuple[str, ...]
     sources: tuple[str, ...]
@@ -121,6 +122,7 @@ def load_trade_offs(folder: Path) -> TradeOffSettings:
         targets=entry.targets,
         budgets=entry.budgets,
         loads=entry.loads,
+        narrowing=entry.narrowing,
         places=entry.places,
         cards=entry.cards,
     )

@@ -10,10 +10,11 @@ from cli.render.blocks import Heading
 from cli.render.blocks import Item
 from cli.render.blocks import Paragraph
 from cli.render.blocks import Table
+from cli.render.choice import ratio_words
+from cli.render.choice import standing_words
 from cli.render.figures import count_of
 from cli.render.figures import gb
 from cli.render.figures import number
-from cli.render.figures import percent
 from cli.render.figures import size
 from cli.render.figures import usd
 from cli.render.names import Names
@@ -62,8 +63,13 @@ def _row(plan: JsonObject, names: Names, against: str) -> tuple[str, ...]:
         headline_speed(plan["speed"]),
         usd(cost["usd_per_hour"]),
         score,
-        against if plan["proven"] else f"{against}; not proven".lstrip("; "),
+        "; ".join(words for words in (against, _standing(plan, names)) if words),
     )
+
+
+def _standing(plan: JsonObject, names: Names) -> str:
+    words = standing_words(plan, names)
+    return words if plan["proven"] or plan.get("below_for") == "unverified" else f"not proven; {words}".rstrip("; ")
 
 
 def _against(plan: JsonObject, best: JsonObject | None) -> str:
@@ -73,20 +79,12 @@ def _against(plan: JsonObject, best: JsonObject | None) -> str:
     says = []
     mine, its = plan["cost"]["usd_per_hour"], best["cost"]["usd_per_hour"]
     if mine is not None and its:
-        says.append(_ratio(mine / its, "cheaper", "dearer"))
+        says.append(ratio_words(mine / its, "cheaper", "costlier"))
     for name in ("tokens_per_s", "samples_per_s", "images_per_s"):
         if plan["speed"].get(name) and best["speed"].get(name):
-            says.append(_ratio(plan["speed"][name] / best["speed"][name], "slower", "faster"))
+            says.append(ratio_words(plan["speed"][name] / best["speed"][name], "slower", "faster"))
             break
     return ", ".join(says)
-
-
-def _ratio(ratio: float, less: str, more: str) -> str:
-    if abs(ratio - 1) < 0.01:
-        return f"as {'cheap' if less == 'cheaper' else 'fast'}"
-    if ratio >= 2:
-        return f"{number(round(ratio, 1))} x {'the cost' if more == 'dearer' else 'as fast'}"
-    return f"{percent(round(abs(ratio - 1) * 100))} {less if ratio < 1 else more}"
 
 
 def candidate_blocks(decision: JsonObject, names: Names) -> list[Block]:

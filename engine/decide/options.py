@@ -46,6 +46,7 @@ class TradeOffSettings:
     targets: Mapping[str, Loosening]
     budgets: Mapping[str, Loosening]
     loads: Mapping[str, Loosening]
+    narrowing: tuple[str, ...]
     places: tuple[str, ...]
     cards: tuple[str, ...]  # facts that say which cards are allowed
 
@@ -84,6 +85,7 @@ def options_of(
     if _may_be_interrupted(facts):
         options.append(Option("spot", "interruptible", (True,)))
     options += [Option("place", name, (None,)) for name in settings.places if name in given]
+    options += [Option("card", name, (None,)) for name in settings.narrowing if name in given]
     options += _cards(outcome, given, settings, bench)
     for kind, limits in (("target", settings.targets), ("budget", settings.budgets), ("load", settings.loads)):
         options += _limits(kind, limits, given, settings.steps, vocabulary)  # type: ignore[arg-type]
@@ -133,9 +135,7 @@ def _objectives(now: Objective, objectives: Mapping[str, Objective]) -> Iterator
             yield Option("objective", "objective", (name,))
 
 
-def _cards(
-    outcome: Outcome, given: Mapping[str, Value], settings: TradeOffSettings, bench: Bench
-) -> list[Option]:
+def _cards(outcome: Outcome, given: Mapping[str, Value], settings: TradeOffSettings, bench: Bench) -> list[Option]:
     """What is stated about cards, or left open, that alone keeps a better plan from being the answer."""
     best: dict[tuple[str, Value | None], float] = {}
     for rules, gain in _kept_back(outcome, settings.least_gain, bench):
@@ -185,4 +185,3 @@ def gain_of(one: Measures, other: Measures, objective: Objective) -> float:
         return 1.0
     its = objective.merit(one.cost, one.time, 1)  # type: ignore[arg-type]
     return objective.merit(other.cost, other.time, 1) / its if its else 1.0  # type: ignore[arg-type]
-

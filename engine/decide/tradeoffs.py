@@ -78,7 +78,6 @@ def trade_offs(
         last = option.kind == "objective"
         found += search.gains(option, least, keep=0 if last else reserved)
 
-
     def order(entry: TradeOff) -> tuple[object, ...]:
         return (-entry.gain(outcome.objective), -entry.clear_by, entry.kind, entry.fact or "", entry.plan.id)
 
@@ -227,4 +226,3 @@ def _commitments(outcome: Outcome) -> Iterator[TradeOff]:
             same = beside("commitment", answer, answer)
             option = _priced(same, commitment.usd_per_hour, monthly / cost.usd_per_month)
             yield replace(option, term_months=commitment.term_months)
-

@@ -42,15 +42,18 @@ def claims_on_answer(outcome: Outcome, rules: Mapping[str, Rule], gpus: Mapping[
     if answer is None or outcome.round is None:
         return []
     fired = [rules[name] for name in sorted(answer.prefer.fired) if name in rules]
-    others = Comparables(map(_figures, outcome.round.judged), lambda each: _merit(each, outcome.objective))
-    checked = checked_claims(fired, _figures(answer), others)
+    # At a stated rate of requests all plans serve the same tokens: capacity tells them apart.
+    rated = "plan.qps" if "peak_qps" in outcome.final.facts else "plan.tokens_per_s"
+    figures = [_figures(entry, rated) for entry in outcome.round.judged]
+    others = Comparables(figures, lambda each: _merit(each, outcome.objective))
+    checked = checked_claims(fired, _figures(answer, rated), others)
     return [claim_dict(checked[name], gpus) for name in sorted(checked)]
 
 
-def _figures(entry: Judged) -> PlanFigures:
+def _figures(entry: Judged, rated: str) -> PlanFigures:
     """A plan with its cost as ranked and its throughput."""
     facts = entry.facts
-    rates = [facts.get("plan.tokens_per_s"), facts.get("plan.samples_per_s")]
+    rates = [facts.get(rated), facts.get("plan.tokens_per_s"), facts.get("plan.samples_per_s")]
     rate = next((float(rate) for rate in rates if isinstance(rate, int | float) and rate), entry.measures.speed)
     return figures_of(entry.ranked.plan, cost=entry.measures.cost, speed=rate, fired=entry.prefer.fired)
 

@@ -46,7 +46,7 @@ def trade_off_list(found: Sequence[TradeOff], outcome: Outcome, vocabulary: Voca
 
 
 def trade_off_sentence(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
-    """``With weight precision int4: 1 x L4 at $0.49 an hour, 30 % cheaper, 2.1 x as fast.``"""
+    """What would be allowed and what it brings: ``At 48 h instead of 24 h (deadline): 1 x L4 at ...``."""
     plan = f"{entry.plan.count} x {entry.plan.gpu.name}"
     price = f" at {_usd(entry.usd_per_hour)} an hour" if entry.usd_per_hour is not None else ""
     price += " for electricity and upkeep" if entry.plan.cost.origin == "owned" and price else ""
@@ -66,23 +66,28 @@ _AFTER = {
 
 def _lead(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
     """What would have to be allowed."""
-    if entry.kind == "objective":
-        return _OBJECTIVES.get(str(entry.value), f"With objective {entry.value}")
-    if entry.kind == "commitment":
-        return f"Committed for {entry.term_months} months"
-    if entry.kind == "owned":
-        has = entry.plan.cost.origin == "owned"
-        return "On what you own" if has else "What more would buy"
-    if entry.kind == "spot":
-        return "If it may be interrupted"
+    match entry.kind:
+        case "objective":
+            return _OBJECTIVES.get(str(entry.value), f"With objective {entry.value}")
+        case "commitment":
+            return f"Committed for {entry.term_months} months"
+        case "owned":
+            return "On what you own" if entry.plan.cost.origin == "owned" else "What more would buy"
+        case "spot":
+            return "If it may be interrupted"
+        case _:
+            return _changed(entry, outcome, vocabulary)
+
+
+def _changed(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
+    """The one fact that would be another, or would not be stated."""
     name = entry.fact or ""
     fact = vocabulary.facts[name]
     label, before = fact.label or name, outcome.intake.facts.get(name)
     if entry.value is None:
-        listed = before is None or isinstance(before, tuple | bool | int | float)
-        return f"Without {name}" if listed else f"If {label} were not {before}"
+        return f"If {label} were not {before}" if isinstance(before, str) else f"Without {name}"
     if entry.value is True:
-        return f"If {name} were yes"
+        return f"With {name}: yes"
     if entry.kind == "precision":
         return f"With {entry.value} as {label}"
     instead = f" instead of {format_value(fact, before)}" if before is not None else ""
