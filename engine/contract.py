@@ -292,6 +292,10 @@ def _plan() -> Schema:
             "claims": _list(_claim()),
             "dominated_by": _nullable(_WORD),
             "below_for": _nullable(_TEXT),
+            "cost_ratio": _described(
+                _nullable(_NUMBER), "An alternative's cost by the answer's, as choosing compares."
+            ),
+            "speed_ratio": _described(_nullable(_NUMBER), "Its speed by the answer's."),
             "unverified": _list(_object({"limit": _WORD, "figure": _WORD, "text": _WORD})),
         },
     )

@@ -27,11 +27,16 @@ SHOWN_TRADE_OFFS = 4
 #: Ratios nearer to one than this are called the same.
 _SAME = 0.01
 _PLAN_ID = re.compile(r"^(?P<gpu>.+)x(?P<count>\d+)(?:-[tpd]p\d+)*$")
+#: Where the rule speaks of the answer and not of the plan that was passed over.
+_OF_THE_ANSWER = {
+    "guide_cards": "A guide names the answer's card for this case, and not this one",
+    "guide_counts": "A guide names the answer's count for this case, and not this one",
+}
 _KEPT_BACK = {
     "unverified": "a stated limit is not verified",
     "fallback": "a fallback",
-    "guide_cards": "not a card that the guides name for this",
-    "guide_counts": "not a count that the guides name for this",
+    "guide_cards": "no guide names its card here",
+    "guide_counts": "no guide names its count here",
 }
 
 
@@ -46,7 +51,7 @@ def chosen_over_blocks(decision: JsonObject, names: Names, *, everything: bool) 
     items = _chosen_over(shown, names)
     if len(shown) < len(entries):
         items.append(Item(f"and {count_of(len(entries) - len(shown), 'more plan')}; --all shows them"))
-    blocks: list[Block] = [Heading("Chosen over")]
+    blocks: list[Block] = [Heading("Chosen over"), Paragraph(_measured(decision), "faint")]
     if preference:
         blocks.append(preference)
     return [*blocks, Bullets(tuple(items))] if items else blocks
@@ -64,32 +69,41 @@ def _chosen_over(entries: list[JsonObject], names: Names) -> list[Item]:
             items.append(Item(f"{line}: likewise.{cost}"))
             continue
         said.add(reason)
-        waits = entry.get("waits_for") or ()
-        facts = joined(entry["facts"]) or (f"not stated: {joined(waits)}" if waits else "")
-        ground = f"{entry['because'].strip().rstrip('.')}{f' ({facts})' if facts else ''}."
-        where = origin(entry["rule"], tuple(entry["sources"]), names)
-        items.append(Item(f"{line}: {ground}{cost}", (where,) if where else ()))
+        items.append(Item(f"{line}: {_ground(entry)}.{cost}", _below(entry, names)))
     return items
+
+
+def _ground(entry: JsonObject) -> str:
+    """The reason against a plan, with the facts that it rests on."""
+    because = entry["because"].strip().rstrip(".")
+    ground = _OF_THE_ANSWER.get(entry["reason"], because)
+    unnamed = [name for name in entry.get("waits_for") or () if name not in because]
+    facts = joined(entry["facts"])
+    if not facts and len(unnamed) == len(entry.get("waits_for") or ()) and unnamed:
+        facts = f"not stated: {joined(unnamed)}"
+    return f"{ground} ({facts})" if facts else ground
+
+
+def _below(entry: JsonObject, names: Names) -> tuple[str, ...]:
+    where = origin(entry["rule"], tuple(entry["sources"]), names)
+    more = entry["because"] if entry["reason"] in _OF_THE_ANSWER else ""
+    return tuple(words for words in (more, where) if words)
 
 
 def _preference(cost: JsonObject | None, objective: str, names: Names) -> Paragraph | None:
     """What preferences cost, and the plan that would be the answer without them."""
     if not cost:
         return None
-    price, speed = cost["price_usd_per_hour"], cost["speed_ratio"]
-    share = f" ({percent(100 * cost['share'])} by the objective)" if cost.get("share") else ""
-    if objective == "fastest" and speed is not None and speed > 1:
-        says = f"costs {percent(100 * (1 - 1 / speed))} of the speed"
-        if price is not None and price < 0:
-            says += f" and saves {usd(-price)} an hour"
-    elif price is not None and price > 0:
-        says = f"costs {usd(price)} an hour{share}"
-    elif cost["cost_ratio"] is not None and cost["cost_ratio"] < 1:
-        says = f"makes the work {percent(100 * (1 / cost['cost_ratio'] - 1))} costlier"
+    price, share = cost["price_usd_per_hour"], percent(100 * (cost["share"] or 0))
+    if objective == "fastest":
+        says = f"costs {share} of the time" + (f" and saves {usd(-price)} an hour" if price and price < 0 else "")
+    elif objective == "cheapest":
+        says = f"costs {usd(price)} an hour ({share})" if price and price > 0 else f"makes the work {share} costlier"
     else:
-        says = f"costs {percent(100 * (cost['share'] or 0))} by the objective"
-    rules = [*cost["rules_for"], *(f"{rule} (against the other)" for rule in cost["rules_against"])]
-    what = f"What the rules prefer ({joined(rules)})" if rules else "What the evidence prefers"
+        says = f"makes cost x time {share} higher" + (f", by {usd(price)} an hour" if price and price > 0 else "")
+    sides = [("for it: ", cost["rules_for"]), ("against the other: ", cost["rules_against"])]
+    rules = "; ".join(side + joined(ids) for side, ids in sides if ids)
+    what = f"What the rules prefer ({rules})" if rules else "What the evidence prefers"
     return Paragraph(f"{what} {says}; without it: {short_name(cost, names)} ({_beside(cost)}).")
 
 
@@ -128,7 +142,22 @@ def trade_off_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
     items = [Item(entry["says"], _how(entry)) for entry in shown]
     if len(shown) < len(found):
         items.append(Item(f"and {len(found) - len(shown)} more; --all shows them"))
-    return [Heading("What would change it"), Bullets(tuple(items))]
+    lead = f"Each was decided anew, with this one thing changed. {_measured(decision)}"
+    return [Heading("What would change it"), Paragraph(lead, "faint"), Bullets(tuple(items))]
+
+
+def _measured(decision: JsonObject) -> str:
+    """What cost and speed mean where plans are compared."""
+    if is_service(decision):
+        return "Cost is that of a month at these hours, speed the time of one answer at this load."
+    return "Cost and time are those of the same work."
+
+
+def is_service(decision: JsonObject) -> bool:
+    """Whether plans are compared by the month and the time of an answer, and not by the piece of work."""
+    facts = decision["facts"]
+    task, mode = (facts.get(name, {}).get("value") for name in ("task", "serving_mode"))
+    return bool(task == "inference" and mode != "batch")
 
 
 def _most_telling(found: list[JsonObject]) -> list[JsonObject]:

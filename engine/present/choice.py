@@ -63,7 +63,12 @@ def preference_cost(outcome: Outcome) -> dict[str, Any] | None:
     best = min(rivals, key=lambda entry: entry.standing.merit)  # type: ignore[union-attr,arg-type,return-value]
     counted = {award.rule for award in best.ranked.awards if award.counted and award.points > 0}
     for_it = [a.rule for a in answer.ranked.awards if a.rule and a.counted and a.points > 0 and a.rule not in counted]
-    against = [award.rule for award in best.ranked.awards if award.rule and award.counted and award.points < 0]
+    held_against = {award.rule for award in answer.ranked.awards if award.counted and award.points < 0}
+    against = [
+        award.rule
+        for award in best.ranked.awards
+        if award.rule and award.counted and award.points < 0 and award.rule not in held_against
+    ]
     merit = best.standing.merit if best.standing else None
     return {
         **_beside(best, answer),
@@ -74,13 +79,17 @@ def preference_cost(outcome: Outcome) -> dict[str, Any] | None:
 
 
 def below_answer(judged: Judged, answer: Judged | None) -> dict[str, Any]:
-    """Why a plan is not the answer: what it stands below for, and the plan of its standing that beats it."""
+    """A plan beside the answer by what choosing compares; what it stands below for, and the plan that beats it."""
     standing = judged.standing
+    ratios = {"cost_ratio": None, "speed_ratio": None}
+    if answer is not None:
+        both = _beside(judged, answer)
+        ratios = {name: both[name] for name in ratios}
     if standing is None:
-        return {"dominated_by": None, "below_for": None}
+        return {"dominated_by": None, "below_for": None, **ratios}
     lower = answer is not None and answer.standing is not None and standing.tier > answer.standing.tier
     reason = _reason(judged, answer)[0] if lower and answer else None
-    return {"dominated_by": standing.dominated_by, "below_for": reason}
+    return {"dominated_by": standing.dominated_by, "below_for": reason, **ratios}
 
 
 def _beats(entry: Judged, answer: Judged, margin: float) -> bool:

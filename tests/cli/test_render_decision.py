@@ -75,7 +75,7 @@ def test_a_stranger_finds(answered: dict[str, Any], fact: str) -> None:
 
 def test_alternatives_stand_beside_the_answer(answered: dict[str, Any]) -> None:
     lines = shown(answered, width=120).splitlines()
-    assert any("4 x NVIDIA H100 SXM 80GB" in line and line.endswith("98 % dearer, 2.1 x as fast") for line in lines)
+    assert any("4 x NVIDIA H100 SXM 80GB" in line and line.endswith("98 % costlier, 2.1 x as fast") for line in lines)
     assert any("8 x NVIDIA L40S" in line and "19 % cheaper, 51 % slower; not proven" in line for line in lines)
 
 
