@@ -78,7 +78,7 @@ def _ground(entry: JsonObject) -> str:
     because = entry["because"].strip().rstrip(".")
     ground = _OF_THE_ANSWER.get(entry["reason"], because)
     unnamed = [name for name in entry.get("waits_for") or () if name not in because]
-    facts = joined(entry["facts"])
+    facts = joined(entry["facts"]) if entry["rule"] else ""
     if not facts and len(unnamed) == len(entry.get("waits_for") or ()) and unnamed:
         facts = f"not stated: {joined(unnamed)}"
     return f"{ground} ({facts})" if facts else ground

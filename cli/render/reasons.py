@@ -68,7 +68,7 @@ def claim_blocks(decision: JsonObject) -> list[Block]:
 
 
 def _reason(entry: JsonObject) -> str:
-    if entry["rule"] is None and not entry["points"]:
+    if entry["rule"] is None and not round(entry["points"], 2):
         return f"For ({entry['reason']}): {entry['because']}"
     side = "For" if entry["points"] > 0 else "Against" if entry["points"] < 0 else "Neutral"
     words = entry["because"] or entry["reason"]

@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.decide.model import Judged
 from engine.decide.model import Outcome
+from engine.present.plans import unverified_dict
 from engine.present.wording import because
 from engine.present.wording import fallback_text
 from engine.rulebook.model import Rule
@@ -134,8 +135,9 @@ def _entry(
     rule = rules.get(name) if name else None
     shared: Facts = outcome.final.facts
     if rule is None:
-        lacking = ", ".join(entry.missing)
-        text = f"not verified without {lacking}" if lacking else "evidence speaks for the answer"
+        gaps = [str(unverified_dict(gap, vocabulary)["text"]) for gap in entry.unverified]
+        lacking = "; ".join(gaps) or f"not verified without {', '.join(entry.missing)}"
+        text = lacking if entry.missing else "evidence speaks for the answer"
     elif reason == "fallback":
         text = fallback_text(rule, {**shared, **entry.facts}, vocabulary)
     else:

@@ -52,11 +52,11 @@ def plan_dict(
         "points": [_award(award, rules, facts, vocabulary) for award in (ranked.awards if ranked else ())],
     }
     if judged is not None and judged.unverified:
-        value["unverified"] = [_unverified(gap, vocabulary) for gap in judged.unverified]
+        value["unverified"] = [unverified_dict(gap, vocabulary) for gap in judged.unverified]
     return value
 
 
-def _unverified(gap: Unverified, vocabulary: Vocabulary) -> dict[str, Any]:
+def unverified_dict(gap: Unverified, vocabulary: Vocabulary) -> dict[str, Any]:
     """A stated limit that the plan cannot be held against, in words."""
     limit, figure = (_label(name, vocabulary) for name in (gap.limit, gap.figure))
     text = f"the {limit} cannot be checked, because the {figure} is not known"
@@ -184,8 +184,8 @@ _UNKNOWN_TERMS = {
     "cost unknown": "no price is known, so it counts as the costliest",
     "speed unknown": "no speed is known, so it counts as the slowest",
 }
-#: Room for rounding where a ratio is compared with one.
-_SAME = 1e-6
+#: Ratios nearer to one than this, and points below this, are called none.
+_CLOSE, _NO_POINTS = 0.01, 0.005
 
 
 def _term_words(award: Award, facts: Facts) -> str:
@@ -197,10 +197,12 @@ def _term_words(award: Award, facts: Facts) -> str:
     if award.reason == "speed":
         share = facts.get("plan.speed_vs_fastest")
         ratio = 1 / share if isinstance(share, int | float) and share else None
+    counts = abs(award.points) >= _NO_POINTS
     if not isinstance(ratio, int | float):
         return f"{award.reason} beside the other plans that qualify"
-    if ratio < 1 + _SAME:
-        return f"no plan that qualifies is {better}" + (f"; {weighed}, another is" if award.points else "")
-    if not award.points:
+    if ratio < 1 + _CLOSE:
+        by = "" if ratio == 1 else " by 1 % or more"
+        return f"no plan that qualifies is {better}{by}" + (f"; {weighed}, another is" if counts else "")
+    if not counts:
         return f"{weighed}, no plan that qualifies is {better}"
     return f"{beside.format(ratio)} that qualifies"

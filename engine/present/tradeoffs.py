@@ -87,7 +87,7 @@ def _changed(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
     if entry.value is None:
         return f"If {label} were not {before}" if isinstance(before, str) else f"Without {name}"
     if entry.value is True:
-        return f"With {name}: yes"
+        return f"With {name}=yes"
     if entry.kind == "precision":
         return f"With {entry.value} as {label}"
     instead = f" instead of {format_value(fact, before)}" if before is not None else ""

@@ -81,7 +81,7 @@ def test_alternatives_stand_beside_the_answer(answered: dict[str, Any]) -> None:
 
 def test_alternatives_are_compared_by_what_the_choice_compares(answered: dict[str, Any]) -> None:
     answered["alternatives"][0] |= {"cost_ratio": 1.5, "speed_ratio": 0.8, "dominated_by": "nvidia-a100-80gb-sxmx4"}
-    lines = shown(answered, width=140).splitlines()
+    lines = shown(answered, width=200).splitlines()
     assert any(line.endswith("50 % costlier, 20 % slower; beaten by 4 x NVIDIA A100 80 GB SXM") for line in lines)
 
 
