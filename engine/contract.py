@@ -182,7 +182,7 @@ def _decision(*, full: bool) -> Schema:
             )
         ),
     }
-    more: Schema = {"objective_stated": _FLAG}
+    more: Schema = {"objective_stated": _FLAG, "trade_offs": _list(_trade_off())}
     outranked: Schema = _list(_object({"id": _WORD, "gpu": _WORD, "count": _COUNT, "proven": _FLAG, "score": _NUMBER}))
     bulky: Schema = {
         "rejected": _list(_ref("rejection")),
@@ -289,8 +289,13 @@ def _plan() -> Schema:
             "id": _WORD,
             "chosen_over": _list(_chosen_over()),
             "preference_cost": _nullable(_beside({"share": _nullable(_NUMBER)})),
+            "claims": _list(_claim()),
             "dominated_by": _nullable(_WORD),
             "below_for": _nullable(_TEXT),
+            "cost_ratio": _described(
+                _nullable(_NUMBER), "An alternative's cost by the answer's, as choosing compares."
+            ),
+            "speed_ratio": _described(_nullable(_NUMBER), "Its speed by the answer's."),
             "unverified": _list(_object({"limit": _WORD, "figure": _WORD, "text": _WORD})),
         },
     )
@@ -308,6 +313,40 @@ def _chosen_over() -> Schema:
     reasons = ["unverified", "fallback", "guide_cards", "guide_counts", "evidence"]
     return _beside(
         {"reason": {"enum": reasons}, "rule": _nullable(_WORD), "because": _TEXT, "facts": _WORDS, "sources": _WORDS}
+    )
+
+
+def _claim() -> Schema:
+    """What a guide says of the answer's card, beside what is computed of it."""
+    return _object(
+        {
+            "rule": _WORD,
+            "quantity": {"enum": ["speed", "cost", "throughput_per_usd", "efficiency"]},
+            "claimed_ratio": _nullable(_NUMBER),
+            "over": _nullable(_WORD),
+            "compared_with": _object({"gpu": _WORD, "count": _COUNT}),
+            "per_gpu": _FLAG,
+            "computed_ratio": _NUMBER,
+            "agrees": _FLAG,
+            "text": _TEXT,
+        }
+    )
+
+
+def _trade_off() -> Schema:
+    """What would be cheaper or faster if one thing were allowed; ratios are its figure by the answer's."""
+    kinds = ["precision", "spot", "place", "card", "target", "budget", "load", "objective", "commitment", "owned"]
+    change: Schema = {"type": "object", "additionalProperties": _nullable(_ref("value"))}
+    amounts: Schema = {name: _nullable(_NUMBER) for name in ("cost_ratio", "speed_ratio", "usd_per_hour_delta")}
+    return _object(
+        {
+            "kind": {"enum": kinds},
+            "change": _described(_nullable(change), "The fact to state instead; null takes it away."),
+            "says": _TEXT,
+            "plan": _object({"id": _WORD, "gpu": _WORD, "count": _COUNT, "usd_per_hour": _nullable(_AMOUNT)}),
+            **amounts,
+        },
+        {"term_months": _nullable(_COUNT)},
     )
 
 

@@ -16,12 +16,15 @@ import engine.sizing.calculators  # noqa: F401  (registers the calculators)
 from engine.calculators import registered
 from engine.collection import collection_paused
 from engine.decide.model import Outcome
+from engine.decide.options import TradeOffSettings
 from engine.decide.pipeline import Bench
 from engine.decide.pipeline import decide_workload
 from engine.decide.proof import wishes
 from engine.decide.rank import Objective
 from engine.decide.stages import Stages
 from engine.decide.stages import prepare
+from engine.decide.tradeoffs import TradeOff
+from engine.decide.tradeoffs import trade_offs
 from engine.intake import Reader
 from engine.intake import Workload
 from engine.knowledge import Knowledge
@@ -32,7 +35,9 @@ from engine.language import parse_condition
 from engine.layers import distinct
 from engine.locate import locate
 from engine.objectives import load_objectives
+from engine.objectives import load_trade_offs
 from engine.present.decision import decision_dict
+from engine.present.tradeoffs import trade_off_list
 from engine.problems import InputError
 from engine.problems import Problem
 from engine.problems import nearest_words
@@ -67,8 +72,25 @@ class Decision:
         """0 with a recommendation, 1 without."""
         return 0 if self.outcome.chosen is not None else 1
 
-    def to_dict(self, *, full: bool = True) -> dict[str, Any]:
-        """The decision as ``whichgpu.decision/1``; without ``full``, without trace, rules and rejections."""
+    @collection_paused()
+    def trade_offs(self) -> tuple[TradeOff, ...]:
+        """What would be clearly cheaper or faster if one thing were allowed. Takes up to ten further decisions."""
+        expertise = self.expertise
+        return trade_offs(
+            expertise.bench,
+            self.workload.given,
+            self.outcome,
+            expertise.objectives,
+            expertise.trade_off_settings,
+        )
+
+    def to_dict(self, *, full: bool = True, trade_offs: bool = False) -> dict[str, Any]:
+        """The decision as ``whichgpu.decision/1``.
+
+        Args:
+            full: with trace, rules and rejections.
+            trade_offs: with ``trade_offs``, which take further decisions.
+        """
         expertise = self.expertise
         head = {
             "fired_by": expertise.fired_by,
@@ -81,7 +103,12 @@ class Decision:
             },
             "knowledge": {"digest": expertise.knowledge.digest, "prices_as_of": expertise.knowledge.prices_as_of},
         }
-        return decision_dict(self.outcome, head, expertise.knowledge, expertise.rules, expertise.vocabulary, full=full)
+        answer = decision_dict(
+            self.outcome, head, expertise.knowledge, expertise.rules, expertise.vocabulary, full=full
+        )
+        if trade_offs:
+            answer["trade_offs"] = trade_off_list(self.trade_offs(), self.outcome, expertise.vocabulary)
+        return answer
 
 
 @dataclass(frozen=True)
@@ -98,6 +125,7 @@ class Expertise:
     bench: Bench
     reader: Reader
     fired_by: str
+    trade_off_settings: TradeOffSettings
     folders: tuple[Path, ...] = ()  # of the layers of rules, the lowest first
 
     def layers(self) -> list[dict[str, Any]]:
@@ -207,6 +235,7 @@ def load_expertise(
         bench=Bench(vocabulary, knowledge, stages, wishes(vocabulary)),
         reader=Reader(vocabulary, knowledge, _alias_test(vocabulary)),
         fired_by="durable-rules" if durable_available() else "reference",
+        trade_off_settings=load_trade_offs(knowledge_folder),
         folders=folders,
     )
 

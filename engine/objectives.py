@@ -8,6 +8,8 @@ from pydantic import BaseModel
 from pydantic import ConfigDict
 
 from engine.constants_file import read_constants
+from engine.decide.options import Loosening
+from engine.decide.options import TradeOffSettings
 from engine.decide.rank import Objective
 
 
@@ -45,6 +47,24 @@ class _Dominance(BaseModel):
     sources: tuple[str, ...]
 
 
+class _TradeOffs(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    least_gain: float
+    most_decisions: int
+    most_listed: int
+    steps: tuple[float, ...]
+    serving_precisions: dict[str, dict[str, tuple[str, ...]]]
+    training_precisions: dict[str, dict[str, tuple[str, ...]]]
+    targets: dict[str, Loosening]
+    budgets: dict[str, Loosening]
+    loads: dict[str, Loosening]
+    narrowing: tuple[str, ...]
+    places: tuple[str, ...]
+    cards: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
 class ObjectivesFile(BaseModel):
     """Everything in ``knowledge/objectives.yaml``."""
 
@@ -55,6 +75,7 @@ class ObjectivesFile(BaseModel):
     evidence: _Evidence
     guides: _Guides
     dominance: _Dominance
+    trade_offs: _TradeOffs
 
 
 def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
@@ -82,3 +103,26 @@ def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
         for name, entry in sorted(file.objectives.items())
     }
     return objectives, file.default
+
+
+def load_trade_offs(folder: Path) -> TradeOffSettings:
+    """What is tried beside an answer.
+
+    Raises:
+        KnowledgeError: with the place of what is wrong.
+    """
+    entry = read_constants(ObjectivesFile, "objectives.yaml", folder).trade_offs
+    return TradeOffSettings(
+        least_gain=entry.least_gain,
+        most_decisions=entry.most_decisions,
+        most_listed=entry.most_listed,
+        steps=entry.steps,
+        serving_precisions=entry.serving_precisions,
+        training_precisions=entry.training_precisions,
+        targets=entry.targets,
+        budgets=entry.budgets,
+        loads=entry.loads,
+        narrowing=entry.narrowing,
+        places=entry.places,
+        cards=entry.cards,
+    )

@@ -149,7 +149,7 @@ def _answer(
     interviewer: Interviewer, state: State, done: Done, *, save: str | None, plain: bool, form: str, everything: bool
 ) -> int:
     decision = interviewer.decide(state)
-    answer = {**decision.to_dict(full=True), "interview": _interview_dict(interviewer, state, done)}
+    answer = {**decision.to_dict(full=True, trade_offs=True), "interview": _interview_dict(interviewer, state, done)}
     if save:
         try:
             output.save_private(Path(save), make_record(answer).to_json())

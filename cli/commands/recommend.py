@@ -60,7 +60,7 @@ def recommend(
     if jsonl:
         return _answer_lines(expertise, file, sets, objective=objective, full=full)
     decision = expertise.decide(read(expertise, file, sets), objective=objective, decided_at=now())
-    answer = decision.to_dict(full=True)
+    answer = decision.to_dict(full=True, trade_offs=True)
     if save:
         _save(answer, save)
     if form == "json":
@@ -77,7 +77,7 @@ def _answer_lines(
 
     def answer(workload: dict[str, Any]) -> dict[str, Any]:
         facts = expertise.read(workload, changes)
-        return expertise.decide(facts, objective=objective, decided_at=moment).to_dict(full=full)
+        return expertise.decide(facts, objective=objective, decided_at=moment).to_dict(full=full, trade_offs=full)
 
     return answer_lines(file, answer)
 

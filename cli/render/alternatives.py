@@ -10,10 +10,13 @@ from cli.render.blocks import Heading
 from cli.render.blocks import Item
 from cli.render.blocks import Paragraph
 from cli.render.blocks import Table
+from cli.render.choice import is_service
+from cli.render.choice import ratio_words
+from cli.render.choice import standing_words
 from cli.render.figures import count_of
 from cli.render.figures import gb
+from cli.render.figures import milliseconds
 from cli.render.figures import number
-from cli.render.figures import percent
 from cli.render.figures import size
 from cli.render.figures import usd
 from cli.render.names import Names
@@ -41,52 +44,59 @@ def alternative_blocks(decision: JsonObject, names: Names, *, everything: bool) 
         return []
     shown = others if everything else others[:SHOWN_ALTERNATIVES]
     best = decision["recommendation"]
-    rows = ([_row(best, names, "the answer")] if best else []) + [
-        _row(plan, names, _against(plan, best)) for plan in shown
+    timed = is_service(decision)
+    rows = ([_row(best, names, "the answer", timed=timed)] if best else []) + [
+        _row(plan, names, _against(plan, best), timed=timed) for plan in shown
     ]
-    headers = ("Plan", "Memory per GPU", "Speed", "Per hour", "Score", "Beside the answer")
-    blocks: list[Block] = [Heading("Alternatives"), Table(headers, tuple(rows), frozenset({1, 2, 3, 4}))]
+    timing = ("Answer in",) if timed else ()
+    headers = ("Plan", "Memory per GPU", "Speed", *timing, "Per hour", "Score", "Beside the answer")
+    figures = frozenset(range(1, len(headers) - 1))
+    blocks: list[Block] = [Heading("Alternatives"), Table(headers, tuple(rows), figures)]
     if len(shown) < len(others):
         blocks.append(Paragraph(f"{count_of(len(others) - len(shown), 'more plan')} with --all.", "faint"))
     return blocks
 
 
-def _row(plan: JsonObject, names: Names, against: str) -> tuple[str, ...]:
+def _row(plan: JsonObject, names: Names, against: str, *, timed: bool) -> tuple[str, ...]:
     memory = plan["memory"]
     used = "unknown" if memory is None else f"{size(memory['per_gpu_gb'])} of {gb(memory['available_per_gpu_gb'])}"
     cost = plan["cost"]
+    latency = plan["speed"].get("latency_ms")
+    timing = ("unknown" if latency is None else milliseconds(latency),) if timed else ()
     score = "" if plan["score"] is None else number(round(plan["score"], 2))
     return (
         short_name(plan, names),
         used,
         headline_speed(plan["speed"]),
+        *timing,
         usd(cost["usd_per_hour"]),
         score,
-        against if plan["proven"] else f"{against}; not proven".lstrip("; "),
+        "; ".join(words for words in (against, _standing(plan, names)) if words),
     )
+
+
+def _standing(plan: JsonObject, names: Names) -> str:
+    words = standing_words(plan, names)
+    return words if plan["proven"] or plan.get("below_for") == "unverified" else f"not proven; {words}".rstrip("; ")
 
 
 def _against(plan: JsonObject, best: JsonObject | None) -> str:
     """Cost and speed beside the recommendation's."""
     if best is None:
         return ""
-    says = []
+    if "cost_ratio" in plan:
+        cost = ratio_words(plan["cost_ratio"], "cheaper", "costlier")
+        speed = ratio_words(plan["speed_ratio"], "slower", "faster")
+        return ", ".join(words for words in (cost, speed) if words)
+    says = []  # A record of before the ratios were in it.
     mine, its = plan["cost"]["usd_per_hour"], best["cost"]["usd_per_hour"]
     if mine is not None and its:
-        says.append(_ratio(mine / its, "cheaper", "dearer"))
+        says.append(ratio_words(mine / its, "cheaper", "costlier"))
     for name in ("tokens_per_s", "samples_per_s", "images_per_s"):
         if plan["speed"].get(name) and best["speed"].get(name):
-            says.append(_ratio(plan["speed"][name] / best["speed"][name], "slower", "faster"))
+            says.append(ratio_words(plan["speed"][name] / best["speed"][name], "slower", "faster"))
             break
     return ", ".join(says)
-
-
-def _ratio(ratio: float, less: str, more: str) -> str:
-    if abs(ratio - 1) < 0.01:
-        return f"as {'cheap' if less == 'cheaper' else 'fast'}"
-    if ratio >= 2:
-        return f"{number(round(ratio, 1))} x {'the cost' if more == 'dearer' else 'as fast'}"
-    return f"{percent(round(abs(ratio - 1) * 100))} {less if ratio < 1 else more}"
 
 
 def candidate_blocks(decision: JsonObject, names: Names) -> list[Block]:

@@ -11,6 +11,8 @@ from cli.render.blocks import Bullets
 from cli.render.blocks import Heading
 from cli.render.blocks import Item
 from cli.render.blocks import Paragraph
+from cli.render.choice import chosen_over_blocks
+from cli.render.choice import trade_off_blocks
 from cli.render.cost import cost_blocks
 from cli.render.names import Names
 from cli.render.notes import advice_blocks
@@ -48,6 +50,8 @@ def decision_blocks(decision: JsonObject, names: Names, *, everything: bool = Fa
     blocks += procurement_blocks(decision, names)
     if decision["recommendation"]:
         blocks += reason_blocks(decision, names, everything=everything)
+        blocks += chosen_over_blocks(decision, names, everything=everything)
+        blocks += trade_off_blocks(decision, everything=everything)
     blocks += warning_blocks(decision, names, everything=everything)
     blocks += candidate_blocks(decision, names)
     blocks += alternative_blocks(decision, names, everything=everything)

@@ -20,11 +20,6 @@ from cli.render.names import Names
 JsonObject = dict[str, Any]
 
 SHOWN_REASONS = 5
-#: The terms of cost and speed are zero for the best plan and negative for the others.
-_BEST = {
-    "cost": "For (cost): no plan that qualifies is cheaper",
-    "speed": "For (speed): no plan that qualifies is faster",
-}
 SHOWN_RULED_OUT = 4
 
 
@@ -56,15 +51,25 @@ def reason_blocks(decision: JsonObject, names: Names, *, everything: bool) -> li
     strongest = sorted(counted, key=lambda entry: (-abs(entry["points"]), entry["rule"] or "", entry["reason"]))
     shown = strongest if everything else strongest[:SHOWN_REASONS]
     items = [Item(_reason(entry), _below(entry, known, names)) for entry in shown]
-    blocks: list[Block] = [Heading("Why this plan"), Bullets(tuple(items))]
+    blocks: list[Block] = [Heading("Why this plan"), Bullets(tuple(items)), *claim_blocks(decision)]
     if everything:
         blocks.append(_waterfall(points, decision["recommendation"]["score"]))
     return blocks
 
 
+def claim_blocks(decision: JsonObject) -> list[Block]:
+    """What guides claim of the answer's card, beside what is computed of it."""
+    claims = decision["recommendation"].get("claims") or []
+    if not claims:
+        return []
+    items = [Item(f"{entry['text'][:1].upper()}{entry['text'][1:]}.", (f"rule {entry['rule']}",)) for entry in claims]
+    lead = "What guides say of its speed and cost gives no points where it can be computed:"
+    return [Paragraph(lead), Bullets(tuple(items))]
+
+
 def _reason(entry: JsonObject) -> str:
-    if entry["rule"] is None and not entry["points"]:
-        return _BEST.get(entry["reason"], str(entry["because"]))
+    if entry["rule"] is None and not round(entry["points"], 2):
+        return f"For ({entry['reason']}): {entry['because']}"
     side = "For" if entry["points"] > 0 else "Against" if entry["points"] < 0 else "Neutral"
     words = entry["because"] or entry["reason"]
     return f"{side} ({entry['reason']}, {signed(entry['points'])}): {words}"
@@ -88,8 +93,10 @@ def _waterfall(points: list[JsonObject], score: float | None) -> Table:
     for entry in points:
         counts = entry.get("counted", True)
         running += entry["points"] if counts else 0.0
-        note = signed(running) if counts else "a stronger rule of this reason counts"
-        rows.append((entry["rule"] or "reckoned", entry["reason"], signed(entry["points"]), note))
+        checked = "checked: the computed figure counts instead"
+        uncounted = checked if entry.get("checked") else "a stronger rule of this reason counts"
+        note = signed(running) if counts else uncounted
+        rows.append((entry["rule"] or "computed", entry["reason"], signed(entry["points"]), note))
     if score is not None:
         rows.append(("score", "", "", signed(score)))
     return Table(("Rule", "Reason", "Points", "Sum"), tuple(rows), frozenset({2, 3}))

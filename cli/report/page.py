@@ -10,6 +10,8 @@ from cli.render.alternatives import alternative_blocks
 from cli.render.alternatives import candidate_blocks
 from cli.render.blocks import Block
 from cli.render.blocks import Heading
+from cli.render.choice import chosen_over_blocks
+from cli.render.choice import trade_off_blocks
 from cli.render.cost import cost_blocks
 from cli.render.decision import no_answer_blocks
 from cli.render.decision import unproven_sentence
@@ -140,6 +142,8 @@ def _sections(decision: JsonObject, names: Names, explainer: Explainer, digest: 
     if plan:
         reasons = reason_blocks(decision, names, everything=True)
         sections.append(("Why this plan", lambda: _with_figure(reasons, points_figure(plan))))
+        sections.append(("Chosen over", told(lambda: chosen_over_blocks(decision, names, everything=True))))
+        sections.append(("What would change it", told(lambda: trade_off_blocks(decision, everything=True))))
         sections.append(("Derivation", lambda: tree_section(explainer, names)))
     return [
         *sections,

@@ -147,17 +147,23 @@ def _must_ask(vocabulary: Vocabulary, intake: Settlement) -> NoAnswer | None:
     return NoAnswer("facts_missing", facts=missing) if missing else None
 
 
-def _qualifies(bench: Bench, given: Mapping[str, Value], objective: Objective) -> bool:
-    """Whether some plan qualifies on these facts."""
+def round_on(bench: Bench, given: Mapping[str, Value], objective: Objective) -> PlanRound | None:
+    """The plans on these facts, judged, without what follows from the choice; None where the facts allow no round."""
     try:
         found = look_up(given, bench.knowledge, bench.vocabulary)
+        claims = {name: Claim("given", "input", value) for name, value in given.items()}
+        intake = bench.stages.intake.run(claims, extra=found.claims)
+        if _contradiction(bench.stages.contradictions, intake) or _must_ask(bench.vocabulary, intake):
+            return None
+        return _round(bench, bench.plan_maker(found.model, intake), intake, objective)
     except InputError:
-        return False
-    claims = {name: Claim("given", "input", value) for name, value in given.items()}
-    intake = bench.stages.intake.run(claims, extra=found.claims)
-    if _contradiction(bench.stages.contradictions, intake) or _must_ask(bench.vocabulary, intake):
-        return False
-    return bool(_round(bench, bench.plan_maker(found.model, intake), intake, objective).judged)
+        return None
+
+
+def _qualifies(bench: Bench, given: Mapping[str, Value], objective: Objective) -> bool:
+    """Whether some plan qualifies on these facts."""
+    found = round_on(bench, given, objective)
+    return found is not None and bool(found.judged)
 
 
 def _nothing_fits(plan_round: PlanRound, bench: Bench, workload: Workload, objective: Objective) -> NoAnswer | None:

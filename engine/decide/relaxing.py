@@ -14,7 +14,7 @@ from engine.vocabulary import Vocabulary
 
 
 #: Facts that say what the work is. Without them it would be other work.
-_THE_WORK = frozenset({"task", "model_name", "model_family", "param_count_b", "model_size_class", "peft_method"})
+THE_WORK = frozenset({"task", "model_name", "model_family", "param_count_b", "model_size_class", "peft_method"})
 #: Where no fact helps alone, pairs of so many are tried.
 _PAIRED = 6
 
@@ -35,7 +35,7 @@ def relaxable_facts(
     """
     named = [name for rule in rules for name in sorted(rule.reads) if name in given]
     wishes = [name for name in given if name in vocabulary.facts and vocabulary.facts[name].wish]
-    tried = [name for name in dict.fromkeys([*named, *wishes, *given]) if name not in _THE_WORK]
+    tried = [name for name in dict.fromkeys([*named, *wishes, *given]) if name not in THE_WORK]
     alone = tuple((name,) for name in tried if qualifies(_without(given, (name,))))
     if alone:
         return alone

@@ -85,7 +85,7 @@ def check_complete(decision: Mapping[str, Any]) -> Check:
 def check_reproducible(decision: Mapping[str, Any], expertise: Expertise) -> Check:
     """Whether the present rulebook and knowledge decide the same, byte for byte."""
     try:
-        again = decide_again(decision, expertise).to_dict()
+        again = decide_again(decision, expertise).to_dict(trade_offs="trade_offs" in decision)
     except InputError as error:
         return Check("reproducible", False, "the recorded facts are not taken any more", tuple(str(error).split("\n")))
     if canonical_json(compared(decision)) == canonical_json(compared(again)):

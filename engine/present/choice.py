@@ -9,6 +9,7 @@ from engine.decide.losses import loss_of
 from engine.decide.losses import rules_behind
 from engine.decide.model import Judged
 from engine.decide.model import Outcome
+from engine.present.plans import unverified_dict
 from engine.present.wording import because
 from engine.present.wording import fallback_text
 from engine.rulebook.model import Rule
@@ -62,7 +63,12 @@ def preference_cost(outcome: Outcome) -> dict[str, Any] | None:
     best = min(rivals, key=lambda entry: entry.standing.merit)  # type: ignore[union-attr,arg-type,return-value]
     counted = {award.rule for award in best.ranked.awards if award.counted and award.points > 0}
     for_it = [a.rule for a in answer.ranked.awards if a.rule and a.counted and a.points > 0 and a.rule not in counted]
-    against = [award.rule for award in best.ranked.awards if award.rule and award.counted and award.points < 0]
+    held_against = {award.rule for award in answer.ranked.awards if award.counted and award.points < 0}
+    against = [
+        award.rule
+        for award in best.ranked.awards
+        if award.rule and award.counted and award.points < 0 and award.rule not in held_against
+    ]
     merit = best.standing.merit if best.standing else None
     return {
         **_beside(best, answer),
@@ -73,10 +79,12 @@ def preference_cost(outcome: Outcome) -> dict[str, Any] | None:
 
 
 def below_answer(judged: Judged, outcome: Outcome) -> dict[str, Any]:
-    """Why a plan is not the answer: where it lost, and the plan of its standing that beats it."""
+    """A plan beside the answer by what choosing compares: where it lost, the plan that beats it, and its ratios."""
     loss = loss_of(judged, outcome.chosen, outcome.round.judged if outcome.round else ())
     beaten_by = judged.standing.dominated_by if judged.standing else None
-    return {"dominated_by": beaten_by, "below_for": loss.kind if loss else None}
+    both = _beside(judged, outcome.chosen) if outcome.chosen else {}
+    ratios = {name: both.get(name) for name in ("cost_ratio", "speed_ratio")}
+    return {"dominated_by": beaten_by, "below_for": loss.kind if loss else None, **ratios}
 
 
 def _beats(entry: Judged, answer: Judged, margin: float) -> bool:
@@ -110,8 +118,9 @@ def _entry(
     rule = rules.get(name) if name else None
     shared: Facts = outcome.final.facts
     if rule is None:
-        lacking = ", ".join(entry.missing)
-        text = f"not verified without {lacking}" if lacking else "evidence speaks for the answer"
+        gaps = [str(unverified_dict(gap, vocabulary)["text"]) for gap in entry.unverified]
+        lacking = "; ".join(gaps) or f"not verified without {', '.join(entry.missing)}"
+        text = lacking if entry.missing else "evidence speaks for the answer"
     elif reason == "fallback":
         text = fallback_text(rule, {**shared, **entry.facts}, vocabulary)
     else:

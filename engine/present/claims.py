@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from engine.decide.claims import CheckedClaim
+from engine.decide.claims import Comparables
+from engine.decide.claims import PlanFigures
+from engine.decide.claims import checked_claims
+from engine.decide.claims import figures_of
+from engine.decide.model import Judged
+from engine.decide.model import Outcome
+from engine.decide.rank import Objective
+from engine.decide.survey import is_job
 from engine.knowledge.model import Gpu
 from engine.rulebook.model import Quantity
+from engine.rulebook.model import Rule
 
 
 #: Letters and digits whose names begin with a vowel: an H100, an L4, an 8-bit card.
@@ -25,6 +36,42 @@ _THAN: dict[Quantity, tuple[str, str]] = {
     "throughput_per_usd": ("more work per dollar than", "less work per dollar than"),
     "efficiency": ("more work per watt than", "less work per watt than"),
 }
+
+
+def claims_on_answer(outcome: Outcome, rules: Mapping[str, Rule], gpus: Mapping[str, Gpu]) -> list[dict[str, Any]]:
+    """What the guides claim of the answer's card, each beside what is computed; sorted by rule."""
+    answer = outcome.chosen
+    if answer is None or outcome.round is None:
+        return []
+    fired = [rules[name] for name in sorted(answer.prefer.fired) if name in rules]
+    checked = dict(_checked(fired, answer, outcome, in_time=False))
+    if not is_job(outcome.final.facts):
+        # The speed of a service is the time of an answer, which says nothing for each GPU where the counts differ.
+        for name, claim in _checked(fired, answer, outcome, in_time=True).items():
+            if claim.quantity == "speed" and claim.same_count:
+                checked[name] = claim
+    return [claim_dict(checked[name], gpus) for name in sorted(checked)]
+
+
+def _checked(fired: Sequence[Rule], answer: Judged, outcome: Outcome, *, in_time: bool) -> Mapping[str, CheckedClaim]:
+    judged = outcome.round.judged if outcome.round else ()
+    others = Comparables(
+        [_figures(entry, in_time=in_time) for entry in judged], lambda each: _merit(each, outcome.objective)
+    )
+    return checked_claims(fired, _figures(answer, in_time=in_time), others)
+
+
+def _figures(entry: Judged, *, in_time: bool) -> PlanFigures:
+    """A plan with its cost as ranked, and its speed: what it does in a time, or how soon an answer is there."""
+    rates = [] if in_time else [entry.facts.get("plan.tokens_per_s"), entry.facts.get("plan.samples_per_s")]
+    rate = next((float(rate) for rate in rates if isinstance(rate, int | float) and rate), entry.measures.speed)
+    return figures_of(entry.ranked.plan, cost=entry.measures.cost, speed=rate, fired=entry.prefer.fired)
+
+
+def _merit(figures: PlanFigures, objective: Objective) -> float:
+    if not figures.cost or not figures.speed:
+        return -inf
+    return -objective.merit(figures.cost, 1 / figures.speed, figures.count)
 
 
 def claim_dict(checked: CheckedClaim, gpus: Mapping[str, Gpu]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from engine.present.answers import undecided_facts
 from engine.present.choice import below_answer
 from engine.present.choice import chosen_over
 from engine.present.choice import preference_cost
+from engine.present.claims import claims_on_answer
 from engine.present.outranked import outranked
 from engine.present.outranked import passed_over
 from engine.present.plans import plan_dict
@@ -84,6 +85,7 @@ def decision_dict(
     if recommendation is not None:
         recommendation["chosen_over"] = chosen_over(outcome, dict(rules), vocabulary)
         recommendation["preference_cost"] = preference_cost(outcome)
+        recommendation["claims"] = claims_on_answer(outcome, rules, knowledge.gpus)
     decision = {
         "format": DECISION_FORMAT,
         **head,

@@ -52,11 +52,11 @@ def plan_dict(
         "points": [_award(award, rules, facts, vocabulary) for award in (ranked.awards if ranked else ())],
     }
     if judged is not None and judged.unverified:
-        value["unverified"] = [_unverified(gap, vocabulary) for gap in judged.unverified]
+        value["unverified"] = [unverified_dict(gap, vocabulary) for gap in judged.unverified]
     return value
 
 
-def _unverified(gap: Unverified, vocabulary: Vocabulary) -> dict[str, Any]:
+def unverified_dict(gap: Unverified, vocabulary: Vocabulary) -> dict[str, Any]:
     """A stated limit that the plan cannot be held against, in words."""
     limit, figure = (_label(name, vocabulary) for name in (gap.limit, gap.figure))
     text = f"the {limit} cannot be checked, because the {figure} is not known"
@@ -161,7 +161,7 @@ def _committed(commitment: Commitment) -> dict[str, Any]:
 def _award(award: Award, rules: dict[str, Rule], facts: Facts, vocabulary: Vocabulary) -> dict[str, Any]:
     rule = rules.get(award.rule) if award.rule else None
     if rule is None:
-        text = _TERM_WORDS[award.reason]
+        text = _term_words(award, facts)
         return {"rule": None, "reason": award.reason, "points": award.points, "counted": True, "because": text}
     text = say(rule.text, facts, vocabulary) if rule.text else because(rule, facts, vocabulary)
     return {
@@ -175,9 +175,34 @@ def _award(award: Award, rules: dict[str, Rule], facts: Facts, vocabulary: Vocab
     }
 
 
-_TERM_WORDS = {
-    "cost": "price beside the cheapest plan",
-    "cost unknown": "no price is known, so it counts as the dearest",
-    "speed": "speed beside the fastest plan",
+#: By term: what the best plan is, how the others stand beside it, and what points weigh that ratios leave out.
+_TERMS = {
+    "cost": ("cheaper", "costs {:.3g} x the cheapest plan", "with a host and what else surrounds the GPUs"),
+    "speed": ("faster", "takes {:.3g} x as long as the fastest plan", "for its number of GPUs"),
+}
+_UNKNOWN_TERMS = {
+    "cost unknown": "no price is known, so it counts as the costliest",
     "speed unknown": "no speed is known, so it counts as the slowest",
 }
+#: Ratios nearer to one than this, and points below this, are called none.
+_CLOSE, _NO_POINTS = 0.01, 0.005
+
+
+def _term_words(award: Award, facts: Facts) -> str:
+    """The term of cost or speed. Points weigh what surrounds the GPUs and how many there are; the ratio does not."""
+    if award.reason in _UNKNOWN_TERMS:
+        return _UNKNOWN_TERMS[award.reason]
+    better, beside, weighed = _TERMS[award.reason]
+    ratio = facts.get("plan.cost_vs_cheapest")
+    if award.reason == "speed":
+        share = facts.get("plan.speed_vs_fastest")
+        ratio = 1 / share if isinstance(share, int | float) and share else None
+    counts = abs(award.points) >= _NO_POINTS
+    if not isinstance(ratio, int | float):
+        return f"{award.reason} beside the other plans that qualify"
+    if ratio < 1 + _CLOSE:
+        by = "" if ratio == 1 else " by 1 % or more"
+        return f"no plan that qualifies is {better}{by}" + (f"; {weighed}, another is" if counts else "")
+    if not counts:
+        return f"{weighed}, no plan that qualifies is {better}"
+    return f"{beside.format(ratio)} that qualifies"

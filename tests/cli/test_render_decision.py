@@ -74,9 +74,15 @@ def test_a_stranger_finds(answered: dict[str, Any], fact: str) -> None:
 
 
 def test_alternatives_stand_beside_the_answer(answered: dict[str, Any]) -> None:
-    lines = shown(answered, width=120).splitlines()
-    assert any("4 x NVIDIA H100 SXM 80GB" in line and line.endswith("98 % dearer, 2.1 x as fast") for line in lines)
+    lines = shown(answered, width=140).splitlines()
+    assert any("4 x NVIDIA H100 SXM 80GB" in line and line.endswith("98 % costlier, 2.1 x as fast") for line in lines)
     assert any("8 x NVIDIA L40S" in line and "19 % cheaper, 51 % slower; not proven" in line for line in lines)
+
+
+def test_alternatives_are_compared_by_what_the_choice_compares(answered: dict[str, Any]) -> None:
+    answered["alternatives"][0] |= {"cost_ratio": 1.5, "speed_ratio": 0.8, "dominated_by": "nvidia-a100-80gb-sxmx4"}
+    lines = shown(answered, width=200).splitlines()
+    assert any(line.endswith("50 % costlier, 20 % slower; beaten by 4 x NVIDIA A100 80 GB SXM") for line in lines)
 
 
 def test_owning_what_is_there_means_keeping_it(answered: dict[str, Any]) -> None:

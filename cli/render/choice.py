@@ -1,0 +1,199 @@
+"""The choice in words: what the answer was chosen over, at what price, and what would change if more were allowed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from cli.render.blocks import Block
+from cli.render.blocks import Bullets
+from cli.render.blocks import Heading
+from cli.render.blocks import Item
+from cli.render.blocks import Paragraph
+from cli.render.figures import count_of
+from cli.render.figures import joined
+from cli.render.figures import number
+from cli.render.figures import percent
+from cli.render.figures import usd
+from cli.render.names import Names
+from cli.render.plan import short_name
+from cli.render.reasons import origin
+
+
+JsonObject = dict[str, Any]
+
+SHOWN_CHOSEN_OVER = 4
+SHOWN_TRADE_OFFS = 4
+#: Ratios nearer to one than this are called the same.
+_SAME = 0.01
+_PLAN_ID = re.compile(r"^(?P<gpu>.+)x(?P<count>\d+)(?:-[tpd]p\d+)*$")
+#: Where the rule speaks of the answer and not of the plan that was passed over.
+_OF_THE_ANSWER = {
+    "guide_cards": "A guide names the answer's card for this case, and not this one",
+    "guide_counts": "A guide names the answer's count for this case, and not this one",
+}
+_KEPT_BACK = {
+    "unverified": "a stated limit is not verified",
+    "fallback": "a fallback",
+    "guide_cards": "no guide names its card here",
+    "guide_counts": "no guide names its count here",
+}
+
+
+def chosen_over_blocks(decision: JsonObject, names: Names, *, everything: bool) -> list[Block]:
+    """The plans that would have been cheaper or faster, the reason against each, and what preferences cost."""
+    plan = decision["recommendation"]
+    entries = plan.get("chosen_over") or []
+    preference = _preference(plan.get("preference_cost"), decision["objective"], names)
+    if not entries and not preference:
+        return []
+    shown = entries if everything else entries[:SHOWN_CHOSEN_OVER]
+    items = _chosen_over(shown, names)
+    if len(shown) < len(entries):
+        items.append(Item(f"and {count_of(len(entries) - len(shown), 'more plan')}; --all shows them"))
+    blocks: list[Block] = [Heading("Chosen over"), Paragraph(_measured(decision), "faint")]
+    if preference:
+        blocks.append(preference)
+    return [*blocks, Bullets(tuple(items))] if items else blocks
+
+
+def _chosen_over(entries: list[JsonObject], names: Names) -> list[Item]:
+    """One line a plan; a reason is said in full where it is met first."""
+    items, said = [], set()
+    for entry in entries:
+        line = f"{short_name(entry, names)} ({_beside(entry)})"
+        price = entry["price_usd_per_hour"]
+        cost = f" That costs {usd(price)} an hour." if price is not None and price > 0 else ""
+        reason = (entry["rule"], entry["reason"])
+        if entry["rule"] and reason in said:
+            items.append(Item(f"{line}: likewise.{cost}"))
+            continue
+        said.add(reason)
+        items.append(Item(f"{line}: {_ground(entry)}.{cost}", _below(entry, names)))
+    return items
+
+
+def _ground(entry: JsonObject) -> str:
+    """The reason against a plan, with the facts that it rests on."""
+    because = entry["because"].strip().rstrip(".")
+    ground = _OF_THE_ANSWER.get(entry["reason"], because)
+    unnamed = [name for name in entry.get("waits_for") or () if name not in because]
+    facts = joined(entry["facts"]) if entry["rule"] else ""
+    if not facts and len(unnamed) == len(entry.get("waits_for") or ()) and unnamed:
+        facts = f"not stated: {joined(unnamed)}"
+    return f"{ground} ({facts})" if facts else ground
+
+
+def _below(entry: JsonObject, names: Names) -> tuple[str, ...]:
+    where = origin(entry["rule"], tuple(entry["sources"]), names)
+    more = entry["because"] if entry["reason"] in _OF_THE_ANSWER else ""
+    return tuple(words for words in (more, where) if words)
+
+
+def _preference(cost: JsonObject | None, objective: str, names: Names) -> Paragraph | None:
+    """What preferences cost, and the plan that would be the answer without them."""
+    if not cost:
+        return None
+    price, share = cost["price_usd_per_hour"], percent(100 * (cost["share"] or 0))
+    if objective == "fastest":
+        says = f"costs {share} of the time" + (f" and saves {usd(-price)} an hour" if price and price < 0 else "")
+    elif objective == "cheapest":
+        says = f"costs {usd(price)} an hour ({share})" if price and price > 0 else f"makes the work {share} costlier"
+    else:
+        says = f"makes cost x time {share} higher" + (f", by {usd(price)} an hour" if price and price > 0 else "")
+    sides = [("for it: ", cost["rules_for"]), ("against the other: ", cost["rules_against"])]
+    rules = "; ".join(side + joined(ids) for side, ids in sides if ids)
+    what = f"What the rules prefer ({rules})" if rules else "What the evidence prefers"
+    return Paragraph(f"{what} {says}; without it: {short_name(cost, names)} ({_beside(cost)}).")
+
+
+def _beside(entry: JsonObject) -> str:
+    """``$0.38, 14 % cheaper, 3 x as fast``: a plan beside the answer."""
+    parts = [usd(entry["usd_per_hour"]) + " an hour"] if entry["usd_per_hour"] is not None else []
+    parts += [
+        words
+        for words in (
+            ratio_words(entry["cost_ratio"], "cheaper", "costlier"),
+            ratio_words(entry["speed_ratio"], "slower", "faster"),
+        )
+        if words
+    ]
+    return ", ".join(parts) or "no figures"
+
+
+def ratio_words(ratio: float | None, less: str, more: str) -> str:
+    """``27 % cheaper``, ``2.6 x the cost``, ``as fast``; nothing where it is not known."""
+    if ratio is None:
+        return ""
+    cost = less == "cheaper"
+    if abs(ratio - 1) < _SAME:
+        return "as cheap" if cost else "as fast"
+    if ratio >= 2:
+        return f"{number(round(ratio, 1))} x {'the cost' if cost else 'as fast'}"
+    return f"{percent(round(abs(ratio - 1) * 100))} {less if ratio < 1 else more}"
+
+
+def trade_off_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
+    """What would be cheaper or faster if one thing were allowed; each was decided anew."""
+    found = decision.get("trade_offs") or []
+    shown = found if everything else _most_telling(found)
+    if not shown:
+        return []
+    items = [Item(entry["says"], _how(entry)) for entry in shown]
+    if len(shown) < len(found):
+        items.append(Item(f"and {len(found) - len(shown)} more; --all shows them"))
+    lead = f"Each was decided anew, with this one thing changed. {_measured(decision)}"
+    return [Heading("What would change it"), Paragraph(lead, "faint"), Bullets(tuple(items))]
+
+
+def _measured(decision: JsonObject) -> str:
+    """What cost and speed mean where plans are compared."""
+    if is_service(decision):
+        return "Cost is that of a month at these hours, speed the time of one answer at this load."
+    return "Cost and time are those of the same work."
+
+
+def is_service(decision: JsonObject) -> bool:
+    """Whether plans are compared by the month and the time of an answer, and not by the piece of work."""
+    facts = decision["facts"]
+    task, mode = (facts.get(name, {}).get("value") for name in ("task", "serving_mode"))
+    return bool(task == "inference" and mode != "batch")
+
+
+def _most_telling(found: list[JsonObject]) -> list[JsonObject]:
+    """The largest gain of each kind first, what is owned before all; in the order of the list."""
+    ranks: dict[str, int] = {}
+    order = []
+    for position, entry in enumerate(found):
+        rank = ranks[entry["kind"]] = ranks.get(entry["kind"], -1) + 1
+        order.append((0 if entry["kind"] == "owned" else 1, rank, position))
+    kept = sorted(position for _, _, position in sorted(order)[:SHOWN_TRADE_OFFS])
+    return [found[position] for position in kept]
+
+
+def _how(entry: JsonObject) -> tuple[str, ...]:
+    """How to ask for it."""
+    change = entry["change"] or {}
+    stated = [f"--set {name}={_spelt(value)}" for name, value in sorted(change.items())]
+    return (" ".join(stated),) if stated else ()
+
+
+def _spelt(value: object) -> str:
+    if value is None:
+        return "unknown"
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def standing_words(plan: JsonObject, names: Names) -> str:
+    """Why an alternative is not the answer: what beats it, or for what it stands below."""
+    by = plan.get("dominated_by")
+    if by:
+        return f"beaten by {plan_name(by, names)}"
+    kept = _KEPT_BACK.get(plan.get("below_for") or "")
+    return f"kept back: {kept}" if kept else ""
+
+
+def plan_name(plan_id: str, names: Names) -> str:
+    """``2 x L4`` from the id of a plan."""
+    match = _PLAN_ID.match(plan_id)
+    return f"{match['count']} x {names.gpu(match['gpu'])}" if match else plan_id

@@ -1,0 +1,191 @@
+"""The choice in words: chosen over, what preferences cost, trade-offs, claims, and notes beside alternatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cli.render.blocks import Bullets
+from cli.render.blocks import Paragraph
+from cli.render.choice import chosen_over_blocks
+from cli.render.choice import plan_name
+from cli.render.choice import ratio_words
+from cli.render.choice import standing_words
+from cli.render.choice import trade_off_blocks
+from cli.render.names import Names
+from cli.render.reasons import claim_blocks
+
+
+NAMES = Names(gpus={"nvidia-rtx-4090": "RTX 4090", "nvidia-b200": "B200"}, sources={}, priorities={})
+
+
+def over(**changes: Any) -> dict[str, Any]:
+    return {
+        "id": "nvidia-rtx-4090x1",
+        "gpu": "nvidia-rtx-4090",
+        "count": 1,
+        "usd_per_hour": 0.38,
+        "cost_ratio": 0.86,
+        "speed_ratio": 3.0,
+        "price_usd_per_hour": 0.06,
+        "reason": "fallback",
+        "rule": "consumer-cards-not-in-production",
+        "because": "Consumer cards are not for production",
+        "facts": ["lifecycle_stage"],
+        "waits_for": ["mission_critical"],
+        "sources": [],
+        **changes,
+    }
+
+
+def preferred(**changes: Any) -> dict[str, Any]:
+    return {
+        "id": "nvidia-b200x1",
+        "gpu": "nvidia-b200",
+        "count": 1,
+        "usd_per_hour": 4.0,
+        "cost_ratio": 0.9,
+        "speed_ratio": 1.0,
+        "price_usd_per_hour": 1.23,
+        "share": 0.08,
+        "rules_for": ["nvidia-is-the-safe-choice"],
+        "rules_against": [],
+        **changes,
+    }
+
+
+def decision(objective: str = "cheapest", **recommendation: Any) -> dict[str, Any]:
+    facts = {"task": {"value": "inference"}}
+    return {"objective": objective, "facts": facts, "recommendation": recommendation}
+
+
+def lines(blocks: list[Any]) -> list[str]:
+    found = []
+    for block in blocks:
+        if isinstance(block, Paragraph):
+            found.append(block.text)
+        elif isinstance(block, Bullets):
+            found += [item.text for item in block.items]
+    return found
+
+
+def test_what_was_passed_over_is_named_with_its_reason_and_price() -> None:
+    said = lines(chosen_over_blocks(decision(chosen_over=[over()]), NAMES, everything=False))
+    assert said[1] == (
+        "1 x RTX 4090 ($0.38 an hour, 14 % cheaper, 3 x as fast): Consumer cards are not for production "
+        "(lifecycle_stage). That costs $0.06 an hour."
+    )
+
+
+def test_a_reason_is_said_once_and_four_plans_are_shown() -> None:
+    entries = [over(count=count, id=f"nvidia-rtx-4090x{count}") for count in range(1, 7)]
+    said = lines(chosen_over_blocks(decision(chosen_over=entries), NAMES, everything=False))
+    assert said[2].endswith(": likewise. That costs $0.06 an hour.")
+    assert said[-1] == "and 2 more plans; --all shows them"
+    assert len(said) == 6
+    assert len(lines(chosen_over_blocks(decision(chosen_over=entries), NAMES, everything=True))) == 7
+
+
+def test_a_guides_reason_speaks_of_the_answer() -> None:
+    entry = over(reason="guide_cards", because="The table names these cards", facts=["task"])
+    said = lines(chosen_over_blocks(decision(chosen_over=[entry]), NAMES, everything=False))
+    assert "A guide names the answer's card for this case, and not this one (task)." in said[1]
+
+
+def test_what_could_be_stated_is_named_where_the_reason_does_not() -> None:
+    entry = over(facts=[], waits_for=["rocm_ok"], because="It runs rocm")
+    assert (
+        "It runs rocm (not stated: rocm_ok)."
+        in lines(chosen_over_blocks(decision(chosen_over=[entry]), NAMES, everything=False))[1]
+    )
+    named = over(facts=[], waits_for=["rocm_ok"], because="It runs rocm (rocm_ok)")
+    assert (
+        "It runs rocm (rocm_ok). "
+        in lines(chosen_over_blocks(decision(chosen_over=[named]), NAMES, everything=False))[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("objective", "cost", "says"),
+    [
+        ("cheapest", preferred(), "costs $1.23 an hour (8 %); without it: 1 x B200 ($4.00 an hour, 10 % cheaper"),
+        ("cheapest", preferred(price_usd_per_hour=-1.0), "makes the work 8 % costlier; without it"),
+        ("fastest", preferred(price_usd_per_hour=-2.75), "costs 8 % of the time and saves $2.75 an hour; without"),
+        ("balanced", preferred(), "makes cost x time 8 % higher, by $1.23 an hour; without it"),
+    ],
+)
+def test_what_preferences_cost(objective: str, cost: dict[str, Any], says: str) -> None:
+    said = lines(chosen_over_blocks(decision(objective, preference_cost=cost), NAMES, everything=False))
+    assert f"What the rules prefer (for it: nvidia-is-the-safe-choice) {says}" in said[1]
+
+
+def test_nothing_is_said_where_nothing_was_passed_over() -> None:
+    assert chosen_over_blocks(decision(), NAMES, everything=False) == []
+    assert chosen_over_blocks(decision(chosen_over=[], preference_cost=None), NAMES, everything=False) == []
+
+
+def trade_off(kind: str, says: str, change: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"kind": kind, "says": says, "change": change}
+
+
+def test_the_largest_gain_of_each_kind_is_shown_and_what_is_owned() -> None:
+    found = [
+        trade_off("precision", "int4", {"weight_precision": "int4"}),
+        trade_off("precision", "fp8", {"weight_precision": "fp8"}),
+        trade_off("spot", "spot", {"interruptible": True}),
+        trade_off("target", "later", {"deadline_hours": 40}),
+        trade_off("place", "place", {"regions_allowed": None}),
+        trade_off("owned", "own"),
+    ]
+    blocks = trade_off_blocks({**decision(), "trade_offs": found}, everything=False)
+    assert lines(blocks)[1:] == ["int4", "spot", "later", "own", "and 2 more; --all shows them"]
+    bullets = blocks[-1]
+    assert isinstance(bullets, Bullets)
+    assert bullets.items[1].below == ("--set interruptible=yes",)
+    everything = lines(trade_off_blocks({**decision(), "trade_offs": found}, everything=True))
+    assert everything[1:] == [entry["says"] for entry in found]
+
+
+def test_a_fact_that_goes_is_set_to_unknown() -> None:
+    found = [trade_off("place", "place", {"regions_allowed": None})]
+    bullets = trade_off_blocks({**decision(), "trade_offs": found}, everything=False)[-1]
+    assert isinstance(bullets, Bullets)
+    assert bullets.items[0].below == ("--set regions_allowed=unknown",)
+
+
+def test_records_without_trade_offs_say_nothing_of_them() -> None:
+    assert trade_off_blocks(decision(), everything=True) == []
+
+
+def test_claims_stand_beside_what_is_computed() -> None:
+    text = "the guide says 2.0 x the speed of an H100; computed here 1.03 x"
+    said = lines(claim_blocks(decision(claims=[{"text": text, "rule": "h200-serves-70b-faster"}])))
+    assert said[1] == "The guide says 2.0 x the speed of an H100; computed here 1.03 x."
+
+
+@pytest.mark.parametrize(
+    ("plan", "says"),
+    [
+        ({"dominated_by": "nvidia-b200x2-tp2-dp1", "below_for": "fallback"}, "beaten by 2 x B200"),
+        ({"dominated_by": None, "below_for": "fallback"}, "kept back: a fallback"),
+        ({"dominated_by": None, "below_for": "evidence"}, ""),
+        ({}, ""),
+    ],
+)
+def test_why_an_alternative_is_not_the_answer(plan: dict[str, Any], says: str) -> None:
+    assert standing_words(plan, NAMES) == says
+
+
+@pytest.mark.parametrize(
+    ("plan", "name"), [("nvidia-rtx-4090x1", "1 x RTX 4090"), ("nvidia-b200x8-tp8", "8 x B200"), ("odd", "odd")]
+)
+def test_plans_by_their_id(plan: str, name: str) -> None:
+    assert plan_name(plan, NAMES) == name
+
+
+def test_ratios_in_words() -> None:
+    assert ratio_words(None, "cheaper", "costlier") == ""
+    assert ratio_words(1.0, "cheaper", "costlier") == "as cheap"
+    assert ratio_words(0.5, "slower", "faster") == "50 % slower"
+    assert ratio_words(2.61, "cheaper", "costlier") == "2.6 x the cost"
