@@ -125,7 +125,7 @@ def decision_dict(
 
 
 def _price_assumed(entry: Judged) -> bool:
-    return entry.facts.get("plan.assumed_price") is True and bool(entry.fallbacks)
+    return entry.facts.get("plan.assumed_price") is True and entry.facts.get("plan.named") is not True
 
 
 def pick_alternatives(outcome: Outcome) -> list[Judged]:
