@@ -111,10 +111,10 @@ def test_a_fallback_is_chosen_only_without_others(cheapest: Objective) -> None:
 def test_what_a_guide_names_comes_first_while_no_objective_is_stated(unstated: Objective, cheapest: Objective) -> None:
     plans = [
         contender("plain", 1.0, 1.2),
-        contender("count", 1.1, 1.1, counts=True),
-        contender("card", 1.2, 1.0, cards=True),
+        contender("card", 1.1, 1.1, cards=True),
+        contender("count", 1.2, 1.0, counts=True),
     ]
-    assert order(plans, unstated) == ["card", "count", "plain"]
+    assert order(plans, unstated) == ["count", "card", "plain"]
     assert order(plans, cheapest)[0] == "plain"
 
 
