@@ -177,8 +177,9 @@ def _other_claims(evidence: Evidence) -> Iterator[str]:
         if not assumption.get("because"):
             yield f"{assumption['fact']} is assumed without a reason"
     for phase in decision["phases"]:
-        plan = phase["recommendation"]
-        if plan and plan_id(plan) == evidence.chosen and plan != decision["recommendation"]:
+        plan, chosen = phase["recommendation"], decision["recommendation"]
+        # The recommendation says more than a phase does, such as what it was chosen over.
+        if plan and plan_id(plan) == evidence.chosen and any(chosen.get(key) != plan[key] for key in plan):
             yield f"phase {phase['phase']}: its plan is not the one recommended under the same name"
 
 

@@ -15,9 +15,9 @@ Good::
       when: [finetuning, peft_method == qlora, plan.count == 1]
       then: {points: 2, reason: scale, band: counts}
 
-``band: cards`` reads a ``gpu.`` fact, ``plan.gpu``, ``plan.family`` or ``plan.owned``; ``band: counts`` reads ``plan.count``, or
-``plan.is_smallest_fit`` where the guide's number is the smallest that holds the job. Points against a plan are no band
-either: a guide that warns of cards names none.
+``band: cards`` reads a ``gpu.`` fact, ``plan.gpu`` or ``plan.family``, or ``plan.owned`` where the cards are those that
+one has; ``band: counts`` reads ``plan.count``, or ``plan.is_smallest_fit`` where the guide's number is the smallest
+that holds the job. Points against a plan are no band either: a guide that warns of cards names none.
 
 Silence: put ``# lint: allow unbound-band: why`` at the end of the line with the rule's id.
 """

@@ -12,6 +12,7 @@ from engine.decide.survey import Measures
 from engine.decide.survey import Spread
 from engine.decide.survey import beside_others
 from engine.decide.survey import is_job
+from engine.decide.survey import length_known
 from engine.decide.survey import measure
 from engine.decide.survey import spread
 from engine.decide.survey import survey_claims
@@ -53,8 +54,8 @@ def test_a_service_is_there_to_be_asked_and_everything_else_is_a_job(facts: Fact
     assert is_job(facts) is job
 
 
-def measured(plan: Plan, objective: Objective, *, job: bool, highest: float = 20) -> Measures:
-    return measure(plan, job=job, objective=objective, highest_usd_per_gpu_hour=highest)
+def measured(plan: Plan, objective: Objective, *, job: bool, by_run: bool = False) -> Measures:
+    return measure(plan, job=job, by_run=by_run, objective=objective, highest_usd_per_gpu_hour=20)
 
 
 def test_a_service_costs_its_month_and_takes_the_time_of_an_answer(plans: list[Plan], balanced: Objective) -> None:
@@ -80,8 +81,17 @@ def test_a_job_costs_its_hours_times_the_time_of_a_piece(plans: list[Plan], bala
     assert found.time == pytest.approx(1 / speed)
     assert found.cost == pytest.approx(plan.cost.usd_per_hour / speed)
     run = replace(plan, facts={**plan.facts, "plan.hours": 30.0})
-    assert measured(run, balanced, job=True).time == 30.0
-    assert measured(run, balanced, job=True).cost == pytest.approx(plan.cost.usd_per_hour * 30)
+    timed = measured(run, balanced, job=True, by_run=True)
+    assert timed.cost == pytest.approx(plan.cost.usd_per_hour * 30)
+    assert timed.time == pytest.approx(1 / speed)  # A run of stated steps may do more work on more GPUs.
+
+
+def test_a_run_is_the_piece_of_work_only_where_it_is_known_on_every_plan(plans: list[Plan]) -> None:
+    runs = [replace(plan, facts={**plan.facts, "plan.hours": 30.0}) for plan in plans]
+    assert length_known(runs)
+    assert length_known([*runs, replace(plans[0], facts={})])
+    assert not length_known([*runs, plans[0]])
+    assert not length_known([])
 
 
 def test_a_job_of_unknown_speed_costs_its_hour_and_has_no_time(plans: list[Plan], balanced: Objective) -> None:

@@ -143,14 +143,14 @@ def test_a_changed_rule_is_named(decided: Decided, tmp_path: Path) -> None:
     for file in shipped.glob("*.yaml"):
         (rules / file.name).write_text(file.read_text())
     decision = decided("llm-serving-70b")
-    scored = next(p for p in decision["recommendation"]["points"] if p["rule"] == "h200-serves-70b-faster")
+    scored = next(p for p in decision["recommendation"]["points"] if p["rule"] == "nvidia-is-the-safe-choice")
     assert scored["points"] == 2
-    file = next(f for f in rules.glob("*.yaml") if "id: h200-serves-70b-faster" in f.read_text())
-    head, _, tail = file.read_text().partition("id: h200-serves-70b-faster")
-    file.write_text(head + "id: h200-serves-70b-faster" + tail.replace("points: 2", "points: 1", 1))
+    file = next(f for f in rules.glob("*.yaml") if "id: nvidia-is-the-safe-choice" in f.read_text())
+    head, _, tail = file.read_text().partition("id: nvidia-is-the-safe-choice")
+    file.write_text(head + "id: nvidia-is-the-safe-choice" + tail.replace("points: 2", "points: 1", 1))
     check = check_reproducible(decision, load_expertise(own_rules=rules))
     assert check.holds is False
-    assert any("h200-serves-70b-faster" in finding and "+1 for speed" in finding for finding in check.findings)
+    assert any("nvidia-is-the-safe-choice" in finding and "+1 for ecosystem" in finding for finding in check.findings)
 
 
 def test_a_certificate_that_claims_too_much_is_found_out(decided: Decided, expertise: Expertise) -> None:

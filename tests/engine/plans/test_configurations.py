@@ -75,6 +75,7 @@ def merit(plan: Plan, facts: Facts, objective: Objective) -> float:
     found = measure(
         plan,
         job=is_job(facts),
+        by_run=False,
         objective=objective,
         highest_usd_per_gpu_hour=KNOWLEDGE.dearest_usd_per_gpu_hour,
     )
@@ -119,7 +120,7 @@ def test_nothing_that_could_be_the_answer_is_left_out(facts: Facts, model: str) 
         if not mine:
             assert everything(maker, gpu_id, 2) == []
             continue
-        nodes = max(1, min(plan.nodes for plan in mine))
+        nodes = min(maker.fabric(plan.gpu).nodes(plan.count) for plan in mine)
         every = everything(maker, gpu_id, nodes)
         assert any(plan.facts.get("plan.meets_target") for plan in mine) >= any(
             plan.facts.get("plan.meets_target") for plan in every

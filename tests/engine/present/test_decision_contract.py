@@ -149,9 +149,21 @@ def test_what_is_said_has_a_source_and_a_rule(example_answers: dict[str, dict[st
                 assert entry["because"]
                 assert entry["rule"] or entry["code"] == "W-GIVEN-CONTRADICTED"
         assert all(entry["sources"] for entry in answer["figures"].values())
-        assert all(entry["rule"] and entry["reason"] and entry["sources"] for entry in answer["rejected"])
+        assert all(entry["reason"] and bool(entry["rule"]) == bool(entry["sources"]) for entry in answer["rejected"])
+        assert any(entry["rule"] for entry in answer["rejected"])
         assert all(entry["positions"] and entry["title"] for entry in answer["disagreements"])
         assert all(entry["question"].endswith("?") for entry in answer["open_questions"])
+
+
+def test_every_plan_is_shown_or_accounted_for(example_decisions: dict[str, Decision]) -> None:
+    """No plan is hidden: each is the answer, an alternative, one of the outranked, or out by a rule or at the gate."""
+    for name, decision in example_decisions.items():
+        answer, outcome = decision.to_dict(), decision.outcome
+        assert outcome.round is not None
+        shown = {plan["id"] for plan in (answer["recommendation"], *answer["alternatives"], *answer["outranked"])}
+        counts = {(entry["gpu"], count) for entry in answer["rejected"] for count in entry["counts"]}
+        for plan in outcome.round.plans:
+            assert plan.id in shown or (plan.gpu.id, plan.count) in counts, (name, plan.id)
 
 
 def test_a_given_value_that_the_catalogue_contradicts_is_a_warning(decide: Decide) -> None:
