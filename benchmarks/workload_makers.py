@@ -89,7 +89,8 @@ def _project(facts: dict[str, Any], task: str, chance: random.Random) -> None:
     facts["gpu_hours_per_year"] = round(8760 * facts["utilization_pct"] / 100)
     facts["project_months"] = chance.choice([3, 6, 12, 24, 36])
     facts["gpu_hours_total"] = round(facts["gpu_hours_per_year"] * facts["project_months"] / 12)
-    facts["horizon_years"] = chance.choice([1, 2, 3, 5])
+    # A length of the project sets the horizon: somebody who gave both otherwise would have spoken against himself.
+    facts["horizon_years"] = max(1, facts["project_months"] // 12)
     facts["demand_predictable"] = chance.random() < 0.5
     facts["burst_or_datacenter_need"] = chance.random() < 0.3
     if task == "inference":

@@ -89,7 +89,7 @@ def _definitions() -> Schema:
         "points": _object({"rule": _nullable(_WORD), "reason": _WORD, "points": _NUMBER, "because": _TEXT}),
         "candidate": _candidate(),
         "rejection": _object(
-            {"gpu": _WORD, "family": _WORD, "rule": _WORD, "reason": _TEXT, "counts": _list(_COUNT)},
+            {"gpu": _WORD, "family": _WORD, "rule": _nullable(_WORD), "reason": _TEXT, "counts": _list(_COUNT)},
         ),
         "remark": _object(
             {"code": _WORD, "text": _TEXT, "because": _TEXT, "rule": _nullable(_WORD), "sources": _WORDS},

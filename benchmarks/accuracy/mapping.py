@@ -24,6 +24,7 @@ _CARDS = {
     ("NVIDIA H200", 141): "nvidia-h200-sxm",
     ("NVIDIA H200", None): "nvidia-h200-sxm",
     ("NVIDIA H800", 80): "nvidia-h100-80gb-sxm",
+    ("NVIDIA V100", 16): "nvidia-v100-16gb",
     ("NVIDIA V100", 32): "nvidia-v100-32gb",
     ("NVIDIA V100", None): "nvidia-v100-32gb",
     ("NVIDIA GB200 (DGX)", None): "nvidia-gb200",
@@ -118,6 +119,8 @@ def line_of(row: Row) -> Line:
         "count": int(hardware.get("count") or 1),
     }
     diffusion = task == "train_diffusion"
+    if task == "rl" and _adapters(facts):
+        line["task"] = "peft_finetuning"
     if diffusion:
         line["task"] = "peft_finetuning" if _adapters(facts) else "full_finetuning"
         line["model_family"] = "diffusion_video" if facts.get("frames") else "diffusion_image"
@@ -125,7 +128,8 @@ def line_of(row: Row) -> Line:
         line["model_family"] = _FAMILIES[task]
     if line["task"] == "peft_finetuning":
         line["peft_method"] = "qlora" if task == "qlora" else "lora"
-    line["model_name"] = facts["model"]
+    # "Llama 3/3.1 70B" is one architecture under two names: the later one stands for both.
+    line["model_name"] = re.sub(r"\b[\d.]+/([\d.]+)\b", r"\1", facts["model"])
     line |= _sizes(facts) | _precision(facts, line["task"]) | _parallelism(facts)
     line |= _serving(facts) if line["task"] == "inference" else _training(facts)
     if "resolution" in facts:
@@ -232,12 +236,21 @@ def _parallelism(facts: dict[str, Any]) -> Line:
         line["sharding"] = f"zero{told['zero_stage']}"
     elif told.get("fsdp"):
         line["sharding"] = "fsdp"
-    offload = str(facts.get("offload") or "").lower()
-    if offload.startswith(("cpu", "fsdp cpu", "optimizer", "block swap", "offload_model")):
-        line["cpu_offload"] = True
-    elif offload.startswith("activations"):
-        line["activation_offload"] = True
-    return line
+    return line | _offload(facts)
+
+
+def _offload(facts: dict[str, Any]) -> Line:
+    """What waits in host memory while a step is computed: any share of the optimiser's state counts as all of it.
+
+    What frameworks of reinforcement learning park between their phases comes back for the step, and is not meant.
+    """
+    told = str(facts.get("offload") or "").lower()
+    fraction = re.search(r"(?:offload_fraction|optimizer fraction)\s+([\d.]+)", f"{facts.get('task_detail')} {told}".lower())
+    if fraction:
+        return {"cpu_offload": True} if float(fraction.group(1)) > 0 else {}
+    if told.startswith(("cpu", "fsdp cpu", "optimizer", "block swap", "offload_model")):
+        return {"cpu_offload": True}
+    return {"activation_offload": True} if told.startswith("activations") else {}
 
 
 def _serving(facts: dict[str, Any]) -> Line:
@@ -250,8 +263,9 @@ def _serving(facts: dict[str, Any]) -> Line:
         if facts.get(name):
             line[fact] = facts[name]
     batch = facts.get("batch_global") or facts.get("batch_per_gpu")
-    if batch:
-        line["concurrency"] = batch
+    most = re.search(r"\bbatch <= (\d+)", str(facts.get("task_detail")))
+    if batch or most:
+        line["concurrency"] = batch or int(most.group(1))  # type: ignore[union-attr]
     software = str(facts.get("framework") or "")
     engine = next((engine for word, engine in _ENGINES if word in software.lower()), None)
     if engine:

@@ -16,7 +16,7 @@ from engine.knowledge import Knowledge
 CLEAR = 1.3
 MOST_OF_PURCHASE = 5.0
 #: Warnings that say that memory may run out.
-MEMORY_WARNINGS = {"W-LOW-HEADROOM", "W-OOM-CRASH"}
+MEMORY_WARNINGS = {"W-LOW-HEADROOM", "W-MEMORY-BAND", "W-OOM-CRASH"}
 
 
 def judge_money(

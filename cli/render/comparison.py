@@ -13,6 +13,7 @@ from cli.render.blocks import Paragraph
 from cli.render.blocks import Table
 from cli.render.figures import joined
 from cli.render.names import Names
+from cli.render.whynot import plan_name
 from engine.explain.comparison import Change
 from engine.explain.comparison import Comparison
 from engine.explain.comparison import shown
@@ -80,8 +81,7 @@ def verdict(found: Comparison, names: Names) -> str:
 def _plan(plan: str | None, names: Names) -> str:
     if plan is None:
         return "no recommendation"
-    gpu, _, count = plan.rpartition("x")
-    return f"{count} x {names.gpu(gpu)}"
+    return plan_name(plan, names)
 
 
 def _named(change: Change, names: Names) -> tuple[str, str, str]:

@@ -106,7 +106,7 @@ def _waterfall(points: list[JsonObject], score: float | None) -> Table:
 
 def ruled_out_blocks(decision: JsonObject, names: Names, *, everything: bool) -> list[Block]:
     """Which GPUs the hard limits ruled out, by rule."""
-    rejected = decision.get("rejected") or []
+    rejected = [entry for entry in decision.get("rejected") or [] if entry["rule"]]
     if not rejected:
         return []
     by_rule: dict[str, list[JsonObject]] = defaultdict(list)

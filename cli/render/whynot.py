@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from cli.render.blocks import Block
 from cli.render.blocks import Bullets
 from cli.render.blocks import Heading
@@ -21,6 +23,9 @@ from engine.explain.phrases import Phrases
 from engine.explain.probing import FactChange
 from engine.explain.probing import read_back
 from engine.explain.whynot import WhyNot
+
+
+_PLAN_ID = re.compile(r"(?P<gpu>.+)x(?P<count>\d+)(?:-(?P<split>[a-z].*))?")
 
 
 def why_not_blocks(found: WhyNot, asked: str, names: Names, phrases: Phrases) -> list[Block]:
@@ -47,9 +52,12 @@ def why_not_blocks(found: WhyNot, asked: str, names: Names, phrases: Phrases) ->
 
 
 def plan_name(plan: str, names: Names) -> str:
-    """``nvidia-l4x2`` as 2 x L4."""
-    gpu, _, count = plan.rpartition("x")
-    return f"{count} x {names.gpu(gpu)}"
+    """``nvidia-l4x2`` as 2 x L4, ``nvidia-l4x4-tp2-dp2`` as 4 x L4 (tp2-dp2)."""
+    found = _PLAN_ID.fullmatch(plan)
+    if found is None:
+        return plan
+    split = f" ({found['split']})" if found["split"] else ""
+    return f"{found['count']} x {names.gpu(found['gpu'])}{split}"
 
 
 def _waterfall(found: WhyNot, names: Names) -> list[Block]:
@@ -68,7 +76,12 @@ def _waterfall(found: WhyNot, names: Names) -> list[Block]:
     ]
     sums = [sum(side) for side in zip(*((r.recommended, r.other, -r.lost) for r in found.waterfall), strict=True)]
     rows.append(("sum", signed(sums[0]), signed(sums[1]), signed(sums[2]), ""))
-    lead = f"{other} is {found.behind:.2f} points behind {best}." if found.behind is not None else ""
+    lead = ""
+    if found.behind is not None:
+        side = "behind" if found.behind >= 0 else "ahead of"
+        lead = f"{other} is {abs(found.behind):.2f} points of evidence {side} {best}."
+        if found.lost_at != "score":
+            lead += " That did not decide: points choose only among plans that stand alike."
     table = Table(("Reason", best, other, "Difference", "Rules"), tuple(rows), frozenset({1, 2, 3}))
     return [Heading("Where the points differ"), Paragraph(lead), table]
 

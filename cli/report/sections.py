@@ -45,6 +45,8 @@ def rejected_section(decision: JsonObject, names: Names) -> Markup:
     """Which GPUs which rule rejects, with the reason for each."""
     by_rule: dict[str, list[JsonObject]] = {}
     for entry in decision["rejected"]:
+        if entry["rule"] is None:
+            continue
         by_rule.setdefault(entry["rule"], []).append(entry)
     if not by_rule:
         return Markup("")
@@ -58,7 +60,7 @@ def rejected_section(decision: JsonObject, names: Names) -> Markup:
         note = tag("div", f"source: {sources}", class_="below") if sources else Markup("")
         summary = tag("summary", f"Rule {rule}: {count_of(len(entries), 'GPU')}")
         folds.append(tag("details", summary, note, tag("ul", *items)))
-    gpus = len({entry["gpu"] for entry in decision["rejected"]})
+    gpus = len({entry["gpu"] for entry in decision["rejected"] if entry["rule"]})
     lead = f"Hard limits ruled out some or all counts of {count_of(gpus, 'GPU')}. Unfold a rule for the reasons."
     return join(_heading("Rejected GPUs"), tag("p", lead), *folds)
 

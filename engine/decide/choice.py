@@ -18,7 +18,7 @@ from engine.decide.rank import Ranked
 from engine.plans.model import Plan
 
 
-#: Room for rounding where two merits or scores are compared.
+#: Room for rounding where two merits are compared, as a share: merits of small pieces of work are tiny.
 _CLOSE = 1e-9
 
 Tier = tuple[bool, bool, bool, bool]
@@ -79,7 +79,7 @@ def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str
     limit = math.inf
     if objective.stated:
         best = min((_at_least(merits[entry.id]) for entry in pool), default=math.inf)
-        limit = best * (1 + objective.preference_share) + _CLOSE
+        limit = best * (1 + objective.preference_share) * (1 + _CLOSE)
     eligible = {entry.id for entry in pool if _at_least(merits[entry.id]) <= limit}
 
     def evidence(entry: Contender) -> tuple[object, ...]:
@@ -115,13 +115,13 @@ def beaten_by_equals(contenders: Sequence[Contender], objective: Objective) -> d
                 break
             if other.in_count_band < entry.in_count_band or other_time * (1 + margin) > time:
                 continue
-            if _stands_as_well(other.ranked.plan, entry.ranked.plan):
+            if stands_as_well(other.ranked.plan, entry.ranked.plan):
                 found[entry.id] = other.id
                 break
     return found
 
 
-def _stands_as_well(one: Plan, other: Plan) -> bool:
+def stands_as_well(one: Plan, other: Plan) -> bool:
     """Whether nothing but cost and speed sets the first plan below the second."""
     return (
         one.gpu.vendor == other.gpu.vendor
@@ -136,8 +136,8 @@ def _tier(entry: Contender, objective: Objective) -> Tier:
     return (
         not entry.ranked.proven,
         entry.fallback,
-        guided and not entry.in_card_band,
         guided and not entry.in_count_band,
+        guided and not entry.in_card_band,
     )
 
 

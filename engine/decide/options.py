@@ -14,6 +14,7 @@ from engine.decide.rank import Objective
 from engine.decide.relaxing import THE_WORK
 from engine.decide.survey import Measures
 from engine.decide.survey import is_job
+from engine.decide.survey import length_known
 from engine.decide.survey import measure
 from engine.rulebook.model import Rule
 from engine.values import Facts
@@ -167,10 +168,12 @@ def _kept_back(outcome: Outcome, least_gain: float, bench: Bench) -> Iterator[tu
         if against and not answer.fallbacks and gain >= 1 + least_gain:
             yield against, gain
     job = is_job(found.survey.facts)
+    by_run = job and length_known([entry.ranked.plan for entry in found.judged])
     for rejection in found.rejections:
         measured = measure(
             rejection.plan,
             job=job,
+            by_run=by_run,
             objective=outcome.objective,
             highest_usd_per_gpu_hour=bench.knowledge.dearest_usd_per_gpu_hour,
         )

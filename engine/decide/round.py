@@ -28,6 +28,7 @@ from engine.decide.survey import Measures
 from engine.decide.survey import Spread
 from engine.decide.survey import beside_others
 from engine.decide.survey import is_job
+from engine.decide.survey import length_known
 from engine.decide.survey import measure
 from engine.decide.survey import spread
 from engine.decide.survey import survey_claims
@@ -69,10 +70,12 @@ def run_round(
     survivors = [plans[index] for index in alive]
     survey = stages.survey.run({}, extra=survey_claims(survivors), before=intake)
     job = is_job(survey.facts)
+    by_run = job and length_known(survivors)
     measures = [
         measure(
             plan,
             job=job,
+            by_run=by_run,
             objective=objective,
             highest_usd_per_gpu_hour=knowledge.dearest_usd_per_gpu_hour,
         )

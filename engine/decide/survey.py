@@ -42,6 +42,8 @@ class Measures:
         return 1.0 / self.weighed_time if self.weighed_time else None
 
 
+#: What was stated behind figures of the survey.
+_INPUTS = {"owned_plan_qualifies": ("gpus_owned",)}
 #: A plan of which neither cost nor time was asked.
 UNMEASURED = Measures(None, None)
 
@@ -62,12 +64,19 @@ def is_job(workload: Facts) -> bool:
     return workload.get("task") != "inference" or workload.get("serving_mode") == "batch"
 
 
-def measure(plan: Plan, *, job: bool, objective: Objective, highest_usd_per_gpu_hour: float) -> Measures:
+def length_known(plans: Sequence[Plan]) -> bool:
+    """Whether the length of the run is known on every plan whose rate is."""
+    timed = [plan.facts for plan in plans if "plan.tokens_per_s" in plan.facts or "plan.samples_per_s" in plan.facts]
+    return bool(timed) and all("plan.hours" in facts for facts in timed)
+
+
+def measure(plan: Plan, *, job: bool, by_run: bool, objective: Objective, highest_usd_per_gpu_hour: float) -> Measures:
     """Cost and time of a plan as choosing compares them.
 
     Args:
         plan: a surviving plan.
         job: compare by the piece of work, not by the month.
+        by_run: the length of the run is known on all plans, and the piece of work is the run.
         objective: tells what surrounds rented GPUs, without which two prices of a few cents would lie as far apart as
             two of a hundred dollars, and what twice as many GPUs have to bring.
         highest_usd_per_gpu_hour: the highest rate of the price list, for a plan whose price is not known.
@@ -77,14 +86,13 @@ def measure(plan: Plan, *, job: bool, objective: Objective, highest_usd_per_gpu_
     weighed = (hourly if hourly is not None else highest_usd_per_gpu_hour * plan.count) + objective.around_usd_per_hour
     latency = None if job else _number(facts.get("plan.latency_ms"))
     time = latency if latency else 1.0 / rate if rate else None
-    if job and (hours := _number(facts.get("plan.hours"))):
-        # A run of stated length: more GPUs may also do more work in it, as where the batch of each is stated.
-        time = hours
     weighed_time = time * objective.gain_of_doubling ** math.log2(plan.count) if time else None
     if job:
         if time is None:
             return Measures(hourly, None, weighed)
-        return Measures(None if hourly is None else hourly * time, time, weighed * time, weighed_time)
+        # A run of stated steps may do more work on more GPUs: it costs its hours, and is as fast as its rate.
+        length = (_number(facts.get("plan.hours")) if by_run else None) or time
+        return Measures(None if hourly is None else hourly * length, time, weighed * length, weighed_time)
     monthly = plan.cost.usd_per_month
     return Measures(monthly if monthly is not None else hourly, time, weighed, weighed_time)
 
@@ -128,10 +136,12 @@ def survey_claims(plans: Sequence[Plan]) -> dict[str, list[Claim]]:
             min(map(fewest_of, sized)),
             "the fewest GPUs of a surviving plan's kind that hold it",
         )
+    if any(plan.cost.origin == "owned" for plan in plans):
+        values["owned_plan_qualifies"] = (True, "whether a plan on hardware that is owned survives")
     if hourly:
         values["cheapest_usd_per_hour"] = (min(hourly), "lowest price among surviving plans")
     return {
-        name: [Claim("computed", f"survey.{name}", value, (), formula, (SOURCE,))]
+        name: [Claim("computed", f"survey.{name}", value, _INPUTS.get(name, ()), formula, (SOURCE,))]
         for name, (value, formula) in values.items()
     }
 

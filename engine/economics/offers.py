@@ -150,7 +150,7 @@ def _allowed(index: OfferIndex, wishes: Wishes) -> Iterable[Offer]:
     return (
         offer
         for offer in index.offers
-        if (not providers or provider_id(offer.provider, constants) in providers)
+        if (not providers or {provider_id(offer.provider, constants), offer.provider_class} & providers)
         and (not wishes.regions_allowed or region_allowed(offer.region, wishes.regions_allowed, constants))
     )
 
@@ -204,17 +204,21 @@ def _rental(index: OfferIndex, gpu: Gpu, need: Need, preference: str) -> Rental 
 def _market(found: Sequence[_Found], tiers: Tiers, constants: EconomicsConstants) -> tuple[Quote, ...]:
     """One quote per provider of the first class that has one, the lowest first.
 
-    Machines that the plan fills make the market; larger ones count only where that is cheaper for the plan. Offers that
-    the user brought go before all others.
+    Providers with a machine that the plan fills make the market, each at its cheapest way to cover the plan; those that
+    have only larger machines count where that lowers the price, or what it starts from. Offers that the user brought go
+    before all others.
     """
     filled = [each for each in found if each[1].idle_share < constants.price_choice.idle_share_below]
     if own := [each for each in filled if each[1].offer.own]:
         return _of_first_tier(own, tiers)
-    market = _of_first_tier(filled, tiers)
-    if len(filled) == len(found):
-        return market
     every, lowest = _of_first_tier(found, tiers), constants.price_choice.lowest_providers
-    return market if market and _median(market[:lowest]) <= _median(every[:lowest]) else every
+    tier = next((tier for tier in tiers if any(shape.provider_class in tier for shape, _ in filled)), None)
+    if tier is None or len(filled) == len(found):
+        return every
+    making = {shape.provider for shape, _ in filled if shape.provider_class in tier}
+    market = _of_first_tier([each for each in found if each[0].provider in making], (tier,))
+    price, other = _median(market[:lowest]), _median(every[:lowest])
+    return market if (price, market[0].usd_per_hour) <= (other, every[0].usd_per_hour) else every
 
 
 def _covering(shapes: Iterable[Shape], need: Need, idle_share_below: float = 1.0) -> list[_Found]:
@@ -255,10 +259,10 @@ def _committed(index: OfferIndex, gpu: Gpu, need: Need, tiers: Tiers) -> Iterato
             yield Commitment(months, quotes[0].usd_per_hour, quotes[0].offer, quotes[0].instances)
 
 
-def _by_price(quote: Quote) -> tuple[float, int, tuple[float, str, str, str]]:
+def _by_price(quote: Quote) -> tuple[object, ...]:
     return (quote.usd_per_hour, quote.instances, offer_rank(quote.offer))
 
 
-def _by_size(offer: Offer) -> tuple[float, tuple[float, str, str, str]]:
+def _by_size(offer: Offer) -> tuple[object, ...]:
     """The largest machine first."""
     return (-offer.count, offer_rank(offer))

@@ -108,9 +108,10 @@ def _shape(offer: Offer, price: float, constants: EconomicsConstants) -> Shape:
     )
 
 
-def offer_rank(offer: Offer) -> tuple[float, str, str, str]:
+def offer_rank(offer: Offer) -> tuple[float, str, str, str, str, int]:
     """An order over offers by price that does not depend on how they are listed."""
-    return (offer.usd_per_hour, offer.provider, offer.instance or "", offer.region or "")
+    name, place = offer.instance or "", offer.region or ""
+    return (offer.usd_per_hour, offer.provider, name, place, offer.provider_class, offer.count)
 
 
 def provider_id(name: str, constants: EconomicsConstants) -> str:

@@ -75,6 +75,8 @@ def _fact_values(decision: Mapping[str, Any]) -> dict[str, Any]:
 def _rejected(decision: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, list[str]] = {}
     for entry in decision["rejected"]:
+        if entry["rule"] is None:
+            continue
         counts = "/".join(map(str, entry["counts"]))
         found.setdefault(entry["gpu"], []).append(f"{entry['rule']} (x {counts})")
     return {gpu: "; ".join(sorted(rules)) for gpu, rules in sorted(found.items())}

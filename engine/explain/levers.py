@@ -9,12 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from engine.calculators import registered
+from engine.decide.losses import loss_of
 from engine.decide.model import Judged
 from engine.decide.model import Outcome
 from engine.expertise import Expertise
 from engine.language import evaluate
 from engine.language import facts_read
 from engine.plans.model import Plan
+from engine.rulebook.model import Fallback
 from engine.rulebook.model import Points
 from engine.rulebook.model import Rule
 from engine.values import Facts
@@ -54,7 +56,8 @@ def levers_against(expertise: Expertise, outcome: Outcome, gpus: frozenset[str])
     """What could bring a GPU in or to the front.
 
     The deciding rules are those that reject its plans; where one survives, those whose points differ between it and
-    the recommendation, and those that would speak for it on what it is, were the workload another.
+    the recommendation, those that set their tiers, and those that would speak for it, or make a last choice of what
+    beats it, were the workload another.
     """
     deciding = {rule.id: rule for rule in _deciding(expertise, outcome, gpus)}
     read = {name for rule in deciding.values() for name in rule.reads}
@@ -90,11 +93,29 @@ def _deciding(expertise: Expertise, outcome: Outcome, gpus: frozenset[str]) -> I
         return
     differing = _points(target).items() ^ _points(outcome.chosen).items()
     yield from (expertise.rules[rule] for rule, _ in differing if rule in expertise.rules)
+    yield from (expertise.rules[rule] for rule in sorted(_tier_rules(target) ^ _tier_rules(outcome.chosen)))
     yield from _would_speak(expertise, outcome, target)
+    loss = loss_of(target, outcome.chosen, outcome.round.judged)
+    for other in (outcome.chosen, loss.to) if loss else (outcome.chosen,):
+        yield from _would_set_back(expertise, outcome, other)
 
 
 def _points(entry: Judged) -> dict[str, float]:
     return {award.rule: award.points for award in entry.ranked.awards if award.rule and award.counted}
+
+
+def _tier_rules(entry: Judged) -> set[str]:
+    return {*entry.fallbacks, *entry.card_bands, *entry.count_bands}
+
+
+def _would_set_back(expertise: Expertise, outcome: Outcome, entry: Judged) -> Iterator[Rule]:
+    """Rules that only the workload keeps from making a plan a last choice."""
+    facts = {**outcome.final.facts, **entry.facts}
+    for rule in expertise.stages.prefer.rules:
+        if any(isinstance(effect, Fallback) for effect in rule.effects):
+            of_the_gpu = [c.expr for c in rule.when if any(name.startswith("gpu.") for name in facts_read(c.expr))]
+            if of_the_gpu and all(evaluate(expr, facts) is True for expr in of_the_gpu):
+                yield rule
 
 
 def _would_speak(expertise: Expertise, outcome: Outcome, target: Judged) -> Iterator[Rule]:

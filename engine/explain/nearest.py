@@ -7,11 +7,14 @@ import math
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
 from typing import Literal
 
+from engine.decide.losses import loss_of
+from engine.decide.model import Judged
 from engine.decide.model import Outcome
 from engine.explain.levers import Levers
 from engine.explain.probing import FactChange
@@ -33,8 +36,13 @@ _ENOUGH = 3
 #: Facts that take part in pairs: those that alone came nearest.
 _PAIRED = 8
 _BISECTIONS = 8
-#: The gap of a GPU that no rule lets through: beyond any difference of points.
+#: The gap of a GPU that no rule lets through: beyond any other.
 _REJECTED = 1000.0
+#: What each lower place of a tier adds, being beaten in cost and speed, and lying outside the share of the best merit:
+#: each more than all that come after it, and points, add up to.
+_PLACES = (480.0, 240.0, 120.0, 60.0)
+_BEATEN = 30.0
+_OUTSIDE = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,15 +240,39 @@ def _try_pairs(hunt: _Hunt, base: Outcome | None, goals: list[Goal]) -> bool:
 
 
 def gap(outcome: Outcome | None, gpus: frozenset[str]) -> float:
-    """How many points a GPU is behind; beyond all points where no plan of it survives."""
+    """How far a GPU is from being the answer, by its nearest plan; beyond all where no plan of it survives.
+
+    What counts first weighs most: a limit that cannot be checked, then being a last choice, then the cards and counts
+    of guides, then a plan that beats it in cost and speed, then the objective, then points.
+    """
     if outcome is None or outcome.round is None:
         return 2 * _REJECTED
-    best = next((entry for entry in outcome.round.judged if entry.ranked.plan.gpu.id in gpus), None)
-    if best is None or outcome.chosen is None:
+    own = [entry for entry in outcome.round.judged if entry.ranked.plan.gpu.id in gpus]
+    if not own or outcome.chosen is None:
         rules = [len(entry.rules) for entry in outcome.round.rejections if entry.plan.gpu.id in gpus]
         return _REJECTED + min(rules, default=_REJECTED)
-    behind = outcome.chosen.ranked.score - best.ranked.score
-    return behind + (0.0 if best.ranked.proven else _REJECTED / 2)
+    if outcome.chosen in own:
+        return 0.0
+    return min(_behind(entry, outcome.chosen, outcome.round.judged) for entry in own)
+
+
+def _behind(entry: Judged, chosen: Judged, judged: Sequence[Judged]) -> float:
+    """How far a plan that no rule rejects is behind the answer."""
+    loss = loss_of(entry, chosen, judged)
+    if loss is None or entry.standing is None or chosen.standing is None:
+        return 0.0
+    behind = max(0.0, loss.behind)
+    places = zip(_PLACES, entry.standing.tier, chosen.standing.tier, strict=True)
+    behind += sum(weight for weight, mine, its in places if mine and not its)
+    if loss.kind == "dominated":
+        behind += _BEATEN + _doublings(loss.cost_ratio) + _doublings(loss.time_ratio)
+    elif loss.kind == "merit":
+        behind += _OUTSIDE + _doublings(loss.merit_ratio)
+    return behind
+
+
+def _doublings(ratio: float | None) -> float:
+    return math.log2(ratio) if ratio and ratio > 0 else 0.0
 
 
 def fitting_plan(outcome: Outcome, gpus: frozenset[str]) -> str | None:

@@ -21,6 +21,13 @@ from engine.problems import nearest_words
 __all__ = ["Explainer", "Step", "to_dict"]
 
 #: Conclusions that have a word of their own.
+#: Why a plan stands below the answer, whatever its points.
+_BELOW_FOR = {
+    "unverified": "a stated limit cannot be checked for it, so plans that were checked come first",
+    "fallback": "chosen only where nothing else does the work",
+    "guide_cards": "a guide names other cards for the case, and no objective is stated",
+    "guide_counts": "a guide names another number of GPUs for the case, and no objective is stated",
+}
 TOPICS = ("recommendation", "gpu", "count", "memory", "speed", "cost", "score", "procurement", "power")
 _PLAN_FACTS = {
     "memory": ("plan.per_gpu_gb",),
@@ -107,6 +114,14 @@ class Explainer:
         best = self.evidence.decision["recommendation"]
         if best is None or plan["score"] is None or best["score"] is None:
             return "judged because it was named"
+        lost_at = plan.get("below_for")
+        if lost_at == "dominated":
+            by = self.evidence.plans.get(plan["dominated_by"])
+            return f"{self._name(by) if by else plan['dominated_by']} is cheaper and faster"
+        if lost_at == "merit":
+            return f"too far behind the best by the stated objective, {self.evidence.decision['objective']}"
+        if lost_at in _BELOW_FOR:
+            return _BELOW_FOR[lost_at]
         return f"{best['score'] - plan['score']:.2f} points behind {self._name(best)}"
 
     def _runner_up(self) -> tuple[Step, ...]:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal
 
+from engine.decide.losses import Loss
+from engine.decide.losses import LossKind
+from engine.decide.losses import loss_of
 from engine.decide.model import Judged
 from engine.decide.model import Outcome
 from engine.expertise import Expertise
@@ -23,6 +26,8 @@ from engine.explain.probing import Laboratory
 from engine.explain.rerun import decide_again
 from engine.explain.rerun import recorded_moment
 from engine.explain.rerun import unstated_objective
+from engine.present.losses import loss_text
+from engine.present.losses import named
 from engine.problems import InputError
 from engine.problems import Problem
 
@@ -48,11 +53,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """The answer. ``behind`` are points; ``waterfall`` adds up to it, the costliest reason first."""
+    """The answer. ``behind`` are points; ``waterfall`` adds up to it, the costliest reason first.
+
+    ``lost_at`` tells whether the points decided at all: they do only between plans of one tier that no other plan beats
+    in cost and speed and that, where an objective is stated, lie within its share of the best.
+    """
 
     gpus: tuple[str, ...]
     standing: Standing
     says: str
+    lost_at: LossKind | None
     recommendation: str | None
     plan: str | None
     behind: float | None
@@ -95,10 +105,12 @@ def why_not(
         search = nearest_changes(laboratory, levers, gpus, expertise.vocabulary.facts)
     chosen = outcome.chosen
     behind = chosen.ranked.score - best.ranked.score if chosen and best else None
+    loss = loss_of(best, chosen, outcome.round.judged) if best and outcome.round else None
     return WhyNot(
         gpus=tuple(sorted(gpus)),
         standing=standing,
-        says=_says(standing, gpus, outcome, expertise),
+        says=_says(standing, gpus, outcome, expertise, best, loss),
+        lost_at=loss.kind if loss and standing in ("outranked", "unproven") else None,
         recommendation=chosen.ranked.plan.id if chosen else None,
         plan=best.ranked.plan.id if best else None,
         behind=behind,
@@ -135,18 +147,26 @@ def _standing(outcome: Outcome, gpus: frozenset[str], best: Judged | None, exper
     return "outranked" if best.ranked.proven else "unproven"
 
 
-def _says(standing: Standing, gpus: frozenset[str], outcome: Outcome, expertise: Expertise) -> str:
+def _says(
+    standing: Standing,
+    gpus: frozenset[str],
+    outcome: Outcome,
+    expertise: Expertise,
+    best: Judged | None,
+    loss: Loss | None,
+) -> str:
     match standing:
         case "recommended":
             return "it is the recommendation"
         case "rejected":
             return "every count of it is rejected"
-        case "unproven":
-            return "a hard limit cannot be checked, so every proven plan comes before it"
         case "undecided":
             return "nothing was planned, because the facts do not allow a recommendation"
-        case "outranked":
-            return "it does the job, and another plan has more points"
+        case "outranked" | "unproven":
+            if best is None or loss is None:
+                return "a stated limit cannot be checked for it"
+            text = loss_text(loss, best, outcome.objective, expertise.rules, outcome.final.facts, expertise.vocabulary)
+            return f"it does the job, but {named(best)} is not the answer: {text}"
     reasons = [expertise.knowledge.gpus[gpu].not_plannable_because for gpu in sorted(gpus)]
     given = outcome.intake.facts.keys() & {"gpu_candidates", "gpu_excluded", "vendor_preference"}
     wish = f"what was stated leaves it out: {', '.join(sorted(given))}" if given else "no plan was made with it"

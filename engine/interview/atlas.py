@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from engine.calculators import Calculator
 from engine.expertise import Expertise
@@ -15,6 +17,7 @@ from engine.language import compile_expr
 from engine.language import facts_read
 from engine.language import parse_condition
 from engine.language.tree import Expr
+from engine.rulebook.model import Fallback
 from engine.rulebook.model import Points
 from engine.rulebook.model import Rule
 from engine.rulebook.model import SetFact
@@ -25,6 +28,9 @@ from engine.values import Value
 
 #: The fact that says whether to rent or to buy.
 VERDICT = "procurement"
+
+#: What a prefer rule says of a plan beside points: that it is a last choice, or that a guide names its cards or count.
+Mark = Literal["fallback", "cards", "counts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,15 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """Points that a rule gives for a reason; a claim gives none to a plan whose cost and time are computed."""
+
+    points: float
+    reason: str
+    claim: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RuleView:
     """A rule with its lines prepared."""
 
@@ -46,7 +61,8 @@ class RuleView:
     lines: tuple[Line, ...]
     shared: tuple[Line, ...]  # those that read workload facts alone
     local: tuple[Line, ...]  # those that read facts of a plan or GPU
-    awards: tuple[tuple[float, str], ...]  # points and their reason
+    awards: tuple[Given, ...]
+    marks: frozenset[Mark]
     reads: frozenset[str]
 
 
@@ -82,6 +98,7 @@ class Atlas:
     rejecting: tuple[RuleView, ...]
     deriving: tuple[RuleView, ...]  # plan-scope derive rules
     preferring: tuple[RuleView, ...]
+    above: Mapping[str, frozenset[str]]  # prefer rules by those that override them
     surveying: tuple[RuleView, ...]
     advising: tuple[RuleView, ...]  # advise rules that set a fact
     court: Court
@@ -108,6 +125,7 @@ def draw_atlas(expertise: Expertise) -> Atlas:
         rejecting=_views(views, stages.reject.rules),
         deriving=_views(views, rulebook.of_stage("derive", "plan")),
         preferring=_views(views, stages.prefer.rules),
+        above=overriders({rule.id: rule for rule in stages.prefer.rules}),
         surveying=_views(views, (r for level in stages.survey.levels for r in level.rules)),
         advising=_views(views, (r for level in stages.outcome_of_chosen.levels for r in level.rules if r.writes)),
         court=_court(_views(views, (r for r in rulebook.rules if VERDICT in r.writes))),
@@ -128,9 +146,22 @@ def view_of(rule: Rule) -> RuleView:
         lines,
         shared=tuple(line for line in lines if not line.local),
         local=tuple(line for line in lines if line.local),
-        awards=tuple((effect.points, effect.reason) for effect in rule.effects if isinstance(effect, Points)),
+        awards=tuple(
+            Given(effect.points, effect.reason, effect.claim is not None)
+            for effect in rule.effects
+            if isinstance(effect, Points)
+        ),
+        marks=frozenset(_marks(rule)),
         reads=rule.reads,
     )
+
+
+def _marks(rule: Rule) -> Iterator[Mark]:
+    for effect in rule.effects:
+        if isinstance(effect, Fallback):
+            yield "fallback"
+        elif isinstance(effect, Points) and effect.band is not None and effect.points > 0:
+            yield effect.band
 
 
 def written_constants(view: RuleView, fact: str) -> tuple[tuple[Expr, frozenset[str]], ...]:

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
-from dataclasses import replace
 
-from engine.decide.model import Judged
 from engine.decide.model import Outcome
 from engine.decide.model import PlanRound
 from engine.decide.pipeline import asked_counts
 from engine.decide.round import run_round
 from engine.decide.survey import survey_claims
 from engine.interview.atlas import Atlas
-from engine.interview.rivals import Entrant
+from engine.interview.bundles import bundles_of
+from engine.interview.entrants import Comparer
+from engine.interview.entrants import entrant_of
+from engine.interview.fates import Tribunal
+from engine.interview.rivals import Field
 from engine.interview.rivals import Rivalry
-from engine.interview.rivals import bundles_of
-from engine.interview.rivals import entrant_of
-from engine.interview.rivals import rejected_by
-from engine.interview.rivals import rivalry_of
+from engine.interview.scales import Scales
 from engine.interview.truths import Fog
 from engine.interview.truths import truths_of
 from engine.plans.candidates import candidate_plans
@@ -29,8 +27,8 @@ from engine.rulebook.model import ConsiderCounts
 from engine.values import Value
 
 
-#: More than any term of cost or speed gives: stands for a term whose scale is open.
-_ANY_TERM = 100.0
+#: More than any term of cost or speed gives: what puts out the front-runner is asked first.
+_FIRST = 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +51,9 @@ class Contest:
     leader: str | None = None
     rejecting: Mapping[str, frozenset[str]] = field(default_factory=dict)  # plan -> facts that could put it out
 
-    @property
-    def settled(self) -> bool:
-        """Whether the front-runner wins whatever is answered."""
-        return not self.rivalry.threats and not self.at_risk
-
     def weights(self, askable: Iterable[str]) -> dict[str, float]:
         """The askable facts that could change the choice, each with the points that it could move."""
-        weights: dict[str, float] = dict.fromkeys(self.at_risk, _ANY_TERM)
+        weights: dict[str, float] = dict.fromkeys(self.at_risk, _FIRST)
         for threat in self.rivalry.threats:
             for cause, gain in threat.causes.items():
                 weights[cause] = weights.get(cause, 0.0) + gain
@@ -73,33 +66,42 @@ def contest_of(atlas: Atlas, outcome: Outcome, fog: Fog, extra: Extra) -> Contes
     plan_round = _wider_round(atlas, outcome, extra) if outcome.round and extra.counts else outcome.round
     shared = outcome.intake.facts
     contradiction = _contradiction(outcome, fog)
+    tribunal = Tribunal(atlas, shared, fog, atlas.expertise.bench.unstated)
     if plan_round is None or not plan_round.judged:
-        returning = _returning(atlas, plan_round, shared, fog) if plan_round else frozenset()
+        returning = _returning(tribunal, plan_round) if plan_round else frozenset()
         return Contest(Rivalry(), fog, returning | contradiction)
     real = {plan.id for plan in outcome.round.plans} if outcome.round else set()
+    fates = {entry.ranked.plan.id: tribunal.fate(entry) for entry in plan_round.judged}
     rejecting = {
-        entry.ranked.plan.id: causes
-        for entry in plan_round.judged
-        if (
-            causes := rejected_by(atlas, shared, entry.facts, fog)[1]
-            | (frozenset() if entry.ranked.plan.id in real else extra.causes)
-        )
+        name: causes
+        for name, fate in fates.items()
+        if (causes := fate.rejecting | (frozenset() if name in real else extra.causes))
     }
-    chosen = outcome.chosen.ranked.plan.id if outcome.chosen else None
-    at_risk = _returning(atlas, plan_round, shared, fog) | _unproven(plan_round.judged, fog)
-    if chosen is None:
+    at_risk = _returning(tribunal, plan_round)
+    if outcome.chosen is None:
         # Nothing survives as it is, but a count that a rule may yet ask for would.
         return Contest(Rivalry(), fog, at_risk | extra.causes, contradiction)
-    at_risk |= rejecting.get(chosen, frozenset())
+    leader = outcome.chosen.ranked.plan.id
+    at_risk |= rejecting.get(leader, frozenset())
     fog = _surveyed(plan_round, rejecting, fog)
     bundles = bundles_of(atlas, plan_round.survey.facts, fog)
+    scales = Scales(plan_round.judged, rejecting.keys(), outcome.objective)
     entrants = {
-        entry.ranked.plan.id: _open_terms(entrant_of(entry, plan_round.survey.facts, bundles, fog), entry, rejecting)
+        name: entrant_of(
+            entry,
+            plan_round.survey.facts,
+            bundles,
+            fog,
+            fates[name],
+            terms=scales.terms(entry),
+            merits=scales.merits(entry),
+        )
         for entry in plan_round.judged
+        for name in (entry.ranked.plan.id,)
     }
-    leader = entrants.pop(chosen)
-    rivalry = rivalry_of(bundles, leader, [*entrants.values()], dict.fromkeys(entrants.keys() - real, extra.causes))
-    return Contest(rivalry, fog, at_risk, contradiction, len(real), chosen, rejecting)
+    first = entrants.pop(leader)
+    field_of_plans = Field(first, [*entrants.values()], rejecting, Comparer(bundles), outcome.objective)
+    return Contest(field_of_plans.rivalry(), fog, at_risk, contradiction, len(real), leader, rejecting)
 
 
 def extra_counts(atlas: Atlas, facts: Mapping[str, Value], fog: Fog) -> Extra:
@@ -131,21 +133,12 @@ def _contradiction(outcome: Outcome, fog: Fog) -> frozenset[str]:
     return fog.behind(name for rule in outcome.no_answer.rules for name in rule.reads)
 
 
-def _returning(atlas: Atlas, plan_round: PlanRound, shared: Mapping[str, Value], fog: Fog) -> frozenset[str]:
+def _returning(tribunal: Tribunal, plan_round: PlanRound) -> frozenset[str]:
     """Askable facts that could bring back a plan which is rejected only as long as they are open."""
-    waiting = {view.rule.id for view in atlas.rejecting if fog.hides(view.reads)}
     causes: frozenset[str] = frozenset()
     for rejection in plan_round.rejections:
-        ids = {rule.id for rule in rejection.rules}
-        if ids <= waiting:
-            found = rejected_by(atlas, shared, rejection.facts, fog)[1]
-            causes |= found
+        causes |= tribunal.returning({rule.id for rule in rejection.rules}, rejection.facts)
     return causes
-
-
-def _unproven(judged: Sequence[Judged], fog: Fog) -> frozenset[str]:
-    """Facts that plans lack to be proven: with them, another plan may come first."""
-    return fog.behind(name for entry in judged for name in entry.missing)
 
 
 def _surveyed(plan_round: PlanRound, rejecting: Mapping[str, frozenset[str]], fog: Fog) -> Fog:
@@ -168,11 +161,3 @@ def _surveyed(plan_round: PlanRound, rejecting: Mapping[str, frozenset[str]], fo
         if not any(facts.get(fact) == 1.0 for facts in sure_facts):
             wider.add(fact, None, causes)
     return wider
-
-
-def _open_terms(entrant: Entrant, judged: Judged, rejecting: Mapping[str, frozenset[str]]) -> Entrant:
-    """A plan of unknown cost or speed counts as the dearest or slowest of those that survive, whoever that is."""
-    unknown = any(award.rule is None and award.reason.endswith("unknown") for award in judged.ranked.awards)
-    if not unknown or not rejecting:
-        return entrant
-    return replace(entrant, best_terms=max(entrant.terms, 0.0), worst_terms=entrant.terms - _ANY_TERM)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import field
 from dataclasses import replace
 
 from engine.decide.lookups import look_up
 from engine.decide.pipeline import asked_counts
+from engine.decide.survey import Measures
 from engine.decide.survey import is_job
+from engine.decide.survey import length_known
+from engine.decide.survey import measure
 from engine.expertise import Expertise
 from engine.plans.candidates import candidate_plans
 from engine.problems import InputError
@@ -19,8 +23,10 @@ from engine.values import Facts
 from engine.values import Value
 
 
-#: Plan facts that ranking itself reads. Others matter only to rules that read them.
-RANKED_BY = frozenset({"plan.usd_per_hour", "plan.tokens_per_s", "plan.samples_per_s", "plan.fits"})
+#: Plan facts that choosing itself reads beside cost and time. Others matter only to rules that read them.
+RANKED_BY = frozenset({"plan.fits", "plan.usd_per_hour", "plan.pcie_gpus"})
+#: Room for rounding where two scales are compared.
+_CLOSE = 1e-9
 
 
 class Watched(dict[str, Value]):
@@ -67,6 +73,8 @@ class Draft:
     read: frozenset[str]
     copied: bool
     job: bool  # whether plans are compared by the piece of work
+    measures: Mapping[str, Measures] = field(default_factory=dict)  # cost and time as choosing compares them
+    nodes: Mapping[str, int] = field(default_factory=dict)
 
 
 def settle_intake(expertise: Expertise, given: Mapping[str, Value]) -> Settlement:
@@ -87,12 +95,27 @@ def draft(expertise: Expertise, given: Mapping[str, Value], counts: Sequence[int
     asked = {**dict.fromkeys(counts, "a rule"), **asked_counts(intake.fired)}
     plans = candidate_plans(maker.job, facts, bench.knowledge, asked, maker=maker)
     job = is_job(facts)
-    return Draft({plan.id: plan.facts for plan in plans}, frozenset(facts.read), facts.copied, job)
+    by_run = job and length_known(plans)
+    objective = expertise.objective(None, given)
+    highest = bench.knowledge.dearest_usd_per_gpu_hour
+    return Draft(
+        {plan.id: plan.facts for plan in plans},
+        frozenset(facts.read),
+        facts.copied,
+        job,
+        {
+            p.id: measure(p, job=job, by_run=by_run, objective=objective, highest_usd_per_gpu_hour=highest)
+            for p in plans
+        },
+        {plan.id: plan.nodes for plan in plans},
+    )
 
 
 def difference(one: Draft, other: Draft) -> frozenset[str] | None:
     """The names of plan facts that differ; None where the plans themselves or what ranking reads do."""
-    if one.plans.keys() != other.plans.keys() or one.job != other.job:
+    if one.plans.keys() != other.plans.keys() or one.job != other.job or one.nodes != other.nodes:
+        return None
+    if not _same_but_for_scale(one.measures, other.measures):
         return None
     differ: set[str] = set()
     for name, facts in one.plans.items():
@@ -103,6 +126,22 @@ def difference(one: Draft, other: Draft) -> frozenset[str] | None:
         if differ & RANKED_BY:
             return None
     return frozenset(differ)
+
+
+def _same_but_for_scale(one: Mapping[str, Measures], other: Mapping[str, Measures]) -> bool:
+    """Whether costs and times are the same up to a factor that all plans share: choosing compares ratios alone."""
+    for figure in ("cost", "time", "weighed_cost", "weighed_time"):
+        scale: float | None = None
+        for name, measures in one.items():
+            mine, theirs = getattr(measures, figure), getattr(other[name], figure)
+            if mine == theirs == 0 or mine is theirs is None:
+                continue
+            if not mine or not theirs:
+                return False
+            scale = theirs / mine if scale is None else scale
+            if abs(theirs - mine * scale) > _CLOSE * theirs:
+                return False
+    return True
 
 
 def try_draft(expertise: Expertise, given: Mapping[str, Value], counts: Sequence[int] = ()) -> Draft | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from datetime import datetime
 
+from engine.decide.model import Judged
 from engine.decide.model import Outcome
 from engine.expertise import Decision
 from engine.expertise import Expertise
@@ -126,7 +127,12 @@ class Interviewer:
         if weights:
             chosen = pick(view.now(weights), self.atlas, state)
             return Question(facts[chosen], "choice", _others(weights, chosen))
-        verdicts = self._verdicts(outcome, contest.fog)
+        verdicts = self._verdicts(outcome, outcome.chosen, contest.fog)
+        by_name = {entry.ranked.plan.id: entry for entry in outcome.round.judged} if outcome.round else {}
+        for heir in contest.rivalry.heirs:
+            # Another split of the same GPUs is the same answer, as long as the verdict is the same.
+            other = self._verdicts(outcome, by_name.get(heir.plan, outcome.chosen), contest.fog)
+            verdicts = verdicts.beside(other, heir.causes)
         weights = {name: float(n) for name, n in verdicts.causes.items() if name in view.open}
         if weights and not verdicts.settled:
             chosen = pick(view.now(weights), self.atlas, state)
@@ -162,11 +168,10 @@ class Interviewer:
         """Whether a look-up would tell something that is not known."""
         return any(name in view.open for name in ("param_count_b", "model_family", "is_moe")) and bool(keys)
 
-    def _verdicts(self, outcome: Outcome, fog: Fog) -> Verdicts:
+    def _verdicts(self, outcome: Outcome, judged: Judged | None, fog: Fog) -> Verdicts:
         shared = outcome.round.survey.facts if outcome.round else outcome.intake.facts
-        plan = outcome.chosen.ranked.plan if outcome.chosen else None
-        known, wider = with_ledger(self.atlas, shared, plan, fog)
-        return verdicts_of(self.atlas, {**known, **(outcome.chosen.facts if outcome.chosen else {})}, wider)
+        known, wider = with_ledger(self.atlas, shared, judged.ranked.plan if judged else None, fog)
+        return verdicts_of(self.atlas, {**known, **(judged.facts if judged else {})}, wider)
 
     def _offered(self, view: View) -> tuple[str, ...]:
         """Wishes and rare facts that nobody stated and that some rule which may still hold reads."""

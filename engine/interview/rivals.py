@@ -1,38 +1,40 @@
-"""Whether another plan can still overtake the front-runner: the largest lead that any completion could give it."""
+"""Whether another plan can still take the front-runner's place, over all joint answers to what is open.
+
+The choice goes by tier, then by dominance, then (where an objective is stated) by merit, then by score. A rival is no
+threat if, whatever is answered, it stands in a lower tier, or is beaten by a plan that is sure to stay, or lies outside
+the share of the best merit, or has fewer points.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.decide.model import Judged
-from engine.interview.atlas import Atlas
-from engine.interview.atlas import Line
-from engine.interview.atlas import RuleView
-from engine.interview.truths import MOST_COMBINATIONS
-from engine.interview.truths import Fog
-from engine.interview.truths import combinations
-from engine.interview.truths import laid_over
-from engine.interview.truths import overlays
-from engine.interview.truths import truths_of
-from engine.values import Facts
+from engine.decide.choice import stands_as_well
+from engine.decide.rank import Objective
+from engine.interview.entrants import CLOSE
+from engine.interview.entrants import MARKS
+from engine.interview.entrants import Comparer
+from engine.interview.entrants import Entrant
+from engine.interview.entrants import Pairs
+from engine.interview.entrants import counted
 
 
-#: Scores are compared to six digits; a lead below this is none.
-CLOSE = 1e-5
-
-#: Whether a rule applies to a plan: no, yes, or it depends on plan facts that still move.
-NO, YES, MAYBE = 0, 1, 2
+#: What a change of tier weighs beside points, when the next question is picked: as much as a decisive rule.
+_TIER_POINTS = 6.0
+#: Room for rounding where two merits are compared, as a share.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Threat:
-    """A plan that could overtake the front-runner, by how much, and the askable facts that could bring it about."""
+    """A plan that could take the front-runner's place, and the askable facts that could bring it about."""
 
     plan: str
-    lead: float
     causes: Mapping[str, float]  # askable fact -> points that it could move
 
 
@@ -41,204 +43,240 @@ class Rivalry:
     """What stands between the front-runner and a settled choice."""
 
     threats: tuple[Threat, ...] = ()
-    narrowest: float | None = None  # the least by which the front-runner stays ahead of any rival
+    heirs: tuple[Threat, ...] = ()  # other splits of the same GPUs: the answer stays if the verdict does
+    narrowest: float | None = None  # the least by which the front-runner stays ahead of a rival of its standing
     moves: Mapping[str, float] = field(default_factory=dict)  # points that each askable fact could move for any rival
+    tiers: frozenset[str] = frozenset()  # askable facts that could move plans between tiers
+    read: frozenset[str] = frozenset()  # askable facts that waiting rules of preference read
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
-    """Rules that give points for one reason and wait for open facts: the sets of them that can hold together."""
+@dataclass(slots=True)
+class Field:
+    """The plans that may take part, with what may put each out."""
 
-    reason: str
-    rules: tuple[RuleView, ...]
-    firings: tuple[frozenset[str], ...]
-    loose: frozenset[str]  # rules whose holding was not worked out jointly: each may hold or not
-    causes: frozenset[str]
+    leader: Entrant
+    others: Sequence[Entrant]
+    leaving: Mapping[str, frozenset[str]]  # plans that may drop out or never come in, with the askable facts behind it
+    comparer: Comparer
+    objective: Objective
+    _by_cost: list[tuple[float, float, Entrant]] = field(init=False)
+    _window: float = field(init=False)
 
+    def __post_init__(self) -> None:
+        """Sort the plans by cost, and find the merit beyond which none can be the answer."""
+        known = [
+            (entry.judged.measures.cost, entry.judged.measures.time, entry) for entry in (self.leader, *self.others)
+        ]
+        priced = [(cost, time, entry) for cost, time, entry in known if cost is not None and time is not None]
+        self._by_cost = sorted(priced, key=lambda each: (each[0], each[1], each[2].id))
+        self._window = self._merit_window()
 
-@dataclass(frozen=True, slots=True)
-class Entrant:
-    """A plan as the rules see it: its points that stand, and which waiting rules apply to it."""
+    def rivalry(self) -> Rivalry:
+        """Which plans could take the leader's place."""
+        threats: list[Threat] = [*self._ruling_out()]
+        heirs: list[Threat] = []
+        narrowest: float | None = None
+        moves: dict[str, float] = {}
+        tiers: frozenset[str] = frozenset()
+        for other in self.others:
+            above, level = self._against(self.leader, other)
+            tiers |= self._tier_causes(self.leader, other)
+            gains: dict[str, float] = {}
+            overtakes = level and other.merits[0] <= self._window
+            if overtakes:
+                lead, gains = self._lead(other)
+                overtakes = lead >= -CLOSE
+                narrowest = -lead if narrowest is None else min(narrowest, -lead)
+                for cause, gain in gains.items():
+                    moves[cause] = max(moves.get(cause, 0.0), gain)
+            if not (above or overtakes) or self._surely_beaten(other):
+                continue
+            causes = self._tier_causes(self.leader, other) | self._beating_causes(other)
+            if overtakes:
+                causes |= self._merit_causes(other)
+            threat = Threat(other.id, self._weighed(other, causes, gains if overtakes else {}))
+            (heirs if self._same_answer(other) else threats).append(threat)
+        return Rivalry(
+            tuple(sorted(threats, key=lambda threat: threat.plan)),
+            tuple(sorted(heirs, key=lambda threat: threat.plan)),
+            narrowest,
+            moves,
+            tiers,
+            self.comparer.bundles.causes,
+        )
 
-    id: str
-    facts: Facts
-    terms: float  # what cost and speed give
-    best_terms: float
-    worst_terms: float
-    standing: Mapping[str, tuple[float, ...]]  # reason -> points of rules that hold whatever the answers
-    applies: Mapping[str, int]  # waiting rule -> NO, YES or MAYBE
+    def _ruling_out(self) -> Iterator[Threat]:
+        """The plans that could rule the leader out: by beating it in cost and speed, or by a much better merit."""
+        for other, same in self._beating(self.leader):
+            if self._beats(other, self.leader, same_tier=same)[0]:
+                yield Threat(other.id, self._weighed(other, self._tier_causes(self.leader, other), {}))
+        if not self.objective.stated:
+            return
+        share = (1 + self.objective.preference_share) * (1 + _ROUNDING)
+        for other in self.others:
+            if other.merits[0] * share >= self.leader.merits[1] or not self._against(self.leader, other)[1]:
+                continue
+            if not self._surely_beaten(other):
+                causes = self._tier_causes(self.leader, other) | self._beating_causes(other)
+                yield Threat(other.id, self._weighed(other, causes | self._open_merit(other, self.leader), {}))
 
+    def _weighed(self, other: Entrant, causes: frozenset[str], gains: Mapping[str, float]) -> dict[str, float]:
+        """The facts behind a threat, each with the points that it could move."""
+        weights = dict.fromkeys(causes | self.leaving.get(other.id, frozenset()), _TIER_POINTS)
+        for cause, gain in gains.items():
+            weights[cause] = weights.get(cause, 0.0) + gain
+        return weights
 
-def bundles_of(atlas: Atlas, facts: Facts, fog: Fog) -> tuple[Bundle, ...]:
-    """The rules that wait for open facts, by reason."""
-    by_reason: dict[str, list[RuleView]] = {}
-    for view in waiting_rules(atlas, fog):
-        for reason in sorted({reason for _, reason in view.awards}):
-            by_reason.setdefault(reason, []).append(view)
-    return tuple(_bundle(reason, views, facts, fog) for reason, views in sorted(by_reason.items()))
+    def _same_answer(self, other: Entrant) -> bool:
+        mine, its = self.leader.judged.ranked.plan, other.judged.ranked.plan
+        return (mine.gpu.id, mine.count) == (its.gpu.id, its.count)
 
+    # Tiers.
 
-def _hidden(views: Sequence[RuleView], fog: Fog) -> list[str]:
-    """The open facts whose joint values tell which of these rules can hold together."""
-    joint = [view for view in views if not _is_loose(view, fog)]
-    return sorted({name for view in joint for line in view.shared for name in line.reads if name in fog.values})
+    def _places(self, one: Entrant, other: Entrant) -> Iterator[Pairs]:
+        """Place by place of the tier, what the two plans can be at once; True is the lower standing."""
+        yield frozenset((a, b) for a in one.fate.unproven for b in other.fate.unproven)
+        yield self.comparer.pairs("fallback", one, other)
+        if not self.objective.stated:
+            for mark in MARKS[1:]:
+                yield frozenset((not a, not b) for a, b in self.comparer.pairs(mark, one, other))
 
+    def _against(self, one: Entrant, other: Entrant) -> tuple[bool, bool]:
+        """Whether the second plan may stand in a better tier than the first, and whether in the same."""
+        better = False
+        for pairs in self._places(one, other):
+            better = better or (True, False) in pairs
+            if all(a != b for a, b in pairs):
+                return better, False
+        return better, True
 
-def waiting_rules(atlas: Atlas, fog: Fog) -> list[RuleView]:
-    """Prefer rules that read something open, and the rows beside them where only the first of a table counts."""
-    waiting = {view.rule.id: view for view in atlas.preferring if fog.hides(view.reads)}
-    tables = {view.rule.table for view in waiting.values() if view.rule.table and view.rule.hit == "first"}
-    beside = {view.rule.id: view for view in atlas.preferring if view.rule.table in tables}
-    return [view for _, view in sorted({**waiting, **beside}.items())]
+    def _always_level(self, one: Entrant, other: Entrant) -> bool:
+        return all(a == b for pairs in self._places(one, other) for a, b in pairs)
 
+    def _tier_causes(self, one: Entrant, other: Entrant) -> frozenset[str]:
+        """The askable facts that could change which of two plans stands in the better tier."""
+        causes: frozenset[str] = frozenset()
+        for mark in MARKS:
+            bundle = (self.comparer.bundles.marks or {}).get(mark)
+            if bundle is not None and len(self.comparer.pairs(mark, one, other)) > 1:
+                causes |= self.comparer.causes(bundle, one, other)
+        for entrant in (one, other):
+            if len(entrant.fate.unproven) > 1:
+                causes |= entrant.fate.unproven_behind
+        return causes
 
-def _bundle(reason: str, views: Sequence[RuleView], facts: Facts, fog: Fog) -> Bundle:
-    causes = fog.behind(name for view in views for name in view.reads)
-    joint = [view for view in views if not _is_loose(view, fog)]
-    loose = {view.rule.id for view in views if _is_loose(view, fog)}
-    names = _hidden(views, fog)
-    if combinations(names, fog) > MOST_COMBINATIONS:
-        loose |= {view.rule.id for view in joint if True in truths_of(view.shared, facts, fog)}
-        return Bundle(reason, tuple(views), (frozenset(),), frozenset(loose), causes)
-    reads = {name for view in joint for line in view.shared for name in line.reads}
-    firings = set()
-    for overlay in overlays(names, fog):
-        seen = laid_over(facts, reads, overlay)
-        firings.add(frozenset(v.rule.id for v in joint if all(line.test(seen) is True for line in v.shared)))
-    loose = {view.rule.id for view in views if view.rule.id in loose and _may_hold(view, facts, fog)}
-    return Bundle(reason, tuple(views), tuple(sorted(firings, key=sorted)), frozenset(loose), causes)
+    # Dominance.
 
+    def _beating(self, entry: Entrant) -> Iterator[tuple[Entrant, bool]]:
+        """The plans whose figures beat a plan's, each with whether only plans of the same tier are beaten so."""
+        cost, time = entry.judged.measures.cost, entry.judged.measures.time
+        if cost is None or time is None:
+            return
+        margin, ratio = self.objective.dominance_margin, self.objective.guide_cost_ratio
+        for other_cost, other_time, other in self._by_cost:
+            if other_cost > cost * (1 - margin) and other_cost * ratio > cost:
+                break
+            if other is entry or other_time * (1 + margin) > time:
+                continue
+            if other_cost <= cost * (1 - margin):
+                yield other, True
+            if (
+                not self.objective.stated
+                and other_cost * ratio <= cost
+                and stands_as_well(other.judged.ranked.plan, entry.judged.ranked.plan)
+            ):
+                yield other, False
 
-def _is_loose(view: RuleView, fog: Fog) -> bool:
-    if view.rule.table and view.rule.hit == "first":
-        return True
-    return any(
-        name in fog.values and (fog.values[name] is None or name in line.blind)
-        for line in view.shared
-        for name in line.reads
-    )
+    def _beats(self, other: Entrant, entry: Entrant, *, same_tier: bool) -> tuple[bool, bool]:
+        """Whether a plan whose figures beat another's may rule it out, and whether it does whatever is answered."""
+        if same_tier:
+            return self._against(entry, other)[1], self._always_level(entry, other)
+        places = list(self._places(entry, other))
+        may = all(any(a == b for a, b in pairs) for pairs in places[:2])
+        sure = all(a == b for pairs in places[:2] for a, b in pairs)
+        # The third place: whether a guide names its count. One that is named is not beaten by one that is not.
+        return may and any(a or not b for a, b in places[2]), sure and all(a or not b for a, b in places[2])
 
+    def _surely_beaten(self, entry: Entrant) -> bool:
+        """Whether some plan that is sure to stay rules this one out, whatever is answered."""
+        return any(
+            other.id not in self.leaving and self._beats(other, entry, same_tier=same)[1]
+            for other, same in self._beating(entry)
+        )
 
-def _may_hold(view: RuleView, facts: Facts, fog: Fog) -> bool:
-    return True in truths_of(view.shared, facts, fog)
+    def _beating_causes(self, entry: Entrant) -> frozenset[str]:
+        """The askable facts on which it hangs whether a plan that is beaten now stays so: the fewest that would do."""
+        if entry.judged.standing is None or entry.judged.standing.dominated_by is None:
+            return frozenset()
+        found = [
+            self._tier_causes(entry, other) | self.leaving.get(other.id, frozenset())
+            for other, same in self._beating(entry)
+            if self._beats(other, entry, same_tier=same)[0]
+        ]
+        return min(found, key=lambda causes: (len(causes), sorted(causes)), default=frozenset())
 
+    # Merit, where an objective is stated.
 
-def applies_to(view: RuleView, shared: Facts, plan_facts: Facts, fog: Fog) -> int:
-    """Whether the lines of a rule that read the plan hold for it."""
-    found = YES
-    seen: Facts | None = None
-    for line in view.local:
-        if fog.hides(line.reads):
-            seen = seen or {**shared, **plan_facts}
-            truths = truths_of((line,), seen, fog)
-            if True not in truths:
-                return NO
-            if len(truths) > 1:
-                found = MAYBE
-        elif line.test(_joined(line, shared, plan_facts)) is not True:
-            return NO
-    return found
+    def _merit_window(self) -> float:
+        """The merit beyond which a plan of the leader's tier cannot be the answer, whoever drops out."""
+        if not self.objective.stated:
+            return math.inf
+        best = min(
+            (
+                entry.merits[1]
+                for entry in (self.leader, *self.others)
+                if entry is self.leader or self._stays_in_the_pool(entry)
+            ),
+        )
+        return best * (1 + self.objective.preference_share) * (1 + _ROUNDING)
 
+    def _stays_in_the_pool(self, entry: Entrant) -> bool:
+        """Whether a plan is compared with the leader by merit, whatever is answered."""
+        if entry.id in self.leaving or entry.merits[1] >= self.leader.merits[1]:
+            return False
+        if not self._always_level(self.leader, entry):
+            return False
+        return not any(self._beats(other, entry, same_tier=same)[0] for other, same in self._beating(entry))
 
-def _joined(line: Line, shared: Facts, plan_facts: Facts) -> Facts:
-    if all("." in name for name in line.reads):
-        return plan_facts
-    return {name: (plan_facts if "." in name else shared).get(name) for name in line.reads}  # type: ignore[misc]
+    def _merit_causes(self, other: Entrant) -> frozenset[str]:
+        """The askable facts on which it hangs whether a plan outside the share of the best merit stays there."""
+        standing = other.judged.standing
+        if not self.objective.stated or standing is None or standing.eligible:
+            return frozenset()
+        pool = [e for e in (self.leader, *self.others) if e.judged.standing is not None and e.judged.standing.eligible]
+        if not pool:
+            return frozenset()
+        best = min(pool, key=lambda entry: (entry.merits[0], entry.id))
+        causes = self._tier_causes(self.leader, best) | self.leaving.get(best.id, frozenset())
+        for beating, same in self._beating(best):
+            if self._beats(beating, best, same_tier=same)[0]:
+                causes |= self._tier_causes(best, beating) | self.leaving.get(beating.id, frozenset())
+        return causes | self._open_merit(other, best)
 
+    def _open_merit(self, *entries: Entrant) -> frozenset[str]:
+        """The facts that could put out plans, where one of these has a merit that hangs on who is left."""
+        if all(entry.merits[0] == entry.merits[1] for entry in entries):
+            return frozenset()
+        return frozenset(cause for causes in self.leaving.values() for cause in causes)
 
-def entrant_of(judged: Judged, shared: Facts, bundles: Sequence[Bundle], fog: Fog) -> Entrant:
-    """A judged plan as an entrant: the points of rules that wait for nothing stand."""
-    waiting = {view.rule.id: view for bundle in bundles for view in bundle.rules}
-    terms, standing = 0.0, dict[str, list[float]]()
-    for award in judged.ranked.awards:
-        if award.rule is None:
-            terms += award.points
-        elif award.rule not in waiting:
-            standing.setdefault(award.reason, []).append(award.points)
-    applies = {name: applies_to(view, shared, judged.facts, fog) for name, view in waiting.items()}
-    fixed = {reason: tuple(points) for reason, points in standing.items()}
-    return Entrant(judged.ranked.plan.id, judged.facts, terms, terms, terms, fixed, applies)
+    # Score.
 
-
-def rivalry_of(
-    bundles: Sequence[Bundle],
-    leader: Entrant,
-    others: Sequence[Entrant],
-    may_come: Mapping[str, frozenset[str]],
-) -> Rivalry:
-    """Which plans could overtake the leader, over all completions.
-
-    Args:
-        bundles: the waiting rules, reason by reason.
-        leader: the front-runner.
-        others: its rivals.
-        may_come: plans that are only made for some answers, with the facts on which that hangs.
-    """
-    threats = []
-    narrowest: float | None = None
-    moves: dict[str, float] = {}
-    reasons = {bundle.reason for bundle in bundles}
-    for other in others:
+    def _lead(self, other: Entrant) -> tuple[float, dict[str, float]]:
+        """The largest lead that a plan may have over the leader, and how many points each open fact could move."""
+        leader, bundles = self.leader, self.comparer.bundles
         lead = other.best_terms - leader.worst_terms
-        for reason in (other.standing.keys() | leader.standing.keys()) - reasons:
-            lead += _counted(other.standing.get(reason, ())) - _counted(leader.standing.get(reason, ()))
-        gains = []
-        for bundle in bundles:
-            least, most = _difference(bundle, leader, other)
+        waiting = {bundle.name for bundle in bundles.scores}
+        for reason in (other.standing.keys() | leader.standing.keys()) - waiting:
+            lead += counted(other.standing.get(reason, ())) - counted(leader.standing.get(reason, ()))
+        gains: dict[str, float] = {}
+        for bundle in bundles.scores:
+            least, most = self.comparer.lead(bundle, leader, other)
             lead += most
             if most - least > CLOSE:
-                gains.append((most - least, bundle.causes))
-        for gain, behind in gains:
-            for cause in behind:
-                moves[cause] = max(moves.get(cause, 0.0), gain)
-        if lead >= -CLOSE:
-            causes: dict[str, float] = {}
-            for gain, behind in gains:
-                for cause in behind:
-                    causes[cause] = causes.get(cause, 0.0) + gain
-            for cause in may_come.get(other.id, ()):
-                causes[cause] = causes.get(cause, 0.0) + max(lead, 1.0)
-            threats.append(Threat(other.id, lead, causes))
-        narrowest = -lead if narrowest is None else min(narrowest, -lead)
-    return Rivalry(tuple(sorted(threats, key=lambda t: (-t.lead, t.plan))), narrowest, moves)
-
-
-def _difference(bundle: Bundle, leader: Entrant, other: Entrant) -> tuple[float, float]:
-    """The least and the most that the rules of a bundle can give the other plan over the leader."""
-    found = []
-    for firing in bundle.firings:
-        best, worst = _bounds(bundle, other, firing), _bounds(bundle, leader, firing)
-        found.append((best[0] - worst[1], best[1] - worst[0]))
-    return min(low for low, _ in found), max(high for _, high in found)
-
-
-def _bounds(bundle: Bundle, entrant: Entrant, firing: frozenset[str]) -> tuple[float, float]:
-    """The least and the most points that a plan gets for the bundle's reason where these rules hold."""
-    sure = list(entrant.standing.get(bundle.reason, ()))
-    perhaps: list[float] = []
-    for view in bundle.rules:
-        name = view.rule.id
-        applies = entrant.applies[name]
-        if applies == NO or (name not in firing and name not in bundle.loose):
-            continue
-        into = sure if applies == YES and name not in bundle.loose else perhaps
-        into.extend(points for points, reason in view.awards if reason == bundle.reason)
-    gained, lost = max((p for p in sure if p > 0), default=0.0), min((p for p in sure if p <= 0), default=0.0)
-    most = max([gained, *(p for p in perhaps if p > 0)]) + lost
-    return gained + min([lost, *(p for p in perhaps if p <= 0)]), most
-
-
-def _counted(points: Sequence[float]) -> float:
-    return max((p for p in points if p > 0), default=0.0) + min((p for p in points if p <= 0), default=0.0)
-
-
-def rejected_by(atlas: Atlas, shared: Facts, plan_facts: Facts, fog: Fog) -> tuple[bool, frozenset[str]]:
-    """Whether some waiting reject rule may put a plan out, and the askable facts behind it."""
-    causes: frozenset[str] = frozenset()
-    for view in atlas.rejecting:
-        if not fog.hides(view.reads):
-            continue
-        truths = truths_of(view.lines, {**shared, **plan_facts}, fog)
-        if len(truths) > 1 and True in truths:
-            causes |= fog.behind(view.reads)
-    return bool(causes), causes
+                for cause in self.comparer.causes(bundle, leader, other):
+                    gains[cause] = gains.get(cause, 0.0) + most - least
+        open_terms = other.best_terms - other.terms + leader.terms - leader.worst_terms
+        if open_terms > CLOSE:
+            for cause in {cause for causes in self.leaving.values() for cause in causes}:
+                gains[cause] = gains.get(cause, 0.0) + open_terms
+        return lead, gains

@@ -43,6 +43,14 @@ class Verdicts:
         """Whether only one is left."""
         return len(self.possible) == 1
 
+    def beside(self, other: Verdicts, causes: Mapping[str, float]) -> Verdicts:
+        """These verdicts and those of another plan that may be the answer in place of the first, as these facts say."""
+        possible = self.possible | other.possible
+        weights = {**other.causes, **self.causes}
+        if len(possible) > max(len(self.possible), len(other.possible)):
+            weights = {**causes, **weights}
+        return Verdicts(possible, weights)
+
 
 def with_ledger(atlas: Atlas, facts: Facts, plan: Plan | None, fog: Fog) -> tuple[dict[str, Value], Fog]:
     """The facts with the figures of renting and owning, and the fog with those figures that are open."""

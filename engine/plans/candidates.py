@@ -57,7 +57,7 @@ def _plans_of(maker: PlanMaker, gpu: Gpu, asked: Mapping[int, str], *, named: bo
             yield maker.plan(gpu, stated, why, layout=layout)
         return
     found = configurations(maker, gpu, asked)
-    if named and not any(layout.count == 1 for layout, _ in found):
+    if named and not any(layout.count == 1 for layout, _ in found) and not maker.layout(gpu, 1)[1]:
         yield maker.plan(gpu, 1, "one card", timed=False)
     for layout, why in found:
         yield maker.plan(gpu, layout.count, why, layout=layout)

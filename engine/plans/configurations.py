@@ -52,13 +52,25 @@ def configurations(maker: PlanMaker, gpu: Gpu, asked: Mapping[int, str]) -> list
     if smallest is None:
         return []
     found: dict[Layout, str] = {}
-    for layout, why in _searched(maker, gpu, smallest):
+    for layout, why in _searched(maker, gpu, _smallest_as_stated(maker, gpu, smallest)):
         found.setdefault(layout, why)
     for count, why in _further_counts(maker, gpu, smallest, asked):
         layout, fits = maker.layout(gpu, count)
         if fits:
             found.setdefault(layout, why)
+    if any(maker.as_stated(layout) for layout in found):
+        found = {layout: why for layout, why in found.items() if maker.as_stated(layout)}
     return sorted((Configuration(layout, why) for layout, why in found.items()), key=_order)
+
+
+def _smallest_as_stated(maker: PlanMaker, gpu: Gpu, smallest: int) -> int:
+    """The smallest count that fits under the stated degrees; the smallest of all where they bind nowhere."""
+    counts = ladder(maker.fabric(gpu).node_gpus, maker.most_gpus(gpu)) if maker.split_stated else ()
+    for count in counts:
+        layout, fits = maker.layout(gpu, count)
+        if count >= smallest and fits and maker.as_stated(layout):
+            return count
+    return smallest
 
 
 def configurations_of_count(maker: PlanMaker, gpu: Gpu, count: int) -> list[Configuration]:
@@ -78,11 +90,12 @@ def _order(configuration: Configuration) -> tuple[int, int, int, int]:
 def _further_counts(maker: PlanMaker, gpu: Gpu, smallest: int, asked: Mapping[int, str]) -> Iterator[tuple[int, str]]:
     """Counts that rules ask for, and those that the user has."""
     most = maker.most_gpus(gpu)
+    together = maker.job.least_gpus
     for count, by in asked.items():
-        if smallest < count <= most and maker.offered(gpu, count):
+        if smallest < count <= most and count % together == 0 and maker.offered(gpu, count):
             yield count, f"asked by {by}"
     owned = min(maker.owned(gpu), most)
-    for count in {owned, *ladder(maker.fabric(gpu).node_gpus, most)}:
+    for count in {owned, *maker.counts(gpu)}:
         if smallest <= count <= owned:
             yield count, "owned"
 
@@ -101,8 +114,8 @@ def _training(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configurati
     usual = maker.layout(gpu, smallest)[0]
     yield Configuration(usual, _why_smallest(smallest))
     before = rate_of(maker.speed(gpu, usual)[0])
-    counts = (count for count in ladder(maker.fabric(gpu).node_gpus, maker.node_gpus(gpu)) if count > smallest)
-    for count in counts:
+    inside = maker.node_gpus(gpu)
+    for count in (count for count in maker.counts(gpu) if smallest < count <= inside):
         layout, fits = maker.layout(gpu, count)
         rate = rate_of(maker.speed(gpu, layout)[0]) if fits else None
         if not fits or not rate or not before or rate < before * maker.least_gain:
@@ -119,7 +132,7 @@ def _in_time(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configuratio
         if maker.job.kind != "pretraining" or not maker.job.train_tokens:
             return
         goals, why = goals._replace(hours=float(maker.patience_hours)), "ends in bearable time"
-    count, most = smallest, maker.most_gpus(gpu)
+    count = smallest
     for _ in range(_ROUNDS):
         layout, fits = maker.layout(gpu, count)
         values = _values(maker, gpu, layout) if fits else {}
@@ -131,69 +144,127 @@ def _in_time(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configuratio
         factor = shortfall(goals, values)
         if factor is None or math.isinf(factor):
             return
-        larger = rounded_up(max(count + 1, math.ceil(count * factor * 0.999)), maker.fabric(gpu).node_gpus, most)
+        larger = maker.rounded_up(gpu, max(count + 1, math.ceil(count * factor * 0.999)))
         if larger is None:
             return
         count = larger
 
 
+class _Served(NamedTuple):
+    """A configuration of a service beside what decides whether it is worth a plan."""
+
+    configuration: Configuration
+    width: int  # GPUs that work as one: wider machines never cost less
+    good: bool  # meets the stated goals, as far as they are known
+    time: float | None  # of a request, or of a piece of work of a batch
+    rate: float
+    kept: bool  # machines are sold in this count
+
+
 def _serving(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configuration]:
-    """Replicas of every width that is worth it, each as often as the load needs."""
-    best: float | None = None  # of the narrower replicas that meet the goals, milliseconds of a request
-    for width in ladder(maker.fabric(gpu).node_gpus, maker.most_gpus(gpu)):
-        if width < smallest:
-            continue
-        if width > smallest and width > maker.fabric(gpu).machine:
-            return  # Further nodes in one replica only where memory needs them.
-        times = []
-        for replica in _replicas(maker, gpu, width):
-            for layout, why in _with_load(maker, gpu, replica):
-                time = _values(maker, gpu, layout).get("latency_ms")
-                needed = width == smallest or time is None or best is None or time * maker.least_gain <= best
-                if needed:
-                    yield Configuration(layout, why if width > smallest or layout.data > 1 else _why_smallest(width))
-                if time is not None and meets(maker.goals, _values(maker, gpu, layout)) is not False:
-                    times.append(time)
-        if times:
-            best = min([*times, *([best] if best is not None else [])])
+    """Replicas of every width, each as often as memory and load need, without those that cannot win."""
+    fabric = maker.fabric(gpu)
+    found: list[_Served] = []
+    for width in ladder(fabric.node_gpus, maker.most_gpus(gpu)):
+        if width > max(smallest, fabric.machine):
+            break  # Further nodes in one replica only where memory needs them.
+        for replica in maker.splits(gpu, width):
+            needed = _replicas_that_fit(maker, gpu, replica, smallest)
+            if needed is None:
+                continue
+            # A model that is split anyway is often split once more, so that caches have room.
+            roomier = smallest > 1 and width == 2 * smallest
+            served = _with_load(maker, gpu, replica, needed)
+            found += [entry._replace(kept=entry.kept or roomier) for entry in served]
         if width > smallest and maker.job.shape is None:
-            return
+            break
+    for entry in _worth_planning(maker, found):
+        layout, why = entry.configuration
+        unforced = layout.count == smallest and (layout.data == 1 or not maker.goals.stated)
+        yield Configuration(layout, _why_smallest(smallest) if unforced else why)
 
 
-def _replicas(maker: PlanMaker, gpu: Gpu, width: int) -> list[Layout]:
-    """The splits of one replica over so many GPUs that no other split of them beats."""
-    return _not_beaten(maker, gpu, [layout for layout in maker.fitting(gpu, width) if layout.data == 1])
+def _replicas_that_fit(maker: PlanMaker, gpu: Gpu, replica: Layout, smallest: int) -> int | None:
+    """The fewest replicas of a split that hold the requests in flight; each of more holds fewer of them."""
+    if maker.holds(gpu, replica):
+        return 1
+    most = min(maker.job.concurrency, maker.most_gpus(gpu) // replica.count)
+    below, above = 1, min(most, max(2, smallest // replica.count))
+    while not maker.holds(gpu, _times(replica, above)):
+        if above >= most:
+            return None
+        below, above = above, min(most, above * 2)
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (below, middle) if maker.holds(gpu, _times(replica, middle)) else (middle, above)
+    return above
 
 
-def _with_load(maker: PlanMaker, gpu: Gpu, replica: Layout) -> Iterator[Configuration]:
+def _times(replica: Layout, number: int) -> Layout:
+    return Layout(replica.tensor, replica.pipeline, number)
+
+
+def _worth_planning(maker: PlanMaker, found: list[_Served]) -> list[_Served]:
+    """The configurations that no leaner one makes pointless, whatever is minimised."""
+    kept: list[_Served] = []
+    for entry in sorted(found, key=lambda e: (e.configuration.layout.count, e.width, e.time or math.inf, -e.rate)):
+        if entry.kept or not any(_makes_pointless(maker, other, entry) for other in kept):
+            kept.append(entry)
+    return kept
+
+
+def _makes_pointless(maker: PlanMaker, lean: _Served, other: _Served) -> bool:
+    """Whether the first, of no more GPUs, costs no more and is as fast but for less than more GPUs have to bring."""
+    if lean.time is None or other.time is None or lean.good < other.good or lean.width > other.width:
+        return False
+    few, many = lean.configuration.layout.count, other.configuration.layout.count
+    if few == many:
+        return lean.time <= other.time and lean.rate >= other.rate
+    if maker.batch and few * lean.time > many * other.time:
+        return False  # More GPUs do the same work at less cost.
+    return lean.time <= other.time * float(maker.least_gain ** math.log2(many / few))
+
+
+def _with_load(maker: PlanMaker, gpu: Gpu, replica: Layout, least: int) -> Iterator[_Served]:
     """A replica as often as the goals need, then doubled while that makes answers, or a batch, faster by enough."""
-    needed = _replicas_needed(maker, gpu, replica)
+    needed = _replicas_needed(maker, gpu, replica, least)
     if needed is None:
-        yield Configuration(replica, "one replica")
+        yield _served(maker, gpu, _times(replica, least), "one replica" if least == 1 else "replicas that memory needs")
         return
-    layout = Layout(replica.tensor, replica.pipeline, needed)
-    yield Configuration(layout, "meets the target" if needed > 1 or maker.goals.stated else "wider split for speed")
+    layout = _times(replica, needed)
+    yield _served(maker, gpu, layout, "meets the target" if maker.goals.stated else _why_wider(layout))
     whole = rounded_up(layout.count, maker.fabric(gpu).node_gpus, maker.most_gpus(gpu))
     if whole and whole > layout.count and whole % replica.count == 0:
-        # Machines are sold in these counts.
-        yield Configuration(Layout(replica.tensor, replica.pipeline, whole // replica.count), "meets the target")
+        yield _served(maker, gpu, _times(replica, whole // replica.count), "meets the target", kept=True)
     before = _pace(maker, gpu, layout)
     room = maker.node_gpus(gpu)
     while before and layout.count * 2 <= room and (maker.batch or layout.data < maker.job.concurrency):
-        layout = Layout(replica.tensor, replica.pipeline, layout.data * 2)
+        layout = _times(replica, layout.data * 2)
         pace = _pace(maker, gpu, layout)
         if not pace or pace < before * maker.least_gain:
             return
-        yield Configuration(layout, "more replicas for speed")
+        yield _served(maker, gpu, layout, "more replicas for speed")
         before = pace
 
 
-def _replicas_needed(maker: PlanMaker, gpu: Gpu, replica: Layout) -> int | None:
+def _why_wider(layout: Layout) -> str:
+    return "wider split for speed" if layout.data == 1 else "replicas that memory needs"
+
+
+def _served(maker: PlanMaker, gpu: Gpu, layout: Layout, why: str, *, kept: bool = False) -> _Served:
+    values = _values(maker, gpu, layout)
+    rate = values.get("tokens_per_s") or values.get("samples_per_s") or values.get("qps") or 0.0
+    time = (1 / rate if rate else None) if maker.batch else values.get("latency_ms")
+    good = meets(maker.goals, values) is not False
+    return _Served(Configuration(layout, why), layout.tensor * layout.pipeline, good, time, rate, kept)
+
+
+def _replicas_needed(maker: PlanMaker, gpu: Gpu, replica: Layout, least: int) -> int | None:
     """How many replicas meet the goals; None where no number of them does."""
     goals, most = maker.goals, maker.most_gpus(gpu)
-    number = 1
+    number = least
     for _ in range(_ROUNDS):
-        values = _values(maker, gpu, Layout(replica.tensor, replica.pipeline, number))
+        values = _values(maker, gpu, _times(replica, number))
         if not values or meets(goals, values) is not False:
             return number
         number = _more_replicas(goals, values, number, maker.job.concurrency)

@@ -21,6 +21,7 @@ def plan_facts(
     layout: Layout,
     fabric: Fabric,
     *,
+    machines: int,
     training: bool,
     precision: str | None,
     memory: MemoryEstimate | None,
@@ -39,6 +40,7 @@ def plan_facts(
         gpu: the accelerator.
         layout: tensor x pipeline x data.
         fabric: how copies of the GPU are joined.
+        machines: servers that hold it; replicas may stand in smaller ones than the fabric allows.
         training: whether weights change; replicas are copies that serve.
         precision: of the weights, or of the arithmetic in training.
         memory: per GPU, or None.
@@ -52,9 +54,10 @@ def plan_facts(
         named: whether the user named this GPU.
     """
     count = layout.count
-    facts = _shape_facts(gpu, layout, fabric)
+    facts = _shape_facts(gpu, layout, fabric, machines, training=training)
     facts["plan.offered"] = cost.origin != "none"
     facts["plan.owned"] = cost.origin == "owned"
+    facts["plan.bought"] = cost.origin == "purchase"
     facts["plan.named"] = named
     if not training:
         facts["plan.replicas"] = layout.data
@@ -81,17 +84,19 @@ def plan_facts(
     return facts
 
 
-def _shape_facts(gpu: Gpu, layout: Layout, fabric: Fabric) -> dict[str, Value]:
+def _shape_facts(gpu: Gpu, layout: Layout, fabric: Fabric, machines: int, *, training: bool) -> dict[str, Value]:
     count = layout.count
-    nodes = fabric.nodes(count)
+    inside = -(-count // machines)
+    link = fabric.link_of(inside)
     return {
         "plan.gpu": gpu.id,
         "plan.family": gpu.family,
         "plan.count": count,
-        "plan.nodes": nodes,
-        "plan.gpus_per_node": -(-count // nodes),
-        "plan.link": fabric.link_of(count),
-        "plan.pcie_gpus": count if count > 1 and fabric.link_of(count) in _SLOW_LINKS else 0,
+        "plan.nodes": machines,
+        "plan.joined_nodes": fabric.nodes(count if training else layout.tensor * layout.pipeline),
+        "plan.gpus_per_node": inside,
+        "plan.link": link,
+        "plan.pcie_gpus": count if inside > 1 and link in _SLOW_LINKS else 0,
         "plan.node_link": fabric.node_link_of(count),
         "plan.tensor_parallel": layout.tensor,
         "plan.pipeline_parallel": layout.pipeline,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from engine.plans.topology import Fabric
+from engine.sizing.constants import sizing_constants
 from engine.sizing.job import Job
 from engine.sizing.layout import Layout
 
@@ -22,9 +23,9 @@ def layouts(job: Job, fabric: Fabric, count: int) -> Iterator[Layout]:
         sizes = (job.shape.heads, job.shape.heads if job.shape.latent else job.shape.kv_heads, job.shape.layers)
     elif job.shape is not None:
         sizes = (*_USUAL_HEADS, job.shape.layers)
-    stated = (job.tensor_parallel, job.pipeline_parallel, job.data_parallel)
-    if job.training and job.sharding not in {None, "none"} and stated == (None, None, None):
-        stated = (1, 1, count)  # ZeRO and FSDP spread over data ranks; who splits layers as well says so.
+    stated = (job.tensor_parallel, job.pipeline_parallel, job.data_ranks)
+    if job.training and job.sharding not in {None, "none"} and stated[:2] == (None, None):
+        stated = (1, 1, job.data_ranks or count)  # ZeRO spreads over data ranks; who splits layers as well says so.
     splits = _splits(count, fabric.tensor_most(count), sizes, stated)
     if job.training:
         yield from _training(job, count, splits)
@@ -35,6 +36,9 @@ def layouts(job: Job, fabric: Fabric, count: int) -> Iterator[Layout]:
 
 def _training(job: Job, count: int, splits: tuple[tuple[int, int], ...]) -> Iterator[Layout]:
     sharded = "zero3" if job.framework == "deepspeed" else "fsdp"
+    habits = sizing_constants().training.frameworks.get(job.framework or "")
+    if habits is not None and not habits.shards_weights:
+        sharded = "zero1"
     for tensor, pipeline in splits:
         data = count // (tensor * pipeline)
         if job.sharding:

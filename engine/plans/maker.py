@@ -19,14 +19,16 @@ from engine.knowledge.model import Gpu
 from engine.plans.constants import plan_constants
 from engine.plans.facts import plan_facts
 from engine.plans.measured import timed_run
+from engine.plans.model import Cost
 from engine.plans.model import Plan
 from engine.plans.needs import key_of
 from engine.plans.needs import safety_of
 from engine.plans.targets import goals_of
 from engine.plans.targets import meets
 from engine.plans.topology import Fabric
+from engine.plans.topology import counts_of
 from engine.plans.topology import fabric_of
-from engine.plans.topology import ladder
+from engine.plans.topology import rounded_up
 from engine.plans.workings import Terms
 from engine.plans.workings import workings_of
 from engine.sizing.job import Job
@@ -86,7 +88,13 @@ class PlanMaker:
     @property
     def split_stated(self) -> bool:
         """Whether the user says how the job is split."""
-        return (self.job.tensor_parallel, self.job.pipeline_parallel, self.job.data_parallel) != (None, None, None)
+        return (self.job.tensor_parallel, self.job.pipeline_parallel, self.job.data_ranks) != (None, None, None)
+
+    def as_stated(self, layout: Layout) -> bool:
+        """Whether a layout has the degrees that the user states."""
+        stated = (self.job.tensor_parallel, self.job.pipeline_parallel, self.job.data_parallel)
+        degrees = (layout.tensor, layout.pipeline, layout.data)
+        return all(want is None or want == have for want, have in zip(stated, degrees, strict=True))
 
     @property
     def least_gain(self) -> float:
@@ -96,6 +104,14 @@ class PlanMaker:
     def node_gpus(self, gpu: Gpu) -> int:
         """The GPUs of one server, as far as so many are planned."""
         return min(self.fabric(gpu).node_gpus, self.most_gpus(gpu))
+
+    def counts(self, gpu: Gpu) -> tuple[int, ...]:
+        """The counts worth trying, smallest first: of the ladder those that stated degrees of parallelism allow."""
+        return counts_of(self.fabric(gpu).node_gpus, self.most_gpus(gpu), self.job.least_gpus)
+
+    def rounded_up(self, gpu: Gpu, count: int) -> int | None:
+        """The next count that one can have, from ``count`` on; None where there is none."""
+        return rounded_up(count, self.fabric(gpu).node_gpus, self.most_gpus(gpu), self.job.least_gpus)
 
     @property
     def patience_hours(self) -> int:
@@ -150,6 +166,19 @@ class PlanMaker:
         if self._needs is None or limit is None:
             return ()
         return self._needs.fitting(self.fabric(gpu), count, limit)
+
+    def splits(self, gpu: Gpu, width: int) -> tuple[Layout, ...]:
+        """The ways to split one replica over so many GPUs, whether it fits or not."""
+        if self._needs is None:
+            return ()
+        choices = self._needs.choices(self.fabric(gpu), width)
+        return tuple(choice.layout for choice in choices if choice.layout.data == 1)
+
+    def holds(self, gpu: Gpu, layout: Layout) -> bool:
+        """Whether a layout fits the GPU."""
+        limit = self._limit(gpu)
+        raised = self._needs.raised_gb(layout) if self._needs else None
+        return limit is not None and raised is not None and raised <= limit
 
     def layout(self, gpu: Gpu, count: int) -> tuple[Layout, bool]:
         """The layout for a count and whether it fits.
@@ -245,10 +274,13 @@ class PlanMaker:
         )
         power = plan_power_w(gpu, count, self._economics)
         precision = self._precision(gpu)
+        machines = self._machines(fabric, layout, cost)
+        inside = -(-count // machines)
         facts = plan_facts(
             gpu,
             layout,
             fabric,
+            machines=machines,
             training=self.job.training,
             precision=precision,
             memory=memory,
@@ -265,8 +297,8 @@ class PlanMaker:
             id=f"{gpu.id}x{count}" if layout == usual else f"{gpu.id}x{count}-{layout.label}",
             gpu=gpu,
             count=count,
-            nodes=fabric.nodes(count),
-            link=fabric.link_of(count),
+            nodes=machines,
+            link=fabric.link_of(inside),
             node_link=fabric.node_link_of(count),
             layout=layout,
             precision=precision,
@@ -282,8 +314,7 @@ class PlanMaker:
         limit = self._limit(gpu)
         if self._needs is None or limit is None:
             return None
-        fabric = self.fabric(gpu)
-        return self._needs.smallest(fabric, ladder(fabric.node_gpus, self.most_gpus(gpu)), limit)
+        return self._needs.smallest(self.fabric(gpu), self.counts(gpu), limit)
 
     def _limit(self, gpu: Gpu) -> float | None:
         limits = self._workings.limits
@@ -294,6 +325,14 @@ class PlanMaker:
     def _together(self, layout: Layout) -> int:
         """GPUs that work as one: all of them in training, those of one replica while serving."""
         return layout.count if self.job.training else layout.tensor * layout.pipeline
+
+    def _machines(self, fabric: Fabric, layout: Layout, cost: Cost) -> int:
+        """Servers of a plan: those that are rented; else as few as hold it.
+
+        Replicas may be rented apart, and the servers of a rack that one link joins are rented one by one.
+        """
+        fewest = fabric.nodes(layout.count)
+        return max(fewest, cost.instances or 1) if cost.offer is not None and not cost.assumed else fewest
 
     def _linked(self, gpu: Gpu, together: int) -> bool:
         """Whether GPUs that work as one need more than one server, which then must be joined."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 
@@ -95,9 +96,31 @@ def ladder(machine: int, most: int) -> tuple[int, ...]:
     return tuple(sorted(counts))
 
 
-def rounded_up(count: int, machine: int, most: int) -> int | None:
-    """The next count that one can have: inside a machine the ladder, beyond it whole machines; None above ``most``."""
-    if count <= machine:
-        return next((step for step in ladder(machine, most) if step >= count), None)
-    whole = -(-count // machine) * machine
+@cache
+def counts_of(machine: int, most: int, together: int) -> tuple[int, ...]:
+    """The ladder as far as its counts are multiples of the GPUs that stated degrees of parallelism take together.
+
+    The least multiple belongs to it. Degrees that ask for more than ``most`` bind nothing.
+    """
+    counts = ladder(machine, most)
+    if together <= 1 or together > most:
+        return counts
+    return tuple(sorted({together, *(count for count in counts if count % together == 0)}))
+
+
+def rounded_up(count: int, machine: int, most: int, together: int = 1) -> int | None:
+    """The next count that one can have: inside a machine the ladder, beyond it whole machines; None above ``most``.
+
+    Args:
+        count: at least so many.
+        machine: GPUs of one server.
+        most: no more than this.
+        together: the count is a multiple of this, as far as that is possible.
+    """
+    if together > most:
+        together = 1
+    if count <= max(machine, together):
+        return next((step for step in counts_of(machine, most, together) if step >= count), None)
+    unit = math.lcm(machine, together) if together > 1 else machine
+    whole = -(-count // unit) * unit
     return whole if whole <= most else None

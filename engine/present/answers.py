@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
+from engine.decide.losses import loss_of
 from engine.decide.model import CandidateJudgement
-from engine.decide.model import Judged
 from engine.decide.model import NoAnswer
 from engine.decide.model import Outcome
 from engine.decide.pipeline import asked_facts
 from engine.knowledge import Knowledge
+from engine.present.losses import loss_text
 from engine.present.plans import plan_dict
 from engine.present.refused import refusal_text
 from engine.present.refused import refusals_text
@@ -97,7 +98,7 @@ def candidate_dict(
 ) -> dict[str, Any]:
     """The verdict on a GPU that the user named, with its facts."""
     shared = outcome.final.facts
-    reason, rule = _candidate_reason(candidate, outcome, knowledge, vocabulary)
+    reason, rule = _candidate_reason(candidate, outcome, knowledge, rules, vocabulary)
     plan = candidate.plan
     known = knowledge.gpu_facts[candidate.gpu_id]
     return {
@@ -115,7 +116,11 @@ def candidate_dict(
 
 
 def _candidate_reason(
-    candidate: CandidateJudgement, outcome: Outcome, knowledge: Knowledge, vocabulary: Vocabulary
+    candidate: CandidateJudgement,
+    outcome: Outcome,
+    knowledge: Knowledge,
+    rules: Mapping[str, Rule],
+    vocabulary: Vocabulary,
 ) -> tuple[str, str | None]:
     if candidate.rejection is not None:
         rule = candidate.rejection.rules[0]
@@ -127,19 +132,23 @@ def _candidate_reason(
     if candidate.verdict == "unproven":
         missing = candidate.judged.missing if candidate.judged else ()
         return f"cannot be proven without: {', '.join(missing)}", None
-    return _standing(candidate, outcome.chosen), None
+    return _standing(candidate, outcome, rules, vocabulary)
 
 
-def _standing(candidate: CandidateJudgement, chosen: Judged | None) -> str:
-    """Where a plan that nothing rejects stands beside the first."""
-    if chosen is None:
-        return "nothing speaks against it, and nothing is recommended before more is known"
+def _standing(
+    candidate: CandidateJudgement, outcome: Outcome, rules: Mapping[str, Rule], vocabulary: Vocabulary
+) -> tuple[str, str | None]:
+    """Where a plan that nothing rejects stands beside the answer, and the rule behind it."""
+    if outcome.chosen is None or outcome.round is None:
+        return "nothing speaks against it, and nothing is recommended before more is known", None
     if candidate.verdict == "recommended":
-        return "it is the recommendation"
-    if candidate.judged is None:
-        return "it does the job, but this count of it was not among the plans"
-    behind = chosen.ranked.score - candidate.judged.ranked.score
-    return f"{behind:.1f} points behind {chosen.ranked.plan.count} x {chosen.ranked.plan.gpu.name}"
+        return "it is the recommendation", None
+    judged = candidate.judged
+    loss = loss_of(judged, outcome.chosen, outcome.round.judged) if judged else None
+    if judged is None or loss is None:
+        return "it does the job, but this count of it was not among the plans", None
+    text = loss_text(loss, judged, outcome.objective, rules, outcome.final.facts, vocabulary)
+    return text, loss.rules[0] if loss.kind == "fallback" else None
 
 
 def assumptions(

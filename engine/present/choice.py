@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.decide.losses import PLACES
+from engine.decide.losses import loss_of
+from engine.decide.losses import rules_behind
 from engine.decide.model import Judged
 from engine.decide.model import Outcome
 from engine.decide.options import gain_of
@@ -13,10 +16,6 @@ from engine.present.wording import fallback_text
 from engine.rulebook.model import Rule
 from engine.values import Facts
 from engine.vocabulary import Vocabulary
-
-
-#: Places of a tier, in its order, as the reasons for which a plan stands below another.
-_REASONS = ("unverified", "fallback", "guide_cards", "guide_counts")
 
 
 def chosen_over(outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary) -> list[dict[str, Any]]:
@@ -83,18 +82,13 @@ def preference_cost(outcome: Outcome) -> dict[str, Any] | None:
     }
 
 
-def below_answer(judged: Judged, answer: Judged | None) -> dict[str, Any]:
-    """A plan beside the answer by what choosing compares; what it stands below for, and the plan that beats it."""
-    standing = judged.standing
-    ratios = {"cost_ratio": None, "speed_ratio": None}
-    if answer is not None:
-        both = _beside(judged, answer)
-        ratios = {name: both[name] for name in ratios}
-    if standing is None:
-        return {"dominated_by": None, "below_for": None, **ratios}
-    lower = answer is not None and answer.standing is not None and standing.tier > answer.standing.tier
-    reason = _reason(judged, answer)[0] if lower and answer else None
-    return {"dominated_by": standing.dominated_by, "below_for": reason, **ratios}
+def below_answer(judged: Judged, outcome: Outcome) -> dict[str, Any]:
+    """A plan beside the answer by what choosing compares: where it lost, the plan that beats it, and its ratios."""
+    loss = loss_of(judged, outcome.chosen, outcome.round.judged if outcome.round else ())
+    beaten_by = judged.standing.dominated_by if judged.standing else None
+    both = _beside(judged, outcome.chosen) if outcome.chosen else {}
+    ratios = {name: both.get(name) for name in ("cost_ratio", "speed_ratio")}
+    return {"dominated_by": beaten_by, "below_for": loss.kind if loss else None, **ratios}
 
 
 def _beats(entry: Judged, answer: Judged, margin: float) -> bool:
@@ -114,20 +108,9 @@ def _has_more_merit(entry: Judged, answer: Judged, margin: float) -> bool:
 def _reason(entry: Judged, answer: Judged) -> tuple[str, str | None]:
     """The first way in which the plan stands below the answer, and the rule behind it."""
     if entry.standing is not None and answer.standing is not None:
-        behind = [
-            (
-                entry.fallbacks
-                if name == "fallback"
-                else answer.card_bands
-                if name == "guide_cards"
-                else answer.count_bands
-            )
-            if name != "unverified"
-            else ()
-            for name in _REASONS
-        ]
-        for name, mine, its, rules in zip(_REASONS, entry.standing.tier, answer.standing.tier, behind, strict=True):
+        for name, mine, its in zip(PLACES, entry.standing.tier, answer.standing.tier, strict=True):
             if mine and not its:
+                rules = rules_behind(name, entry, answer)
                 return name, rules[0] if rules else None
     return "evidence", None
 
@@ -146,9 +129,7 @@ def _entry(
         text = fallback_text(rule, {**shared, **entry.facts}, vocabulary)
     else:
         text = because(rule, {**shared, **answer.facts}, vocabulary)
-    stated = (
-        sorted(f for f in rule.reads if f in outcome.intake.facts and "." not in f) if rule else list(entry.missing)
-    )
+    stated = _stated(rule, outcome) if rule else list(entry.missing)
     waits = sorted(f for f in rule.reads if f not in shared and "." not in f) if rule else []
     return {
         **_beside(entry, answer),
@@ -159,6 +140,15 @@ def _entry(
         "waits_for": waits,
         "sources": list(rule.sources) if rule else [],
     }
+
+
+def _stated(rule: Rule, outcome: Outcome) -> list[str]:
+    """The facts of the workload that a rule reads, and those behind figures that it reads of all plans."""
+    found = {name for name in rule.reads if name in outcome.intake.facts}
+    surveyed = outcome.round.survey.settled if outcome.round else {}
+    for name in rule.reads & surveyed.keys():
+        found |= {inner for inner in surveyed[name].claim.inputs if inner in outcome.intake.facts}
+    return sorted(found)
 
 
 def _beside(entry: Judged, answer: Judged) -> dict[str, Any]:

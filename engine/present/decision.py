@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from collections.abc import Sequence
 from math import inf
 from typing import Any
 
@@ -24,6 +23,8 @@ from engine.present.choice import below_answer
 from engine.present.choice import chosen_over
 from engine.present.choice import preference_cost
 from engine.present.claims import claims_on_answer
+from engine.present.outranked import outranked
+from engine.present.outranked import passed_over
 from engine.present.plans import plan_dict
 from engine.present.procurement import procurement_dict
 from engine.present.procurement import procurement_figures_dict
@@ -43,7 +44,7 @@ from engine.vocabulary import Vocabulary
 
 MOST_ALTERNATIVES = 60
 #: A plan further behind the answer, in points of evidence, is no alternative to it: it is listed as outranked.
-FARTHEST_ALTERNATIVE = 10.0
+FARTHEST_ALTERNATIVE = 6.0
 
 
 def decision_dict(
@@ -96,10 +97,10 @@ def decision_dict(
         },
         "recommendation": recommendation,
         "no_answer": no_answer_dict(outcome.no_answer, outcome, vocabulary),
-        "alternatives": [{**(in_words(entry) or {}), **below_answer(entry, outcome.chosen)} for entry in alternatives],
+        "alternatives": [{**(in_words(entry) or {}), **below_answer(entry, outcome)} for entry in alternatives],
         "outranked": outranked(outcome, shown),
         "candidates": [candidate_dict(c, outcome, knowledge, rules, vocabulary) for c in outcome.candidates],
-        "rejected": rejected_list(outcome, vocabulary) if full else [],
+        "rejected": [*rejected_list(outcome, vocabulary), *passed_over(outcome, shown)] if full else [],
         "phases": [{"phase": name, "recommendation": in_words(judged)} for name, judged in outcome.phases],
         "sizing": sizing_dict(outcome),
         "figures": {**procurement_figures_dict(outcome.procurement), **figures(fired, knowledge)},
@@ -123,12 +124,23 @@ def decision_dict(
     return rounded
 
 
+def _price_assumed(entry: Judged) -> bool:
+    return entry.facts.get("plan.assumed_price") is True and bool(entry.fallbacks)
+
+
 def pick_alternatives(outcome: Outcome) -> list[Judged]:
     """The best surviving plan of every family that evidence puts near the first, then further counts and splits."""
     if outcome.round is None:
         return []
     least = outcome.chosen.ranked.score - FARTHEST_ALTERNATIVE if outcome.chosen else -inf
-    rest = [entry for entry in outcome.round.judged if entry is not outcome.chosen and entry.ranked.score >= least]
+    guessed = outcome.chosen is not None and not _price_assumed(outcome.chosen)
+    rest = [
+        entry
+        for entry in outcome.round.judged
+        if entry is not outcome.chosen
+        and entry.ranked.score >= least
+        and not (guessed and _price_assumed(entry))  # Nobody could order it.
+    ]
     seen = {outcome.chosen.ranked.plan.gpu.family} if outcome.chosen else set()
     first: list[Judged] = []
     further: list[Judged] = []
@@ -137,26 +149,3 @@ def pick_alternatives(outcome: Outcome) -> list[Judged]:
         (further if family in seen else first).append(entry)
         seen.add(family)
     return [*first, *further][:MOST_ALTERNATIVES]
-
-
-def outranked(outcome: Outcome, shown: Sequence[Judged]) -> list[dict[str, Any]]:
-    """One line for every plan that no rule rejects and that is not shown whole."""
-    if outcome.round is None:
-        return []
-    ids = {entry.ranked.plan.id for entry in shown}
-    rest = (entry for entry in outcome.round.judged if entry.ranked.plan.id not in ids)
-    return [
-        {
-            "id": entry.ranked.plan.id,
-            "gpu": entry.ranked.plan.gpu.id,
-            "count": entry.ranked.plan.count,
-            "usd_per_hour": entry.ranked.plan.cost.usd_per_hour,
-            "tokens_per_s": entry.facts.get("plan.tokens_per_s"),
-            "samples_per_s": entry.facts.get("plan.samples_per_s"),
-            "latency_ms": entry.facts.get("plan.latency_ms"),
-            "score": entry.ranked.score,
-            "proven": entry.ranked.proven,
-            **below_answer(entry, outcome.chosen),
-        }
-        for entry in rest
-    ]

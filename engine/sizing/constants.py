@@ -127,6 +127,7 @@ class Framework(Entry):
     trains_around_frozen: bool = False  # frozen weights get gradients too where they are sharded with adapters
     loads_32bit: bool = False  # the base stays in 32 bits unless a precision is named
     pipeline_batch: int | None = None  # micro-batch inside a pipeline, whatever the batch of a step
+    shards_weights: bool = True  # weights may be spread over data ranks (ZeRO-3, FSDP), or wait in host memory
     fragmentation: float = 0.0  # of activations and logits, held beyond them because batches vary in length
     source: str
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
@@ -95,6 +96,22 @@ class Job:
     def training(self) -> bool:
         """Weights change."""
         return self.kind != "inference"
+
+    @property
+    def data_ranks(self) -> int | None:
+        """Data ranks, as stated or as the stated batches say: global batch = batch per GPU x accumulation x ranks."""
+        if self.data_parallel is not None or not self.training or "batch_size_per_gpu" in self.unstated:
+            return self.data_parallel
+        if not self.global_batch or not self.gradient_accumulation:
+            return None
+        ranks, left = divmod(self.global_batch, self.micro_batch * self.gradient_accumulation)
+        return ranks if ranks and not left else None
+
+    @property
+    def least_gpus(self) -> int:
+        """GPUs that the stated degrees of parallelism take together; any other count is a multiple of them."""
+        degrees = (self.tensor_parallel, self.pipeline_parallel, self.data_ranks)
+        return math.prod(degree for degree in degrees if degree)
 
     @property
     def peft(self) -> bool:

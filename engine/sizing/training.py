@@ -161,14 +161,16 @@ def _in_pipeline(job: Job, pipeline: int) -> Job:
 def _on_rank(job: Job, shape: Shape, layout: Layout, layer_params: float, end_params: float) -> float:
     """Parameters whose weights and gradients lie on one rank, before sharding by ZeRO.
 
-    Routed experts are spread over tensor and data ranks where the job says so, or where a pipeline shows that it is
-    trained in the manner of Megatron; sharded weights (ZeRO-3, FSDP) are spread already.
+    Routed experts are spread over tensor and data ranks where the job says so, or where its framework or a pipeline
+    shows that it is trained in the manner of Megatron; sharded weights (ZeRO-3, FSDP) are spread already.
     """
     whole = (layer_params + end_params) / layout.tensor
     if not shape.expert_params or layout.sharding in {"zero3", "fsdp"}:
         return whole
     ranks = layout.tensor * layout.data
-    wanted = job.expert_parallel or (shape.experts if layout.pipeline > 1 else 1)
+    habits = sizing_constants().training.frameworks.get(job.framework or "")
+    as_megatron = layout.pipeline > 1 or (habits is not None and not habits.shards_weights)
+    wanted = job.expert_parallel or (shape.experts if as_megatron else 1)
     spread = max(layout.tensor, min(wanted, ranks, max(1, shape.experts)))
     routed = layer_params * min(1.0, shape.expert_params / shape.body)
     return whole - routed / layout.tensor + routed / spread
@@ -221,7 +223,9 @@ def trained_states(job: Job, block: Block, layout: Layout, parts: list[Part]) ->
     per = state_bytes(job)
     over_weights, over_gradients, over_states = shards(layout.sharding, layout.data)
     count = block.params / 1e9
-    if job.cpu_offload and layout.sharding in {"zero1", "zero2"}:
+    habits = training.frameworks.get(job.framework or "")
+    weights_stay = layout.sharding in {"zero1", "zero2"} or (habits is not None and not habits.shards_weights)
+    if job.cpu_offload and weights_stay:
         # Below the third stage only optimiser state and master weights wait in host memory.
         parts.append((WEIGHTS, count * per.weights, (count, per.weights, 1)))
         gradients = count * per.gradients / over_gradients
@@ -232,7 +236,6 @@ def trained_states(job: Job, block: Block, layout: Layout, parts: list[Part]) ->
         live = min(block.params, 2.0 * block.largest) * (per.weights + per.gradients) / 1e9
         parts.append((WEIGHTS, live, (count, per.weights + per.gradients, over_weights)))
         return 0.0, 0.0
-    habits = training.frameworks.get(job.framework or "")
     releases = job.optimizer_in_backward or (habits is not None and habits.releases_gradients)
     parts.append((WEIGHTS, count * per.weights / over_weights, (count, per.weights, over_weights)))
     gradients = (block.largest / 1e9 if job.optimizer_in_backward else count) * per.gradients / over_gradients

@@ -214,7 +214,7 @@ def _fired_rules(case: Expectation) -> frozenset[str]:
 
 def _fired(case: Expectation) -> frozenset[str]:
     """Rules that fired on the workload, the chosen plan or a rejected one, and the tables that they are rows of."""
-    rejecting = {str(plan["rule"]) for plan in case.decision["rejected"]}
+    rejecting = {str(plan["rule"]) for plan in case.decision["rejected"] if plan["rule"]}
     ids = _fired_rules(case) | rejecting
     return ids | {name.partition("/")[0] for name in ids}
 

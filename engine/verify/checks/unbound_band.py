@@ -15,8 +15,9 @@ Good::
       when: [finetuning, peft_method == qlora, plan.count == 1]
       then: {points: 2, reason: scale, band: counts}
 
-``band: cards`` reads a ``gpu.`` fact, ``plan.gpu`` or ``plan.family``; ``band: counts`` reads ``plan.count``. Points
-against a plan are no band either: a guide that warns of cards names none.
+``band: cards`` reads a ``gpu.`` fact, ``plan.gpu`` or ``plan.family``; ``band: counts`` reads ``plan.count``, or
+``plan.is_smallest_fit`` where the guide's number is the smallest that holds the job. Points against a plan are no band
+either: a guide that warns of cards names none.
 
 Silence: put ``# lint: allow unbound-band: why`` at the end of the line with the rule's id.
 """
@@ -33,6 +34,7 @@ from engine.verify.finding import Finding
 
 
 _CARDS = frozenset({"plan.gpu", "plan.family"})
+_COUNTS = frozenset({"plan.count", "plan.is_smallest_fit"})
 
 
 def _run(desk: Desk) -> Iterator[Finding]:
@@ -58,7 +60,7 @@ def _run(desk: Desk) -> Iterator[Finding]:
 
 def _names(rule: Rule, band: str) -> bool:
     if band == "counts":
-        return "plan.count" in rule.reads
+        return not _COUNTS.isdisjoint(rule.reads)
     return any(fact in _CARDS or fact.startswith("gpu.") for fact in rule.reads)
 
 

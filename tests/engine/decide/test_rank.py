@@ -1,52 +1,75 @@
-"""Ranking: the strongest rule per reason counts, cost and speed weigh by doublings, ties never depend on order."""
+"""Evidence as points: the strongest rule per reason counts, a claim only where nothing is computed."""
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import pytest
 
 from engine.decide.rank import Award
-from engine.decide.rank import Ranked
+from engine.decide.rank import awards_of
+from engine.decide.rank import band_rules
 from engine.decide.rank import cost_term
-from engine.decide.rank import rank
+from engine.decide.rank import fallback_rules
 from engine.decide.rank import speed_term
-from engine.decide.rank import strongest_per_reason
-from engine.knowledge.model import Gpu
-from engine.plans.model import Cost
-from engine.plans.model import Layout
-from engine.plans.model import Plan
+from engine.rulebook.model import Band
+from engine.rulebook.model import Claim
+from engine.rulebook.model import Effect
+from engine.rulebook.model import Fallback
 from engine.rulebook.model import Points
 from engine.rulebook.model import Rule
 
 
-def points_rule(name: str, points: float, reason: str) -> Rule:
-    return Rule(name, name, "prefer", "plan", (), (Points(points, reason),), "", "", ("guide",))
+def rule_of(name: str, *effects: Effect) -> Rule:
+    return Rule(name, name, "prefer", "plan", (), effects, "", "", ("guide",))
 
 
-def plan(name: str, count: int = 1, vram: float = 24) -> Plan:
-    gpu = Gpu(id=name, family=name, series=name, name=name, vendor="nvidia", vram_gb=vram)
-    return Plan(f"{name}x{count}", gpu, count, 1, "none", "none", Layout(), None, None, None, Cost(), None, "one card")
+def points_rule(name: str, points: float, reason: str, claim: Claim | None = None, band: Band | None = None) -> Rule:
+    return rule_of(name, Points(points, reason, claim, band))
 
 
 def test_only_the_strongest_award_of_a_reason_counts() -> None:
-    awards = strongest_per_reason(
-        [points_rule("a", 2, "fit"), points_rule("b", 4, "fit"), points_rule("c", 1, "speed")]
-    )
+    rules = [points_rule("a", 2, "fit"), points_rule("b", 4, "fit"), points_rule("c", 1, "speed")]
+    awards = awards_of(rules, figures_known=True)
     assert [(a.rule, a.counted) for a in awards] == [("a", False), ("b", True), ("c", True)]
 
 
 def test_an_award_against_stands_beside_one_for_the_same_reason() -> None:
-    awards = strongest_per_reason(
-        [points_rule("a", 4, "fit"), points_rule("b", -2, "fit"), points_rule("c", -1, "fit")]
-    )
-    assert sum(a.points for a in awards if a.counted) == 2
+    rules = [points_rule("a", 4, "fit"), points_rule("b", -2, "fit"), points_rule("c", -1, "fit")]
+    assert sum(a.points for a in awards_of(rules, figures_known=True) if a.counted) == 2
 
 
 def test_equal_awards_count_once_and_the_lower_id_speaks() -> None:
-    awards = strongest_per_reason([points_rule("b", 2, "fit"), points_rule("a", 2, "fit")])
+    awards = awards_of([points_rule("b", 2, "fit"), points_rule("a", 2, "fit")], figures_known=True)
     assert [(a.rule, a.counted) for a in awards] == [("a", True), ("b", False)]
+
+
+def test_a_claim_counts_only_where_nothing_is_computed() -> None:
+    rules = [points_rule("claimed", 6, "speed", Claim("speed")), points_rule("plain", 2, "speed")]
+    known = awards_of(rules, figures_known=True)
+    assert [(a.rule, a.counted, a.checked) for a in known] == [("claimed", False, True), ("plain", True, False)]
+    unknown = awards_of(rules, figures_known=False)
+    assert [(a.rule, a.counted, a.checked) for a in unknown] == [("claimed", True, False), ("plain", False, False)]
+
+
+def test_rules_without_points_award_nothing() -> None:
+    assert awards_of([rule_of("a", Fallback("a last choice"))], figures_known=True) == []
+
+
+def test_a_band_names_only_where_its_points_are_for_the_plan() -> None:
+    rules = [
+        points_rule("cards", 3, "fit", band="cards"),
+        points_rule("counts", 3, "scale", band="counts"),
+        points_rule("against", -3, "fit", band="cards"),
+        points_rule("plain", 3, "fit"),
+    ]
+    assert band_rules(rules, "cards") == ("cards",)
+    assert band_rules(rules, "counts") == ("counts",)
+
+
+def test_fallbacks_are_found_by_rule_with_their_text() -> None:
+    rules = [rule_of("last", Fallback("only without others"), Points(-2, "fit")), points_rule("plain", 3, "fit")]
+    assert dict(fallback_rules(rules)) == {"last": "only without others"}
 
 
 def test_doubling_the_cost_weighs_the_stated_points() -> None:
@@ -54,7 +77,7 @@ def test_doubling_the_cost_weighs_the_stated_points() -> None:
     assert cost_term(2, 2, 8, weight=2.0) == Award(None, "cost", 0.0)
 
 
-def test_an_unknown_cost_counts_as_the_dearest_and_says_so() -> None:
+def test_an_unknown_cost_counts_as_what_is_feared_and_says_so() -> None:
     assert cost_term(None, 2, 8, weight=1.0) == Award(None, "cost unknown", -2.0)
 
 
@@ -73,15 +96,3 @@ def test_an_unknown_speed_counts_as_the_slowest() -> None:
     term = speed_term(None, 100, 25, weight=1.0)
     assert term is not None
     assert (term.reason, term.points) == ("speed unknown", pytest.approx(math.log2(0.25)))
-
-
-def test_order_is_the_same_whatever_order_the_plans_come_in() -> None:
-    entries = [
-        Ranked(plan("b"), 1.0, (), proven=True),
-        Ranked(plan("a"), 1.0, (), proven=True),
-        Ranked(plan("c", 2), 1.0, (), proven=True),
-        Ranked(plan("d", vram=16), 1.0, (), proven=True),
-        Ranked(plan("e"), 9.0, (), proven=False),
-    ]
-    orders = {tuple(r.plan.id for r in rank(shuffled)) for shuffled in itertools.permutations(entries)}
-    assert orders == {("dx1", "ax1", "bx1", "cx2", "ex1")}

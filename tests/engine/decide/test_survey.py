@@ -7,21 +7,24 @@ from dataclasses import replace
 
 import pytest
 
+from engine.decide.rank import Objective
 from engine.decide.survey import Measures
 from engine.decide.survey import Spread
 from engine.decide.survey import beside_others
-from engine.decide.survey import cost_is_per_work
+from engine.decide.survey import is_job
 from engine.decide.survey import measure
 from engine.decide.survey import spread
 from engine.decide.survey import survey_claims
 from engine.expertise import Decision
+from engine.expertise import Expertise
 from engine.plans.model import Cost
 from engine.plans.model import Plan
+from engine.values import Facts
 
 
 @pytest.fixture(scope="module")
 def plans(decide: Callable[..., Decision]) -> list[Plan]:
-    """One L4, one RTX 4090, two L40S."""
+    """One L4, one RTX 4090, two L40S in each split."""
     facts = {"task": "inference", "param_count_b": 8, "weight_precision": "fp16", "model_family": "llm"}
     single = decide(facts, gpu_candidates=["L4", "RTX 4090"], num_gpus=1).outcome.round
     double = decide(facts, gpu_candidates=["L40S"], num_gpus=2).outcome.round
@@ -30,63 +33,92 @@ def plans(decide: Callable[..., Decision]) -> list[Plan]:
     return [*single.plans, *double.plans]
 
 
+@pytest.fixture(scope="module")
+def balanced(expertise: Expertise) -> Objective:
+    return expertise.objectives["balanced"]
+
+
 @pytest.mark.parametrize(
-    ("facts", "per_work"),
+    ("facts", "job"),
     [
         ({"task": "pretraining"}, True),
-        ({"task": "pretraining", "run_hours": 2}, False),
-        ({"task": "pretraining", "run_hours": 3}, True),
+        ({"task": "full_finetuning", "run_hours": 2}, True),
         ({"task": "inference"}, False),
         ({"task": "inference", "serving_mode": "batch"}, True),
-        ({"task": "inference", "traffic_level": "massive"}, True),
-        ({"task": "inference", "traffic_level": "low"}, False),
-        ({"task": "inference", "traffic_level": "moderate", "always_on": True}, True),
-        ({"task": "inference", "traffic_level": "moderate", "always_on": False}, False),
-        ({}, False),
+        ({"task": "inference", "serving_mode": "realtime"}, False),
+        ({"task": "inference", "traffic_level": "massive", "always_on": True}, False),
     ],
 )
-def test_work_is_priced_where_hardware_is_busy(facts: dict[str, str | int | bool], per_work: bool) -> None:
-    assert cost_is_per_work(facts) is per_work
+def test_a_service_is_there_to_be_asked_and_everything_else_is_a_job(facts: Facts, job: bool) -> None:
+    assert is_job(facts) is job
 
 
-def test_the_price_of_an_hour_includes_what_surrounds_it(plans: list[Plan]) -> None:
+def measured(plan: Plan, objective: Objective, *, job: bool, highest: float = 20) -> Measures:
+    return measure(plan, job=job, objective=objective, highest_usd_per_gpu_hour=highest)
+
+
+def test_a_service_costs_its_month_and_takes_the_time_of_an_answer(plans: list[Plan], balanced: Objective) -> None:
     plan = plans[0]
+    found = measured(plan, balanced, job=False)
+    assert found.cost == plan.cost.usd_per_month
+    assert found.time == plan.facts["plan.latency_ms"]
     assert plan.cost.usd_per_hour is not None
-    found = measure(plan, per_work=False, around_usd_per_hour=0.25, dearest_usd_per_gpu_hour=20)
-    assert found.cost == plan.cost.usd_per_hour + 0.25
-    assert found.feared is None
+    assert found.weighed_cost == plan.cost.usd_per_hour + balanced.around_usd_per_hour
 
 
-def test_an_unknown_price_is_feared_to_be_the_dearest_rate_for_every_gpu(plans: list[Plan]) -> None:
-    plan = replace(plans[0], count=3, cost=Cost())
-    found = measure(plan, per_work=False, around_usd_per_hour=0.5, dearest_usd_per_gpu_hour=20)
-    assert (found.cost, found.feared) == (None, 60.5)
+def test_a_service_without_a_month_costs_its_hour(plans: list[Plan], balanced: Objective) -> None:
+    plan = replace(plans[0], cost=replace(plans[0].cost, usd_per_month=None))
+    assert measured(plan, balanced, job=False).cost == plan.cost.usd_per_hour
 
 
-def test_the_price_of_work_divides_by_speed(plans: list[Plan]) -> None:
+def test_a_job_costs_its_hours_times_the_time_of_a_piece(plans: list[Plan], balanced: Objective) -> None:
     plan = plans[0]
     speed = plan.facts["plan.tokens_per_s"]
     assert isinstance(speed, float)
     assert plan.cost.usd_per_hour is not None
-    found = measure(plan, per_work=True, around_usd_per_hour=0, dearest_usd_per_gpu_hour=20)
-    assert found.cost == pytest.approx(plan.cost.usd_per_hour / (speed * 3600) * 1e6)
+    found = measured(plan, balanced, job=True)
+    assert found.time == pytest.approx(1 / speed)
+    assert found.cost == pytest.approx(plan.cost.usd_per_hour / speed)
+    run = replace(plan, facts={**plan.facts, "plan.hours": 30.0})
+    assert measured(run, balanced, job=True).time == 30.0
+    assert measured(run, balanced, job=True).cost == pytest.approx(plan.cost.usd_per_hour * 30)
+
+
+def test_a_job_of_unknown_speed_costs_its_hour_and_has_no_time(plans: list[Plan], balanced: Objective) -> None:
+    plan = replace(plans[0], facts={})
+    found = measured(plan, balanced, job=True)
+    assert (found.cost, found.time, found.speed) == (plan.cost.usd_per_hour, None, None)
+
+
+def test_an_unknown_price_weighs_as_the_highest_rate_for_every_gpu(plans: list[Plan], balanced: Objective) -> None:
+    plan = replace(plans[0], count=3, cost=Cost())
+    found = measured(plan, balanced, job=False)
+    assert (found.cost, found.weighed_cost) == (None, 60 + balanced.around_usd_per_hour)
+
+
+def test_evidence_asks_more_gpus_for_more_speed(plans: list[Plan], balanced: Objective) -> None:
+    found = measured(plans[2], balanced, job=False)
+    assert plans[2].count == 2
+    assert found.time is not None
+    assert found.weighed_time == pytest.approx(found.time * balanced.gain_of_doubling)
 
 
 def test_a_spread_has_ends_only_where_figures_are_known() -> None:
     assert spread([]) == Spread(None, None, None, None)
-    assert spread([Measures(2, None), Measures(None, 5), Measures(8, 7)]) == Spread(2, 8, 7, 5)
+    ends = spread([Measures(2, None, 3), Measures(None, 5, 1, 5), Measures(8, 4, 9, 8)])
+    assert ends == Spread(cheapest=3, fastest=1 / 4, weighed_fastest=1 / 5, weighed_slowest=1 / 8, least_cost=2)
 
 
 def test_a_plan_stands_beside_the_best() -> None:
-    ends = Spread(2, 8, 10, 5)
-    assert beside_others(Measures(4, 5), ends) == {"plan.cost_vs_cheapest": 2, "plan.speed_vs_fastest": 0.5}
+    ends = Spread(3, 1 / 5, 1 / 5, 1 / 10, 2)
+    assert beside_others(Measures(4, 10), ends) == {"plan.cost_vs_cheapest": 2, "plan.speed_vs_fastest": 0.5}
     assert beside_others(Measures(None, None), ends) == {}
     assert beside_others(Measures(4, 5), Spread(None, None, None, None)) == {}
 
 
 def test_the_survey_counts_and_compares(plans: list[Plan]) -> None:
     values = {name: claims[0].value for name, claims in survey_claims(plans).items()}
-    assert values["surviving_plans"] == 3
+    assert values["surviving_plans"] == len(plans)
     assert values["fits_one_gpu"] is True
     assert values["fits_consumer_gpu"] is True
     assert values["min_gpu_count"] == 1

@@ -119,7 +119,10 @@ def test_a_price_per_gpu_is_scaled_up_only_where_nobody_covers_the_shape() -> No
 def test_a_machine_that_stands_half_idle_counts_only_where_it_is_cheaper() -> None:
     four, eight = offer(4, 20.0, provider="hf-jobs", provider_class="managed"), offer(8, 34.0)
     assert found(rent([four, eight], 4)).offer == four
-    assert found(rent([four, offer(8, 15.0)], 4)).usd_per_hour == 15.0
+    cheaper = found(rent([four, offer(8, 15.0)], 4))
+    assert (cheaper.usd_per_hour, cheaper.lowest.usd_per_hour, cheaper.quotes) == (17.5, 15.0, 2)
+    # Of one provider the cheaper way counts, filled or not.
+    assert found(rent([offer(4, 20.0), offer(8, 15.0), *clouds(50.0)], 4)).usd_per_hour == 15.0
     assert found(rent([offer(4, 27.0, provider="lambda"), *clouds(68.0, 69.0)], 4)).usd_per_hour == 27.0
 
 

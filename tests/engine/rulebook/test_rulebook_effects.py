@@ -13,6 +13,7 @@ from engine.rulebook.model import Claim
 from engine.rulebook.model import ConsiderCounts
 from engine.rulebook.model import Disagree
 from engine.rulebook.model import Effect
+from engine.rulebook.model import Fallback
 from engine.rulebook.model import Monitor
 from engine.rulebook.model import Points
 from engine.rulebook.model import Reject
@@ -37,6 +38,13 @@ CASES: list[tuple[str, str, str, tuple[Effect, ...]]] = [
     ("derive", "workload", "{consider_counts: [8, 4]}", (ConsiderCounts((4, 8)),)),
     ("derive", "workload", "{consider_counts: 4, ask: run_hours}", (ConsiderCounts((4,)), Ask("run_hours"))),
     ("reject", "plan", "{reject: no room}", (Reject("no room"),)),
+    ("prefer", "plan", "{fallback: only without others}", (Fallback("only without others"),)),
+    (
+        "prefer",
+        "plan",
+        "{points: -2, reason: fit, fallback: only without others}",
+        (Fallback("only without others"), Points(-2, "fit")),
+    ),
     ("prefer", "plan", "{points: +4, reason: fit}", (Points(4, "fit"),)),
     ("prefer", "plan", "{points: -0.5, reason: wish}", (Points(-0.5, "wish"),)),
     ("prefer", "plan", "{points: 2, reason: speed, claim: speed}", (Points(2, "speed", Claim("speed")),)),

@@ -57,6 +57,7 @@ def vocabulary() -> Vocabulary:
         FactDef(name="model_name", type="text"),
         FactDef(name="wishes", type="list", items="enum", choices=("quiet", "cheap", "fast")),
         FactDef(name="plan.count", type="int", min=1, scope="plan", available="plan"),
+        FactDef(name="plan.is_smallest_fit", type="bool", scope="plan", available="plan"),
         FactDef(name="plan.link", type="enum", choices=("pcie", "nvlink"), scope="plan", available="plan"),
         FactDef(name="plan.tpot_ms", type="number", min=0, scope="plan", available="plan"),
         FactDef(name="gpu.name", type="text", scope="gpu", available="plan"),

@@ -1,0 +1,235 @@
+"""A plan as the rules see it while facts are open: its points, its marks, and how it compares with another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+
+from engine.decide.model import Judged
+from engine.interview.atlas import Line
+from engine.interview.atlas import Mark
+from engine.interview.atlas import RuleView
+from engine.interview.bundles import Bundle
+from engine.interview.bundles import Bundles
+from engine.interview.fates import Fate
+from engine.interview.truths import Fog
+from engine.interview.truths import truths_of
+from engine.values import Facts
+
+
+#: Scores are compared to six digits; a lead below this is none.
+CLOSE = 1e-5
+
+#: Whether a rule applies to a plan: no, yes, or it depends on plan facts that still move.
+NO, YES, MAYBE = 0, 1, 2
+
+#: The marks that a rule may set, in the order of the tiers.
+MARKS: tuple[Mark, ...] = ("fallback", "counts", "cards")
+
+#: What two plans can be at once in one respect: (the first, the second).
+Pairs = frozenset[tuple[bool, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """A plan as the rules see it: what stands whatever the answers, and which waiting rules apply to it."""
+
+    judged: Judged
+    fate: Fate
+    terms: float  # what cost and speed give
+    best_terms: float
+    worst_terms: float
+    standing: Mapping[str, tuple[float, ...]]  # reason -> points of rules that hold whatever the answers
+    marks: frozenset[Mark]  # those of rules that hold whatever the answers
+    applies: Mapping[str, int]  # waiting rule -> NO, YES or MAYBE
+    merits: tuple[float, float]  # least and most
+
+    @property
+    def id(self) -> str:
+        """The id of the plan."""
+        return self.judged.ranked.plan.id
+
+    @property
+    def figures_known(self) -> bool:
+        """Whether its cost and time are computed."""
+        return self.judged.measures.cost is not None and self.judged.measures.time is not None
+
+
+def entrant_of(
+    judged: Judged,
+    shared: Facts,
+    bundles: Bundles,
+    fog: Fog,
+    fate: Fate,
+    *,
+    terms: tuple[float, float],
+    merits: tuple[float, float],
+) -> Entrant:
+    """A judged plan as an entrant.
+
+    Args:
+        judged: the plan.
+        shared: the facts of the workload.
+        bundles: the rules that wait; points and marks of all others stand.
+        fog: what is open.
+        fate: what may become of it at the reject rules.
+        terms: by how much the points for cost and speed may fall and rise.
+        merits: the least and the most that its merit may be.
+    """
+    waiting = bundles.waiting or {}
+    own, standing = 0.0, dict[str, list[float]]()
+    for award in judged.ranked.awards:
+        if award.rule is None:
+            own += award.points
+        elif award.rule not in waiting and not award.checked:
+            standing.setdefault(award.reason, []).append(award.points)
+    rules = {"fallback": judged.fallbacks, "cards": judged.card_bands, "counts": judged.count_bands}
+    return Entrant(
+        judged,
+        fate,
+        own,
+        own + terms[1],
+        own + terms[0],
+        {reason: tuple(points) for reason, points in standing.items()},
+        frozenset(mark for mark in MARKS if any(rule not in waiting for rule in rules[mark])),
+        {name: applies_to(view, shared, judged.facts, fog) for name, view in waiting.items()},
+        merits,
+    )
+
+
+def applies_to(view: RuleView, shared: Facts, plan_facts: Facts, fog: Fog) -> int:
+    """Whether the lines of a rule that read the plan hold for it."""
+    found = YES
+    seen: Facts | None = None
+    for line in view.local:
+        if fog.hides(line.reads):
+            seen = seen or {**shared, **plan_facts}
+            truths = truths_of((line,), seen, fog)
+            if True not in truths:
+                return NO
+            if len(truths) > 1:
+                found = MAYBE
+        elif line.test(_joined(line, shared, plan_facts)) is not True:
+            return NO
+    return found
+
+
+def _joined(line: Line, shared: Facts, plan_facts: Facts) -> Facts:
+    if all("." in name for name in line.reads):
+        return plan_facts
+    return {name: (plan_facts if "." in name else shared).get(name) for name in line.reads}  # type: ignore[misc]
+
+
+@dataclass(slots=True)
+class Comparer:
+    """Compares entrants over all joint answers. Remembers what rules give to plans that they see alike."""
+
+    bundles: Bundles
+    _profiles: dict[tuple[str, str], tuple[object, ...]] = field(default_factory=dict)
+    _points: dict[tuple[object, ...], tuple[tuple[float, float], ...]] = field(default_factory=dict)
+    _held: dict[tuple[object, ...], tuple[frozenset[bool], ...]] = field(default_factory=dict)
+    _leads: dict[tuple[object, ...], tuple[float, float]] = field(default_factory=dict)
+    _pairs: dict[tuple[object, ...], Pairs] = field(default_factory=dict)
+
+    def lead(self, bundle: Bundle, one: Entrant, other: Entrant) -> tuple[float, float]:
+        """The least and the most points that the rules of a bundle can give the second plan over the first."""
+        mine, theirs = self._profile(bundle, one), self._profile(bundle, other)
+        if mine == theirs and MAYBE not in mine:
+            return 0.0, 0.0
+        key = (mine, theirs)
+        if key not in self._leads:
+            found = [
+                (high[0] - low[1], high[1] - low[0])
+                for high, low in zip(self._bounds(bundle, other), self._bounds(bundle, one), strict=True)
+            ]
+            self._leads[key] = min(least for least, _ in found), max(most for _, most in found)
+        return self._leads[key]
+
+    def pairs(self, mark: Mark, one: Entrant, other: Entrant) -> Pairs:
+        """Whether either plan bears a mark: all that the two can be at once."""
+        bundle = (self.bundles.marks or {}).get(mark)
+        if bundle is None:
+            return frozenset({(mark in one.marks, mark in other.marks)})
+        mine, theirs = self._profile(bundle, one), self._profile(bundle, other)
+        key = (mine, theirs)
+        if key not in self._pairs:
+            mine_held = self._marked(bundle, mark, one)
+            alike = mine == theirs and MAYBE not in mine
+            found = {
+                (a, b)
+                for first, second in zip(mine_held, self._marked(bundle, mark, other), strict=True)
+                for a in first
+                for b in second
+                if a == b or not alike
+            }
+            self._pairs[key] = frozenset(found)
+        return self._pairs[key]
+
+    def causes(self, bundle: Bundle, *entrants: Entrant) -> frozenset[str]:
+        """The askable facts behind the rules of a bundle that may apply to any of these plans."""
+        behind = self.bundles.behind or {}
+        names = (name for name in bundle.hangs if any(entrant.applies[name] != NO for entrant in entrants))
+        return frozenset(cause for name in names for cause in behind[name])
+
+    def _profile(self, bundle: Bundle, entrant: Entrant) -> tuple[object, ...]:
+        """What tells the plan from others as far as the bundle goes."""
+        key = (bundle.name, entrant.id)
+        if key not in self._profiles:
+            fixed: object = entrant.standing.get(bundle.name, ())
+            if bundle.mark is not None:
+                fixed = bundle.mark in entrant.marks
+            applies = (entrant.applies[name] for name in bundle.hangs)
+            self._profiles[key] = (*applies, ("of", bundle.name), ("with", fixed), ("known", entrant.figures_known))
+        return self._profiles[key]
+
+    def _bounds(self, bundle: Bundle, entrant: Entrant) -> tuple[tuple[float, float], ...]:
+        """The least and the most points that a plan gets for the bundle's reason, for each set of rules that hold."""
+        key = self._profile(bundle, entrant)
+        if key not in self._points:
+            self._points[key] = tuple(_bounds(bundle, entrant, firing) for firing in bundle.firings)
+        return self._points[key]
+
+    def _marked(self, bundle: Bundle, mark: Mark, entrant: Entrant) -> tuple[frozenset[bool], ...]:
+        """Whether a plan bears the mark, for each set of rules that hold."""
+        key = self._profile(bundle, entrant)
+        if key not in self._held:
+            self._held[key] = tuple(_marked(bundle, mark, entrant, firing) for firing in bundle.firings)
+        return self._held[key]
+
+
+def counted(points: Sequence[float]) -> float:
+    """The strongest for and the strongest against."""
+    return max((p for p in points if p > 0), default=0.0) + min((p for p in points if p <= 0), default=0.0)
+
+
+def _bounds(bundle: Bundle, entrant: Entrant, firing: frozenset[str]) -> tuple[float, float]:
+    sure = list(entrant.standing.get(bundle.name, ()))
+    perhaps: list[float] = []
+    for view in bundle.rules:
+        held = _holds(view.rule.id, bundle, entrant, firing)
+        points = [
+            award.points
+            for award in view.awards
+            if award.reason == bundle.name and not (award.claim and entrant.figures_known)
+        ]
+        if held != NO:
+            (sure if held == YES else perhaps).extend(points)
+    gained, lost = max((p for p in sure if p > 0), default=0.0), min((p for p in sure if p <= 0), default=0.0)
+    most = max([gained, *(p for p in perhaps if p > 0)]) + lost
+    return gained + min([lost, *(p for p in perhaps if p <= 0)]), most
+
+
+def _marked(bundle: Bundle, mark: Mark, entrant: Entrant, firing: frozenset[str]) -> frozenset[bool]:
+    held = [_holds(view.rule.id, bundle, entrant, firing) for view in bundle.rules]
+    if mark in entrant.marks or YES in held:
+        return frozenset((True,))
+    return frozenset((True, False)) if MAYBE in held else frozenset((False,))
+
+
+def _holds(name: str, bundle: Bundle, entrant: Entrant, firing: frozenset[str]) -> int:
+    """Whether a rule fires for a plan where these rules hold."""
+    if entrant.applies[name] == NO or (name not in firing and name not in bundle.loose):
+        return NO
+    return YES if entrant.applies[name] == YES and name not in bundle.loose else MAYBE

@@ -1,0 +1,204 @@
+"""Which counts and splits are planned: against all that there are, nothing that could be the answer is missing.
+
+Every plan of one node is made for a dozen workloads. Whatever is minimised, the best of those that were planned is as
+good as the best of all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine.decide.rank import Objective
+from engine.decide.survey import is_job
+from engine.decide.survey import measure
+from engine.knowledge import load_knowledge
+from engine.objectives import load_objectives
+from engine.plans import Plan
+from engine.plans import PlanMaker
+from engine.plans.configurations import configurations
+from engine.plans.configurations import configurations_of_count
+from engine.plans.topology import ladder
+from engine.sizing.intake import job_from_facts
+from engine.sizing.layout import Layout
+from engine.values import Facts
+
+
+KNOWLEDGE = load_knowledge()
+OBJECTIVES, _ = load_objectives(Path(engine.__file__).parents[1] / "knowledge")
+GPUS = (
+    "nvidia-h100-80gb-sxm",
+    "nvidia-a100-40gb-sxm",
+    "nvidia-l4",
+    "nvidia-l40s",
+    "nvidia-rtx-4090",
+    "nvidia-rtx-3060-12gb",
+    "nvidia-t4",
+    "nvidia-b200",
+    "amd-mi300x",
+)
+
+#: Replicas are doubled for speed: a number between two steps may be better by so much.
+CLOSE = 1.02
+
+SERVING: list[tuple[Facts, str]] = [
+    ({"task": "inference"}, "llama-3.1-8b"),
+    ({"task": "inference", "weight_precision": "bf16"}, "llama-3.1-70b"),
+    ({"task": "inference", "peak_qps": 20.0, "input_tokens": 1000, "output_tokens": 200}, "llama-3.1-70b"),
+    ({"task": "inference", "tpot_slo_ms": 15.0, "weight_precision": "bf16"}, "llama-3.1-70b"),
+    ({"task": "inference", "concurrency": 64, "latency_slo_ms": 8000.0}, "llama-3.1-8b"),
+    ({"task": "inference", "concurrency": 32, "ttft_slo_ms": 500.0}, "qwen2.5-32b"),
+    ({"task": "inference", "serving_mode": "batch", "weight_precision": "fp8"}, "llama-3.1-70b"),
+    ({"task": "inference", "min_tokens_per_s": 5000.0, "concurrency": 256}, "llama-3.1-8b"),
+    ({"task": "inference", "weight_precision": "fp8", "concurrency": 16}, "deepseek-v3"),
+]
+TRAINING: list[tuple[Facts, str]] = [
+    ({"task": "full_finetuning", "seq_len_tokens": 2048}, "llama-3.1-8b"),
+    ({"task": "full_finetuning", "global_batch_size": 64}, "llama-3.1-70b"),
+    ({"task": "peft_finetuning", "peft_method": "lora", "train_tokens_b": 0.1}, "llama-3.1-70b"),
+    ({"task": "peft_finetuning", "peft_method": "qlora"}, "llama-3.1-8b"),
+    ({"task": "pretraining", "train_tokens_b": 20.0, "deadline_hours": 400.0}, "qwen2.5-0.5b"),
+]
+
+
+def maker_of(facts: Facts, model: str) -> PlanMaker:
+    known = KNOWLEDGE.find_model(model).spec
+    assert known is not None
+    return PlanMaker(job_from_facts(facts, known), facts, KNOWLEDGE)
+
+
+def merit(plan: Plan, facts: Facts, objective: Objective) -> float:
+    found = measure(
+        plan,
+        job=is_job(facts),
+        objective=objective,
+        highest_usd_per_gpu_hour=KNOWLEDGE.dearest_usd_per_gpu_hour,
+    )
+    if found.cost is None or found.time is None:
+        return math.inf
+    return objective.merit(found.cost, found.time, plan.count)
+
+
+def everything(maker: PlanMaker, gpu_id: str, most_nodes: int) -> list[Plan]:
+    """All plans of no more nodes, in every split that fits.
+
+    What works as one has a count that machines are rented in; replicas of it come in any number.
+    """
+    gpu = KNOWLEDGE.gpus[gpu_id]
+    fabric = maker.fabric(gpu)
+    most = min(maker.most_gpus(gpu), fabric.machine * most_nodes)
+    steps = ladder(fabric.node_gpus, most)
+    counts: Iterable[int] = steps if maker.job.training else range(1, most + 1)
+    return [
+        maker.plan(gpu, count, "x", layout=layout)
+        for count in counts
+        for layout in maker.fitting(gpu, count)
+        if maker.job.training or layout.tensor * layout.pipeline in steps
+    ]
+
+
+def planned(maker: PlanMaker, gpu_id: str) -> list[Plan]:
+    gpu = KNOWLEDGE.gpus[gpu_id]
+    return [maker.plan(gpu, layout.count, why, layout=layout) for layout, why in configurations(maker, gpu, {})]
+
+
+def qualifying(plans: list[Plan]) -> list[Plan]:
+    """Those that meet the stated targets, where any does."""
+    return [plan for plan in plans if plan.facts.get("plan.meets_target") is True] or plans
+
+
+@pytest.mark.parametrize(("facts", "model"), [*SERVING, *TRAINING])
+def test_nothing_that_could_be_the_answer_is_left_out(facts: Facts, model: str) -> None:
+    maker = maker_of(facts, model)
+    for gpu_id in GPUS:
+        mine = planned(maker, gpu_id)
+        if not mine:
+            assert everything(maker, gpu_id, 2) == []
+            continue
+        nodes = max(1, min(plan.nodes for plan in mine))
+        every = everything(maker, gpu_id, nodes)
+        assert any(plan.facts.get("plan.meets_target") for plan in mine) >= any(
+            plan.facts.get("plan.meets_target") for plan in every
+        ), gpu_id
+        for objective in OBJECTIVES.values():
+            best = min((merit(plan, facts, objective) for plan in qualifying(every)), default=math.inf)
+            assert min(merit(plan, facts, objective) for plan in qualifying(mine)) <= best * CLOSE, (
+                gpu_id,
+                objective.name,
+            )
+
+
+@pytest.mark.parametrize(("facts", "model"), [*SERVING, *TRAINING])
+def test_each_layout_is_planned_once_and_fits(facts: Facts, model: str) -> None:
+    maker = maker_of(facts, model)
+    for gpu_id in GPUS:
+        plans = planned(maker, gpu_id)
+        assert len({plan.layout for plan in plans}) == len({plan.id for plan in plans}) == len(plans)
+        assert [plan.count for plan in plans] == sorted(plan.count for plan in plans)
+        assert all(plan.facts["plan.fits"] for plan in plans)
+
+
+def test_replicas_are_as_many_as_the_target_needs() -> None:
+    facts: Facts = {"task": "inference", "peak_qps": 20.0, "input_tokens": 1000, "output_tokens": 200}
+    maker = maker_of(facts, "llama-3.1-70b")
+    for gpu_id in GPUS:
+        for plan in planned(maker, gpu_id):
+            layout = plan.layout
+            if plan.facts["plan.meets_target"] and layout.data > 1:
+                fewer = Layout(layout.tensor, layout.pipeline, layout.data - 1)
+                less = maker.plan(plan.gpu, fewer.count, "x", layout=fewer)
+                whole = maker.fabric(plan.gpu).node_gpus
+                in_machines = plan.count % whole == 0 or plan.count in ladder(whole, whole)
+                assert not less.facts["plan.meets_target"] or in_machines, plan.id
+
+
+@pytest.mark.parametrize("owned", [1, 3, 4, 6, 8])
+@pytest.mark.parametrize(
+    ("facts", "model"),
+    [({"task": "inference"}, "llama-3.1-8b"), ({"task": "full_finetuning"}, "qwen2.5-0.5b")],
+)
+def test_what_is_owned_is_planned(facts: Facts, model: str, owned: int) -> None:
+    stated: Facts = {**facts, "gpus_owned": (f"nvidia-a100-80gb-sxm:{owned}",)}
+    counts = {plan.count for plan in planned(maker_of(stated, model), "nvidia-a100-80gb-sxm")}
+    assert owned in counts
+    assert {count for count in (1, 2, 4, 8) if count <= owned} <= counts
+
+
+def test_counts_that_rules_ask_for_are_planned_where_they_fit() -> None:
+    maker = maker_of({"task": "full_finetuning"}, "llama-3.1-8b")
+    h100 = KNOWLEDGE.gpus["nvidia-h100-80gb-sxm"]
+    found = {layout.count: why for layout, why in configurations(maker, h100, {1: "one", 16: "sixteen"})}
+    assert found[16] == "asked by sixteen"
+    assert 1 not in found
+
+
+@pytest.mark.parametrize(
+    ("stated", "tensor", "pipeline"),
+    [
+        ({"tensor_parallel": 4}, 4, None),
+        ({"tensor_parallel": 2, "pipeline_parallel": 2}, 2, 2),
+        ({"pipeline_parallel": 4}, None, 4),
+    ],
+)
+def test_a_stated_split_binds(stated: dict[str, int], tensor: int | None, pipeline: int | None) -> None:
+    facts: Facts = {"task": "inference", "weight_precision": "fp8", **stated}
+    for plan in planned(maker_of(facts, "llama-3.1-70b"), "nvidia-h100-80gb-sxm"):
+        assert tensor is None or plan.layout.tensor == tensor
+        assert pipeline is None or plan.layout.pipeline == pipeline
+
+
+def test_a_stated_count_is_split_in_every_way_that_is_worth_it() -> None:
+    maker = maker_of({"task": "inference", "num_gpus": 8}, "llama-3.1-8b")
+    h100 = KNOWLEDGE.gpus["nvidia-h100-80gb-sxm"]
+    found = configurations_of_count(maker, h100, 8)
+    layouts = [layout for layout, _ in found]
+    assert {layout.count for layout in layouts} == {8}
+    assert {why for _, why in found} == {"stated"}
+    assert len(set(layouts)) == len(layouts) > 1
+    assert Layout(tensor=8) in layouts
+    training = maker_of({"task": "full_finetuning", "num_gpus": 8}, "llama-3.1-8b")
+    assert len(configurations_of_count(training, h100, 8)) == 1
