@@ -44,11 +44,11 @@ def chosen_over_blocks(decision: JsonObject, names: Names, *, everything: bool) 
     """The plans that would have been cheaper or faster, the reason against each, and what preferences cost."""
     plan = decision["recommendation"]
     entries = plan.get("chosen_over") or []
-    preference = _preference(plan.get("preference_cost"), decision["objective"], names)
+    preference = _preference(decision, names)
     if not entries and not preference:
         return []
     shown = entries if everything else entries[:SHOWN_CHOSEN_OVER]
-    items = _chosen_over(shown, names)
+    items = _chosen_over(shown, names, by_the_hour=is_service(decision))
     if len(shown) < len(entries):
         items.append(Item(f"and {count_of(len(entries) - len(shown), 'more plan')}; --all shows them"))
     blocks: list[Block] = [Heading("Chosen over"), Paragraph(_measured(decision), "faint")]
@@ -57,13 +57,12 @@ def chosen_over_blocks(decision: JsonObject, names: Names, *, everything: bool) 
     return [*blocks, Bullets(tuple(items))] if items else blocks
 
 
-def _chosen_over(entries: list[JsonObject], names: Names) -> list[Item]:
+def _chosen_over(entries: list[JsonObject], names: Names, *, by_the_hour: bool) -> list[Item]:
     """One line a plan; a reason is said in full where it is met first."""
     items, said = [], set()
     for entry in entries:
         line = f"{short_name(entry, names)} ({_beside(entry)})"
-        price = entry["price_usd_per_hour"]
-        cost = f" That costs {usd(price)} an hour." if price is not None and price > 0 else ""
+        cost = _price(entry, by_the_hour=by_the_hour)
         reason = (entry["rule"], entry["reason"])
         if entry["rule"] and reason in said:
             items.append(Item(f"{line}: likewise.{cost}"))
@@ -71,6 +70,14 @@ def _chosen_over(entries: list[JsonObject], names: Names) -> list[Item]:
         said.add(reason)
         items.append(Item(f"{line}: {_ground(entry)}.{cost}", _below(entry, names)))
     return items
+
+
+def _price(entry: JsonObject, *, by_the_hour: bool) -> str:
+    """What the answer costs more than the plan: in an hour, or for the same work, where faster plans need fewer."""
+    price, ratio = entry["price_usd_per_hour"], entry["cost_ratio"]
+    if by_the_hour:
+        return f" That costs {usd(price)} an hour." if price is not None and price > 0 else ""
+    return f" That makes the work {percent(100 * (1 / ratio - 1))} costlier." if ratio and ratio < 1 - _SAME else ""
 
 
 def _ground(entry: JsonObject) -> str:
@@ -90,17 +97,19 @@ def _below(entry: JsonObject, names: Names) -> tuple[str, ...]:
     return tuple(words for words in (more, where) if words)
 
 
-def _preference(cost: JsonObject | None, objective: str, names: Names) -> Paragraph | None:
+def _preference(decision: JsonObject, names: Names) -> Paragraph | None:
     """What preferences cost, and the plan that would be the answer without them."""
+    cost, objective = decision["recommendation"].get("preference_cost"), decision["objective"]
     if not cost:
         return None
     price, share = cost["price_usd_per_hour"], percent(100 * (cost["share"] or 0))
+    by_the_hour = price is not None and price > 0 and is_service(decision)
     if objective == "fastest":
         says = f"costs {share} of the time" + (f" and saves {usd(-price)} an hour" if price and price < 0 else "")
     elif objective == "cheapest":
-        says = f"costs {usd(price)} an hour ({share})" if price and price > 0 else f"makes the work {share} costlier"
+        says = f"costs {usd(price)} an hour ({share})" if by_the_hour else f"makes the work {share} costlier"
     else:
-        says = f"makes cost x time {share} higher" + (f", by {usd(price)} an hour" if price and price > 0 else "")
+        says = f"makes cost x time {share} higher" + (f" and costs {usd(price)} an hour" if by_the_hour else "")
     sides = [("for it: ", cost["rules_for"]), ("against the other: ", cost["rules_against"])]
     rules = "; ".join(side + joined(ids) for side, ids in sides if ids)
     what = f"What the rules prefer ({rules})" if rules else "What the evidence prefers"

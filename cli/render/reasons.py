@@ -59,7 +59,9 @@ def reason_blocks(decision: JsonObject, names: Names, *, everything: bool) -> li
 
 def claim_blocks(decision: JsonObject) -> list[Block]:
     """What guides claim of the answer's card, beside what is computed of it."""
-    claims = decision["recommendation"].get("claims") or []
+    found = decision["recommendation"].get("claims") or []
+    # That a card is costlier than others says nothing that the table does not.
+    claims = [entry for entry in found if entry["over"] or entry["claimed_ratio"] is not None]
     if not claims:
         return []
     items = [Item(f"{entry['text'][:1].upper()}{entry['text'][1:]}.", (f"rule {entry['rule']}",)) for entry in claims]

@@ -183,8 +183,17 @@ def _kept_back(outcome: Outcome, least_gain: float, bench: Bench) -> Iterator[tu
 
 
 def gain_of(one: Measures, other: Measures, objective: Objective) -> float:
-    """How many times better the first is by the objective; 1 where that is not known."""
-    if None in (one.cost, one.time, other.cost, other.time):
-        return 1.0
-    its = objective.merit(one.cost, one.time, 1)  # type: ignore[arg-type]
-    return objective.merit(other.cost, other.time, 1) / its if its else 1.0  # type: ignore[arg-type]
+    """How many times better the first is by cost and time as the objective weighs them; 1 where that is not known.
+
+    Unlike merit it asks nothing more of more GPUs.
+    """
+    gain = 1.0
+    for mine, its, exponent in (
+        (one.cost, other.cost, objective.cost_exponent),
+        (one.time, other.time, objective.time_exponent),
+    ):
+        if exponent:
+            if not mine or its is None:
+                return 1.0
+            gain *= (its / mine) ** exponent
+    return gain

@@ -9,6 +9,7 @@ from engine.decide.losses import loss_of
 from engine.decide.losses import rules_behind
 from engine.decide.model import Judged
 from engine.decide.model import Outcome
+from engine.decide.options import gain_of
 from engine.present.plans import unverified_dict
 from engine.present.wording import because
 from engine.present.wording import fallback_text
@@ -32,7 +33,10 @@ def chosen_over(outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary
             continue
         if _beats(entry, answer, margin):
             beating.append(entry)
-        elif _has_more_merit(entry, answer, margin):
+        elif (
+            _has_more_merit(entry, answer, margin)
+            and gain_of(entry.measures, answer.measures, outcome.objective) >= margin
+        ):
             better.append(entry)
     seen: set[tuple[str | None, str]] = set()
     shown = list(beating)
@@ -57,6 +61,7 @@ def preference_cost(outcome: Outcome) -> dict[str, Any] | None:
         and entry.standing.dominated_by is None
         and entry.standing.merit is not None
         and entry.standing.merit < answer.standing.merit
+        and gain_of(entry.measures, answer.measures, outcome.objective) > 1
     ]
     if not rivals:
         return None
@@ -69,10 +74,9 @@ def preference_cost(outcome: Outcome) -> dict[str, Any] | None:
         for award in best.ranked.awards
         if award.rule and award.counted and award.points < 0 and award.rule not in held_against
     ]
-    merit = best.standing.merit if best.standing else None
     return {
         **_beside(best, answer),
-        "share": answer.standing.merit / merit - 1 if merit else None,
+        "share": gain_of(best.measures, answer.measures, outcome.objective) - 1,
         "rules_for": for_it,
         "rules_against": against,
     }

@@ -112,7 +112,7 @@ def test_what_could_be_stated_is_named_where_the_reason_does_not() -> None:
         ("cheapest", preferred(), "costs $1.23 an hour (8 %); without it: 1 x B200 ($4.00 an hour, 10 % cheaper"),
         ("cheapest", preferred(price_usd_per_hour=-1.0), "makes the work 8 % costlier; without it"),
         ("fastest", preferred(price_usd_per_hour=-2.75), "costs 8 % of the time and saves $2.75 an hour; without"),
-        ("balanced", preferred(), "makes cost x time 8 % higher, by $1.23 an hour; without it"),
+        ("balanced", preferred(), "makes cost x time 8 % higher and costs $1.23 an hour; without it"),
     ],
 )
 def test_what_preferences_cost(objective: str, cost: dict[str, Any], says: str) -> None:
@@ -160,8 +160,17 @@ def test_records_without_trade_offs_say_nothing_of_them() -> None:
 
 def test_claims_stand_beside_what_is_computed() -> None:
     text = "the guide says 2.0 x the speed of an H100; computed here 1.03 x"
-    said = lines(claim_blocks(decision(claims=[{"text": text, "rule": "h200-serves-70b-faster"}])))
-    assert said[1] == "The guide says 2.0 x the speed of an H100; computed here 1.03 x."
+    claim = {"text": text, "rule": "h200-serves-70b-faster", "over": "nvidia-h100", "claimed_ratio": 2.0}
+    said = lines(claim_blocks(decision(claims=[claim])))
+    assert said[1:] == ["The guide says 2.0 x the speed of an H100; computed here 1.03 x."]
+    assert claim_blocks(decision(claims=[{**claim, "over": None, "claimed_ratio": None}])) == []
+
+
+def test_a_job_is_costlier_for_its_work_and_not_by_the_hour() -> None:
+    job = decision(chosen_over=[over(cost_ratio=0.8, price_usd_per_hour=30.0)])
+    job["facts"]["task"]["value"] = "pretraining"
+    said = lines(chosen_over_blocks(job, NAMES, everything=False))
+    assert said[1].endswith("(lifecycle_stage). That makes the work 25 % costlier.")
 
 
 @pytest.mark.parametrize(
