@@ -245,7 +245,8 @@ def _offload(facts: dict[str, Any]) -> Line:
     What frameworks of reinforcement learning park between their phases comes back for the step, and is not meant.
     """
     told = str(facts.get("offload") or "").lower()
-    fraction = re.search(r"(?:offload_fraction|optimizer fraction)\s+([\d.]+)", f"{facts.get('task_detail')} {told}".lower())
+    parked = f"{facts.get('task_detail')} {told}".lower()
+    fraction = re.search(r"(?:offload_fraction|optimizer fraction)\s+([\d.]+)", parked)
     if fraction:
         return {"cpu_offload": True} if float(fraction.group(1)) > 0 else {}
     if told.startswith(("cpu", "fsdp cpu", "optimizer", "block swap", "offload_model")):

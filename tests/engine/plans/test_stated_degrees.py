@@ -1,0 +1,64 @@
+"""Stated degrees of parallelism, and batches that fix the data ranks, bind the number of GPUs."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.knowledge import Knowledge
+from engine.knowledge import load_knowledge
+from engine.plans.candidates import candidate_plans
+from engine.plans.topology import counts_of
+from engine.plans.topology import rounded_up
+from engine.sizing import job_from_facts
+from engine.sizing.job import Job
+from engine.values import Facts
+
+
+@pytest.fixture(scope="module")
+def knowledge() -> Knowledge:
+    return load_knowledge()
+
+
+BATCHES: Facts = {
+    "task": "pretraining",
+    "seq_len_tokens": 8192,
+    "batch_size_per_gpu": 4,
+    "gradient_accumulation_steps": 4,
+    "global_batch_size": 128,
+}
+
+
+def job_of(knowledge: Knowledge, facts: Facts) -> Job:
+    return job_from_facts(facts, knowledge.models["llama-3.1-8b"])
+
+
+def counts(knowledge: Knowledge, facts: Facts) -> set[int]:
+    facts = {**facts, "gpu_candidates": ("nvidia-h200-sxm",)}
+    plans = candidate_plans(job_of(knowledge, facts), facts, knowledge)
+    return {plan.count for plan in plans if plan.facts.get("plan.fits")}
+
+
+def test_stated_batches_say_how_many_data_ranks_there_are(knowledge: Knowledge) -> None:
+    assert job_of(knowledge, BATCHES).data_ranks == 8
+    assert job_of(knowledge, {**BATCHES, "data_parallel": 4}).data_ranks == 4
+    for name in ("batch_size_per_gpu", "gradient_accumulation_steps", "global_batch_size"):
+        left = {key: value for key, value in BATCHES.items() if key != name}
+        assert job_of(knowledge, left).data_ranks is None
+    assert job_of(knowledge, {**BATCHES, "global_batch_size": 130}).data_ranks is None
+
+
+def test_every_count_holds_the_stated_degrees(knowledge: Knowledge) -> None:
+    assert min(counts(knowledge, BATCHES)) == 8
+    assert min(counts(knowledge, {**BATCHES, "tensor_parallel": 2})) == 16
+    assert all(count % 8 == 0 for count in counts(knowledge, BATCHES))
+    assert min(counts(knowledge, {"task": "inference", "tensor_parallel": 4})) == 4
+
+
+def test_counts_are_multiples_of_what_stays_together() -> None:
+    assert counts_of(8, 64, 1) == (1, 2, 4, 8, 16, 32, 64)
+    assert counts_of(8, 64, 4) == (4, 8, 16, 32, 64)
+    assert counts_of(8, 64, 12) == (12,)
+    assert counts_of(8, 64, 128) == counts_of(8, 64, 1)
+    assert rounded_up(9, 8, 64, 12) == 12
+    assert rounded_up(13, 8, 64, 12) == 24
+    assert rounded_up(60, 8, 64, 12) is None
