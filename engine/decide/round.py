@@ -30,6 +30,7 @@ from engine.decide.survey import beside_others
 from engine.decide.survey import is_job
 from engine.decide.survey import length_known
 from engine.decide.survey import measure
+from engine.decide.survey import objective_claims
 from engine.decide.survey import spread
 from engine.decide.survey import survey_claims
 from engine.knowledge import Knowledge
@@ -68,7 +69,8 @@ def run_round(
         else:
             alive.append(index)
     survivors = [plans[index] for index in alive]
-    survey = stages.survey.run({}, extra=survey_claims(survivors), before=intake)
+    claims = {**survey_claims(survivors), **objective_claims(objective)}
+    survey = stages.survey.run({}, extra=claims, before=intake)
     job = is_job(survey.facts)
     by_run = job and length_known(survivors)
     measures = [

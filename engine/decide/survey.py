@@ -122,6 +122,14 @@ def beside_others(measures: Measures, ends: Spread) -> dict[str, Value]:
     return facts
 
 
+def objective_claims(objective: Objective) -> dict[str, list[Claim]]:
+    """Whether the user said what matters most, as a fact that rules on plans may read."""
+    formula = "whether the user said what matters most"
+    return {
+        "objective_stated": [Claim("computed", "survey.objective_stated", objective.stated, (), formula, (SOURCE,))]
+    }
+
+
 def survey_claims(plans: Sequence[Plan]) -> dict[str, list[Claim]]:
     """Workload-scope facts over the surviving plans, sized ones only where fitting is meant."""
     sized = [plan for plan in plans if plan.memory is not None]
