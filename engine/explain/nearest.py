@@ -116,7 +116,10 @@ def nearest_changes(
         goals = [goal for goal in ("fits", "wins") if base is None or REACHED[goal](base, gpus) is None]
         singles = _singles(base, levers, hunt)
         complete = _try_singles(hunt, singles, goals)
-        complete = _try_pairs(hunt, base, goals) and complete
+        _try_pairs(hunt, base, goals)
+        missed = [goal for goal in goals if not hunt.found[goal]]
+        if missed and not complete:  # What pairs left of the decisions goes to the values left out.
+            complete = _try_singles(hunt, singles, missed, for_pairs=0)
     except OutOfDecisionsError:
         complete = False
     return Search(
@@ -156,9 +159,9 @@ def _list_changes(fact: FactDef, hunt: _Hunt) -> list[FactChange]:
     return changes
 
 
-def _try_singles(hunt: _Hunt, singles: list[FactChange], goals: list[Goal]) -> bool:
+def _try_singles(hunt: _Hunt, singles: list[FactChange], goals: list[Goal], for_pairs: int = _FOR_PAIRS) -> bool:
     """Try single changes in order; False when the search had to leave some out for pairs."""
-    reserve = min(_FOR_PAIRS, hunt.laboratory.limit // 3)
+    reserve = min(for_pairs, hunt.laboratory.limit // 3)
     reached: dict[Goal, set[str]] = {goal: set() for goal in goals}
     for change in singles:
         open_goals = [goal for goal in goals if len(reached[goal]) < _ENOUGH]
@@ -211,11 +214,11 @@ def _last_missing(hunt: _Hunt, change: FactChange, before: float, after: float) 
     return min(tried, key=lambda value: abs(value - after), default=before)
 
 
-def _try_pairs(hunt: _Hunt, base: Outcome | None, goals: list[Goal]) -> bool:
+def _try_pairs(hunt: _Hunt, base: Outcome | None, goals: list[Goal]) -> None:
     """Pairs of the changes that alone came nearest, for goals that no fact alone reaches."""
     missed = [goal for goal in goals if not hunt.found[goal]]
     if not missed:
-        return True
+        return
     start = gap(base, hunt.gpus)
     best: dict[str, FactChange] = {}
     for change in sorted(hunt.gaps, key=lambda c: (hunt.gaps[c], c.distance, c.fact, str(c.after))):
@@ -236,7 +239,6 @@ def _try_pairs(hunt: _Hunt, base: Outcome | None, goals: list[Goal]) -> bool:
             hunt.found[goal].append(nearest)
             for position in (0, 1):
                 hunt.found[goal][-1] = _brought_nearer(hunt, hunt.found[goal][-1], position)
-    return True
 
 
 def gap(outcome: Outcome | None, gpus: frozenset[str]) -> float:
