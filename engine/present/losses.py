@@ -74,8 +74,9 @@ def _times(loss: Loss) -> str:
 def _merit_text(loss: Loss, objective: Objective) -> str:
     if loss.merit_ratio is None:
         return f"by the stated objective ({objective.name}) it cannot be compared, since its cost is not known"
+    worse = f"{100 * (loss.merit_ratio - 1):.0f} % worse than {named(loss.to)}"
     return (
-        f"by the stated objective ({objective.name}) it is {100 * (loss.merit_ratio - 1):.0f} % worse than {named(loss.to)}, "
+        f"by the stated objective ({objective.name}) it is {worse}, "
         f"and preferences choose only among plans at most {100 * objective.preference_share:.0f} % worse than the best"
     )
 
