@@ -50,6 +50,7 @@ class Levers:
 
     facts: tuple[str, ...]
     rules: tuple[Rule, ...]
+    first: frozenset[str] = frozenset()  # those that decided at the step of the choice where the GPU lost
 
 
 def levers_against(expertise: Expertise, outcome: Outcome, gpus: frozenset[str]) -> Levers:
@@ -66,7 +67,21 @@ def levers_against(expertise: Expertise, outcome: Outcome, gpus: frozenset[str])
     read |= {"objective", "gpu_candidates", "gpu_excluded"} & expertise.vocabulary.facts.keys()
     names, upstream = upstream_of(expertise, read)
     rules = {**upstream, **deciding}
-    return Levers(_changeable(expertise, names, outcome), tuple(rules[name] for name in sorted(rules)))
+    first = _decided_at_loss(expertise, outcome, gpus)
+    return Levers(_changeable(expertise, names, outcome), tuple(rules[name] for name in sorted(rules)), first)
+
+
+def _decided_at_loss(expertise: Expertise, outcome: Outcome, gpus: frozenset[str]) -> frozenset[str]:
+    """The facts behind the step of the choice at which a GPU lost; none where figures or points decided."""
+    target = next((e for e in outcome.round.judged if e.ranked.plan.gpu.id in gpus), None) if outcome.round else None
+    loss = loss_of(target, outcome.chosen, outcome.round.judged) if target and outcome.round else None
+    if target is None or loss is None:
+        return frozenset()
+    read = {name for rule in loss.rules for name in expertise.rules[rule].reads}
+    read |= {*target.missing, *(gap.limit for gap in target.unverified)}
+    if loss.kind in ("guide_cards", "guide_counts", "merit"):
+        read.add("objective")
+    return frozenset(read)
 
 
 def _changeable(expertise: Expertise, names: Iterable[str], outcome: Outcome) -> tuple[str, ...]:

@@ -98,9 +98,10 @@ def nearest_changes(
 ) -> Search:
     """Search for the nearest change.
 
-    Single facts are tried first, nearest first, at the thresholds of the deciding rules a step either way and at the
-    ends of their domains; a number that reaches the goal is then brought nearer by halving. Where no fact alone does,
-    pairs of those that came nearest are tried.
+    Single facts are tried first, those that decided where the GPU lost before others, nearest first, at the thresholds
+    of the deciding rules a step either way and at the ends of their domains; a number that reaches the goal is then
+    brought nearer by halving. Where no fact alone does, pairs are tried of those that came nearest and of those that
+    decided where the GPU lost.
 
     Args:
         laboratory: decides, and counts.
@@ -116,7 +117,10 @@ def nearest_changes(
         goals = [goal for goal in ("fits", "wins") if base is None or REACHED[goal](base, gpus) is None]
         singles = _singles(base, levers, hunt)
         complete = _try_singles(hunt, singles, goals)
-        complete = _try_pairs(hunt, base, goals) and complete
+        _try_pairs(hunt, base, goals, levers.first)
+        missed = [goal for goal in goals if not hunt.found[goal]]
+        if missed and not complete:  # What pairs left of the decisions goes to the values left out.
+            complete = _try_singles(hunt, singles, missed, for_pairs=0)
     except OutOfDecisionsError:
         complete = False
     return Search(
@@ -140,7 +144,11 @@ def _singles(base: Outcome | None, levers: Levers, hunt: _Hunt) -> list[FactChan
         else:
             now = base.objective.name if base and name == "objective" else settled.get(name)
             changes += probes(fact, now, levers.rules, stated=stated)
-    return sorted(changes, key=lambda change: (change.distance, change.fact, str(change.after)))
+
+    def order(change: FactChange) -> tuple[bool, float, str, str]:
+        return change.fact not in levers.first, change.distance, change.fact, str(change.after)
+
+    return sorted(changes, key=order)
 
 
 def _list_changes(fact: FactDef, hunt: _Hunt) -> list[FactChange]:
@@ -156,9 +164,9 @@ def _list_changes(fact: FactDef, hunt: _Hunt) -> list[FactChange]:
     return changes
 
 
-def _try_singles(hunt: _Hunt, singles: list[FactChange], goals: list[Goal]) -> bool:
+def _try_singles(hunt: _Hunt, singles: list[FactChange], goals: list[Goal], for_pairs: int = _FOR_PAIRS) -> bool:
     """Try single changes in order; False when the search had to leave some out for pairs."""
-    reserve = min(_FOR_PAIRS, hunt.laboratory.limit // 3)
+    reserve = min(for_pairs, hunt.laboratory.limit // 3)
     reached: dict[Goal, set[str]] = {goal: set() for goal in goals}
     for change in singles:
         open_goals = [goal for goal in goals if len(reached[goal]) < _ENOUGH]
@@ -211,23 +219,29 @@ def _last_missing(hunt: _Hunt, change: FactChange, before: float, after: float) 
     return min(tried, key=lambda value: abs(value - after), default=before)
 
 
-def _try_pairs(hunt: _Hunt, base: Outcome | None, goals: list[Goal]) -> bool:
+def _try_pairs(hunt: _Hunt, base: Outcome | None, goals: list[Goal], first: frozenset[str]) -> None:
     """Pairs of the changes that alone came nearest, for goals that no fact alone reaches."""
     missed = [goal for goal in goals if not hunt.found[goal]]
     if not missed:
-        return True
+        return
     start = gap(base, hunt.gpus)
     best: dict[str, FactChange] = {}
     for change in sorted(hunt.gaps, key=lambda c: (hunt.gaps[c], c.distance, c.fact, str(c.after))):
-        if hunt.gaps[change] < start - 1e-9:
+        if hunt.gaps[change] < start - 1e-9 or (change.fact in first and hunt.gaps[change] < start + 1e-9):
             best.setdefault(change.fact, change)
-    leading = list(best.values())[:_PAIRED]
+    leading = sorted(best.values(), key=lambda change: change.fact not in first)[:_PAIRED]
     rest = [change for change in hunt.gaps if hunt.gaps[change] < _REJECTED and change not in leading]
     rest.sort(key=lambda c: (hunt.gaps[c], c.distance, c.fact, str(c.after)))
     pairs = [*itertools.combinations(leading, 2)]
     pairs += [(one, other) for one in leading[:3] for other in rest[:10]]
     pairs = [pair for pair in pairs if pair[0].fact != pair[1].fact]
-    pairs.sort(key=lambda pair: (sum(hunt.gaps[change] for change in pair), sum(change.distance for change in pair)))
+    pairs.sort(
+        key=lambda pair: (
+            not {change.fact for change in pair} <= first,
+            sum(hunt.gaps[change] for change in pair),
+            sum(change.distance for change in pair),
+        )
+    )
     for pair in pairs:
         missed = [goal for goal in missed if len(hunt.found[goal]) < _ENOUGH]
         if not missed:
@@ -236,7 +250,6 @@ def _try_pairs(hunt: _Hunt, base: Outcome | None, goals: list[Goal]) -> bool:
             hunt.found[goal].append(nearest)
             for position in (0, 1):
                 hunt.found[goal][-1] = _brought_nearer(hunt, hunt.found[goal][-1], position)
-    return True
 
 
 def gap(outcome: Outcome | None, gpus: frozenset[str]) -> float:
@@ -264,7 +277,9 @@ def _behind(entry: Judged, chosen: Judged, judged: Sequence[Judged]) -> float:
     behind = max(0.0, loss.behind)
     places = zip(_PLACES, entry.standing.tier, chosen.standing.tier, strict=True)
     behind += sum(weight for weight, mine, its in places if mine and not its)
-    if loss.kind == "dominated":
+    if loss.kind == "fallback":
+        behind += len(loss.rules)  # Each may wait for another fact.
+    elif loss.kind == "dominated":
         behind += _BEATEN + _doublings(loss.cost_ratio) + _doublings(loss.time_ratio)
     elif loss.kind == "merit":
         behind += _OUTSIDE + _doublings(loss.merit_ratio)

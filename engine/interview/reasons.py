@@ -14,7 +14,7 @@ from engine.interview.verdict import Verdicts
 
 _RULES = "three-valued rules over its whole domain"
 _DRAFTS = "plans made again over its choices, ends and thresholds"
-_BOUNDS = "bounds on the score of every plan over all joint answers"
+_BOUNDS = "bounds on the tier, cost, speed and score of every plan over all joint answers"
 _VERDICTS = "every verdict that joint answers could bring"
 
 
@@ -38,8 +38,14 @@ def _unasked(name: str, shapes: Shapes, contest: Contest, verdicts: Verdicts, ve
         ahead = contest.rivalry.narrowest
         why.append(
             f"the rules that read it could move a rival by at most {points:.1f} points, "
-            f"and {contest.leader} stays ahead by {max(ahead or 0.0, 0.0):.1f} even if all that is open goes against it"
+            f"and {contest.leader} stays the answer even if all that is open goes against it"
+            if ahead is None or ahead < 0
+            else f"the rules that read it could move a rival by at most {points:.1f} points, "
+            f"and {contest.leader} stays ahead by {ahead:.1f} even if all that is open goes against it"
         )
+        checked.append(_BOUNDS)
+    elif name in contest.rivalry.read:
+        why.append(f"the rules of preference that read it bear only on plans that stay behind {contest.leader}")
         checked.append(_BOUNDS)
     if any(name in causes for causes in contest.rejecting.values()):
         why.append("it could put out only plans that are behind")

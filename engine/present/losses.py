@@ -68,15 +68,16 @@ def _times(loss: Loss) -> str:
     """How much cheaper and faster the other plan is."""
     assert loss.cost_ratio is not None  # noqa: S101 - only known figures are beaten
     assert loss.time_ratio is not None  # noqa: S101
-    return f"at {1 / loss.cost_ratio:.0%} of the cost and {loss.time_ratio:.2f} times as fast"
+    return f"at {100 / loss.cost_ratio:.0f} % of the cost and {loss.time_ratio:.2f} times as fast"
 
 
 def _merit_text(loss: Loss, objective: Objective) -> str:
     if loss.merit_ratio is None:
         return f"by the stated objective ({objective.name}) it cannot be compared, since its cost is not known"
+    worse = f"{100 * (loss.merit_ratio - 1):.0f} % worse than {named(loss.to)}"
     return (
-        f"by the stated objective ({objective.name}) it is {loss.merit_ratio - 1:.0%} worse than {named(loss.to)}, "
-        f"and preferences choose only among plans at most {objective.preference_share:.0%} worse than the best"
+        f"by the stated objective ({objective.name}) it is {worse}, "
+        f"and preferences choose only among plans at most {100 * objective.preference_share:.0f} % worse than the best"
     )
 
 

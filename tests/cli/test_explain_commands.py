@@ -96,7 +96,7 @@ def test_audit_exits_by_what_it_finds(whichgpu: Whichgpu, record: Path, tmp_path
 def test_why_not_shows_points_and_changes(whichgpu: Whichgpu, record: Path) -> None:
     ran = whichgpu("why-not", str(record), "h100", "--limit", "12")
     assert ran.code == 0
-    assert "points behind" in ran.out
+    assert "points of evidence" in ran.out
     assert "within this search" in ran.out or "--set" in ran.out
     rejected = json.loads(whichgpu("why-not", str(record), "l4", "--limit", "5", "--format", "json").out)
     assert rejected["standing"] == "rejected"

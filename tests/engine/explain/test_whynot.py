@@ -63,13 +63,28 @@ def test_every_nearest_change_does_what_it_claims(
         assert {change.fact for change in nearest.changes} <= set(found.search.facts)
 
 
-def test_some_changes_are_found(decided: Decided, expertise: Expertise) -> None:
-    found = ask(decided("llm-serving-70b"), "nvidia-a100-40gb-sxm", expertise, limit=300)
-    assert found.standing == "outranked"
+def test_some_changes_are_found(expertise: Expertise, decide: Callable[..., dict[str, Any]]) -> None:
+    facts = {"task": "inference", "param_count_b": 8, "weight_precision": "int8", "objective": "cheapest"}
+    consumer_card = decide(**facts)["recommendation"]["gpu"]
+    found = ask(decide(**facts, lifecycle_stage="production"), consumer_card, expertise, limit=40)
+    assert (found.standing, found.lost_at) == ("outranked", "fallback")
+    assert "consumer card" in found.says
     assert found.search is not None
-    assert found.search.wins
+    assert {change.fact for nearest in found.search.wins for change in nearest.changes} >= {"lifecycle_stage"}
     distances = [nearest.distance for nearest in found.search.wins]
     assert distances == sorted(distances)
+
+
+def test_a_beaten_gpu_is_named_with_what_beats_it(decided: Decided, expertise: Expertise) -> None:
+    decision = decided("llm-chat-8b")
+    first: dict[str, dict[str, Any]] = {}
+    for plan in decision["alternatives"]:
+        first.setdefault(plan["gpu"], plan)
+    beaten = next(plan for plan in first.values() if plan["below_for"] == "dominated")
+    found = ask(decision, beaten["gpu"], expertise, limit=1)
+    assert found.lost_at == "dominated"
+    assert "of the cost" in found.says
+    assert "times as fast" in found.says
 
 
 def test_the_waterfall_adds_up(decided: Decided, expertise: Expertise) -> None:
@@ -168,11 +183,15 @@ def test_the_laboratory_counts_and_remembers(decided: Decided, expertise: Expert
         lab.outcome((FactChange("param_count_b", 7, 14.0),))
 
 
-def test_a_pair_is_brought_nearer_too(decided: Decided, expertise: Expertise) -> None:
-    decision = decided("llm-serving-70b")
-    found = ask(decision, "h100", expertise, limit=140)
+def test_two_facts_that_decide_together_are_found_as_a_pair(
+    expertise: Expertise, decide: Callable[..., dict[str, Any]]
+) -> None:
+    facts = {"task": "inference", "param_count_b": 8, "weight_precision": "int8", "objective": "cheapest"}
+    consumer_card = decide(**facts)["recommendation"]["gpu"]
+    decision = decide(**facts, lifecycle_stage="production", mission_critical=True)
+    found = ask(decision, consumer_card, expertise, limit=60)
     assert found.search is not None
     pairs = [nearest for nearest in found.search.wins if len(nearest.changes) == 2]
     for nearest in pairs:
         assert holds(nearest, found.gpus, decision, expertise)
-    assert pairs
+    assert {change.fact for nearest in pairs for change in nearest.changes} >= {"lifecycle_stage", "mission_critical"}

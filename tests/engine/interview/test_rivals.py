@@ -1,0 +1,146 @@
+"""Rivals: a front-runner without threats stays the answer, whichever of the plans that may drop out do so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from engine.decide.choice import Contender
+from engine.decide.choice import standings
+from engine.decide.model import Judged
+from engine.decide.rank import Award
+from engine.decide.rank import Objective
+from engine.decide.rank import Ranked
+from engine.decide.survey import Measures
+from engine.interview.bundles import Bundles
+from engine.interview.entrants import Comparer
+from engine.interview.entrants import Entrant
+from engine.interview.entrants import entrant_of
+from engine.interview.fates import Fate
+from engine.interview.rivals import Field
+from engine.interview.rivals import Rivalry
+from engine.interview.scales import Scales
+from engine.interview.truths import Fog
+from engine.knowledge.model import Gpu
+from engine.plans.model import Cost
+from engine.plans.model import Layout
+from engine.plans.model import Plan
+from engine.rulebook.resolve import Resolution
+
+
+_FIGURES = st.one_of(st.none(), st.sampled_from([1.0, 1.04, 1.2, 1.5, 2.0, 2.5, 4.0]))
+
+
+def judged_plan(
+    name: str,
+    figures: tuple[float | None, float | None],
+    score: float,
+    marks: tuple[bool, bool, bool] = (False, False, False),
+    *,
+    proven: bool = True,
+) -> Judged:
+    gpu = Gpu(id=name, family=name, series=name, name=name, vendor="nvidia", vram_gb=24, segment="datacenter")
+    plan = Plan(f"{name}x1", gpu, 1, 1, "none", "none", Layout(), None, None, None, Cost(), None, "one card")
+    ranked = Ranked(plan, score, (Award("rule", "fit", score),), proven)
+    fallbacks, cards, counts = (("rule",) if mark else () for mark in marks)
+    missing = () if proven else ("plan.latency_ms",)
+    return Judged(ranked, {}, Resolution(()), missing, (), Measures(*figures), fallbacks, cards, counts)
+
+
+def chosen_of(judged: list[Judged], objective: Objective) -> list[Judged]:
+    contenders = [
+        Contender(
+            entry.ranked,
+            entry.measures.cost,
+            entry.measures.time,
+            bool(entry.fallbacks),
+            bool(entry.card_bands),
+            bool(entry.count_bands),
+        )
+        for entry in judged
+    ]
+    by_id = {entry.ranked.plan.id: entry for entry in judged}
+    return [replace(by_id[name], standing=standing) for name, standing in standings(contenders, objective).items()]
+
+
+def rivalry_of(ordered: list[Judged], leaving: set[str], objective: Objective) -> Rivalry:
+    scales = Scales(ordered, leaving, objective)
+
+    def entrant(entry: Judged) -> Entrant:
+        fate = Fate(unproven=frozenset((not entry.ranked.proven,)))
+        return entrant_of(entry, {}, Bundles(), Fog(), fate, terms=(0.0, 0.0), merits=scales.merits(entry))
+
+    leader, *others = map(entrant, ordered)
+    behind = {name: frozenset((f"fact of {name}",)) for name in leaving}
+    return Field(leader, others, behind, Comparer(Bundles()), objective).rivalry()
+
+
+def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective:
+    return Objective("o", cost, time, 1, 0.25, 2, 0.5, 0.4, 2, 0.05, "", (), stated)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.tuples(_FIGURES, _FIGURES),
+            st.sampled_from([-1.0, 0.0, 1.0, 2.0]),
+            st.tuples(*[st.booleans()] * 3),
+            st.booleans(),
+        ),
+        min_size=2,
+        max_size=7,
+    ),
+    st.booleans(),
+    st.sampled_from([(1, 1), (1, 0), (0, 1)]),
+    st.sets(st.integers(1, 6), max_size=4),
+)
+def test_without_threats_the_front_runner_stays_whoever_drops_out(
+    plans: list[tuple[tuple[float | None, float | None], float, tuple[bool, bool, bool], bool]],
+    stated: bool,
+    exponents: tuple[float, float],
+    places: set[int],
+) -> None:
+    objective = objective_of(stated=stated, cost=exponents[0], time=exponents[1])
+    judged = [
+        judged_plan(f"gpu-{index}", figures, score, marks, proven=proven)
+        for index, (figures, score, marks, proven) in enumerate(plans)
+    ]
+    ordered = chosen_of(judged, objective)
+    leaving = {ordered[place].ranked.plan.id for place in places if place < len(ordered)}
+    found = rivalry_of(ordered, leaving, objective)
+    open_threats = [threat for threat in found.threats if threat.causes]
+    if open_threats:
+        assert all(cause.startswith("fact of") for threat in open_threats for cause in threat.causes)
+        return
+    for size in range(len(leaving) + 1):
+        for gone in combinations(sorted(leaving), size):
+            left = [entry for entry in ordered if entry.ranked.plan.id not in gone]
+            assert chosen_of(left, objective)[0].ranked.plan.id == ordered[0].ranked.plan.id
+
+
+def test_a_rival_that_a_sure_plan_beats_is_no_threat() -> None:
+    objective = objective_of(stated=False)
+    leader = judged_plan("leader", (1.0, 1.0), 3)
+    beaten = judged_plan("beaten", (2.0, 2.0), 9)
+    ordered = chosen_of([leader, beaten], objective)
+    assert ordered[0].ranked.plan.id == "leaderx1"
+    assert not rivalry_of(ordered, set(), objective).threats
+
+
+def test_a_rival_that_only_a_leaving_plan_beats_is_a_threat() -> None:
+    objective = objective_of(stated=False)
+    plans = [
+        judged_plan("leader", (1.5, 1.2), 3),
+        judged_plan("beater", (1.0, 2.0), 1),
+        judged_plan("beaten", (1.5, 4.0), 9),
+    ]
+    ordered = chosen_of(plans, objective)
+    assert ordered[0].ranked.plan.id == "leaderx1"
+    threats = rivalry_of(ordered, {"beaterx1"}, objective).threats
+    assert [(threat.plan, set(threat.causes)) for threat in threats] == [("beatenx1", {"fact of beaterx1"})]
+    assert not [threat for threat in rivalry_of(ordered, set(), objective).threats if threat.causes]
