@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import astuple
 from dataclasses import dataclass
-from dataclasses import replace
+from functools import partial
 
 from engine.decide.choice import Contender
 from engine.decide.choice import standings
@@ -90,7 +90,8 @@ def run_round(
     preferring = stages.prefer.run(survey.facts, sets, [plan.id for plan in survivors])
     lacking = missing_for_proof(rejecting.evaluation, unstated)
     contenders: list[Contender] = []
-    judged: dict[str, Judged] = {}
+    judged: dict[str, partial[Judged]] = {}  # All but the standing, which the choice gives.
+    by_name = {plans[index].id: plans[index] for index in alive}
     weighed: dict[tuple[tuple[str, ...], bool], _Evidence] = {}  # Many plans meet the same rules.
     for position, index in enumerate(alive):
         gaps = lacking.get(index, ())
@@ -114,7 +115,8 @@ def run_round(
                 bool(evidence.count_bands),
             )
         )
-        judged[plans[index].id] = Judged(
+        judged[plans[index].id] = partial(
+            Judged,
             ranked,
             sets[position],
             resolution,
@@ -128,12 +130,12 @@ def run_round(
     while True:
         order = standings(contenders, objective)
         first = next(iter(order), None)
-        problems = band_problems(judged[first].ranked.plan) if first else ()
+        problems = band_problems(by_name[first]) if first else ()
         if first is None or not problems:
             break
-        refused.append(Refusal(judged[first].ranked.plan, problems))
+        refused.append(Refusal(by_name[first], problems))
         contenders = [entry for entry in contenders if entry.id != first]
-    best_first = tuple(replace(judged[name], standing=standing) for name, standing in order.items())
+    best_first = tuple(judged[name](standing=standing) for name, standing in order.items())
     return PlanRound(tuple(plans), tuple(rejections), best_first, survey, derived, tuple(refused))
 
 

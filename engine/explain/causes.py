@@ -79,10 +79,12 @@ def _knowledge_causes(before: Mapping[str, Any], after: Mapping[str, Any]) -> li
         if one != two:
             causes.append(Cause("price", name, f"{one} became {two}"))
     data = [_gpu_data(before), _gpu_data(after)]
-    for gpu in sorted(data[0].keys() & data[1].keys()):
-        for change in changes_between(data[0][gpu], data[1][gpu]):
+    changed: dict[Cause, None] = {}  # Plans of one GPU all show its data; each change is named once.
+    for scope in sorted(data[0].keys() & data[1].keys(), key=lambda scope: (old[scope]["gpu"], scope)):
+        for change in changes_between(data[0][scope], data[1][scope]):
             says = f"{shown(change.before)} became {shown(change.after)}"
-            causes.append(Cause("knowledge", f"{gpu} {change.what}", says))
+            changed[Cause("knowledge", f"{old[scope]['gpu']} {change.what}", says)] = None
+    causes += changed
     dates = before["knowledge"]["prices_as_of"], after["knowledge"]["prices_as_of"]
     if dates[0] != dates[1]:
         causes.append(Cause("price", "price list", f"of {dates[0]}, now of {dates[1]}"))
@@ -101,9 +103,10 @@ def _offer(plan: Mapping[str, Any]) -> str:
 
 
 def _gpu_data(decision: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    shown = _shown_plans(decision)
-    found: dict[str, dict[str, Any]] = {}
-    for entry in decision["trace"]:
-        if entry.get("calculator") == "knowledge.gpus" and entry["scope"] in shown:
-            found[shown[entry["scope"]]["gpu"]] = dict(entry["effects"])
-    return found
+    """The data of the GPU of every plan that is shown, by plan."""
+    plans = _shown_plans(decision)
+    return {
+        entry["scope"]: dict(entry["effects"])
+        for entry in decision["trace"]
+        if entry.get("calculator") == "knowledge.gpus" and entry["scope"] in plans
+    }

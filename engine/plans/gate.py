@@ -69,7 +69,7 @@ def band_problems(plan: Plan) -> tuple[FigureProblem, ...]:
 
 def _of_facts(plan: Plan) -> Iterator[FigureProblem]:
     for name, value in plan.facts.items():
-        if value.__class__ is not float and value.__class__ is not int:
+        if (value.__class__ is not float and value.__class__ is not int) or 0 <= value < math.inf:
             continue
         problem = _problem(name, value, signed=name in _MAY_BE_NEGATIVE)
         if problem is not None:
@@ -98,6 +98,8 @@ def _of_bands(figures: Mapping[str, Figure]) -> Iterator[FigureProblem]:
 
 def _of_numbers(named: Iterable[tuple[str, float]], prefix: str) -> Iterator[FigureProblem]:
     for name, value in named:
+        if 0 <= value < math.inf and name not in _SHARES:
+            continue
         problem = _problem(f"{prefix}{name}", value, share=name in _SHARES)
         if problem is not None:
             yield problem

@@ -25,7 +25,8 @@ def layouts(job: Job, fabric: Fabric, count: int) -> Iterator[Layout]:
         sizes = (*_USUAL_HEADS, job.shape.layers)
     stated = (job.tensor_parallel, job.pipeline_parallel, job.data_ranks)
     if job.training and job.sharding not in {None, "none"} and stated[:2] == (None, None):
-        stated = (1, 1, job.data_ranks or count)  # ZeRO spreads over data ranks; who splits layers as well says so.
+        # ZeRO spreads over data ranks; who splits layers as well says so, or states fewer ranks than there are GPUs.
+        stated = (1, 1, count) if job.data_ranks is None else (None, 1, job.data_ranks)
     splits = _splits(count, fabric.tensor_most(count), sizes, stated)
     if job.training:
         yield from _training(job, count, splits)

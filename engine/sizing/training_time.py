@@ -31,11 +31,14 @@ def training_values(job: Job, gpu: Gpu, layout: Layout, split: Split, pick: Pick
     The run is 6 N D FLOPs for full training and 4 N D for adapters (no gradient of frozen weights), attention on top;
     recomputation adds up to 2 N D to what the hardware does. Empty where the GPU's rates are unknown.
     """
-    peak, shape = peak_of(gpu, training_precisions(job)), job.shape
-    if peak is None or shape is None:
+    shape = job.shape
+    if shape is None:
+        return {}
+    precisions, per_token, by_method = _work_of(job, shape)
+    peak = peak_of(gpu, precisions)
+    if peak is None:
         return {}
     tokens = job.micro_batch * job.seq_len_tokens
-    per_token = flops_per_token(job, shape)
     use = utilisation(job, gpu, peak, layout.count, tokens, pick=pick)
     ranks = split.tensor * split.pipeline
     micro = tokens * per_token / ranks / (peak.flops * use) + _tensor_exchange_s(job, shape, split, tokens)
@@ -50,7 +53,7 @@ def training_values(job: Job, gpu: Gpu, layout: Layout, split: Split, pick: Pick
         "tokens_per_s": tokens_per_s,
         "samples_per_s": batch / step,
         "step_s": step,
-        "mfu": tokens_per_s * model_flops_per_token(job, shape) / (layout.count * peak.flops),
+        "mfu": tokens_per_s * by_method / (layout.count * peak.flops),
     }
     if job.train_tokens:
         values["hours"] = job.train_tokens / tokens_per_s / 3600
@@ -58,6 +61,15 @@ def training_values(job: Job, gpu: Gpu, layout: Layout, split: Split, pick: Pick
         samples = (job.global_batch or batch) * job.train_steps
         values["hours"] = samples / values["samples_per_s"] / 3600
     return values
+
+
+def _work_of(job: Job, shape: Shape) -> tuple[tuple[str, ...], float, float]:
+    """The precisions of a job, and its FLOPs per token with and without recomputation; the same on every GPU."""
+    found: tuple[tuple[str, ...], float, float] | None = job.memo.get("training work")
+    if found is None:
+        found = (training_precisions(job), flops_per_token(job, shape), model_flops_per_token(job, shape))
+        job.memo["training work"] = found
+    return found
 
 
 def accumulation_of(job: Job, layout: Layout) -> int:

@@ -155,7 +155,7 @@ def test_a_changed_rule_is_named(decided: Decided, tmp_path: Path) -> None:
 
 def test_a_certificate_that_claims_too_much_is_found_out(decided: Decided, expertise: Expertise) -> None:
     decision = decided("qlora-7b")
-    decision["interview"] = {"unasked": [{"fact": "task", "why": "", "checked": ""}]}
+    decision["interview"] = {"unasked": [{"fact": "seq_len_tokens", "why": "", "checked": ""}]}
     assert check_silence(decision, expertise, 20).holds is False
     decision["interview"] = {"unasked": [{"fact": "no_such_fact", "why": "", "checked": ""}]}
     assert check_silence(decision, expertise, 5).holds is False

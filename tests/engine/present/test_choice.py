@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from typing import get_args
 
 import pytest
 
+from engine.decide.losses import LossKind
 from engine.expertise import Decision
 from engine.expertise import Expertise
 from engine.present.choice import below_answer
@@ -15,6 +17,7 @@ from engine.present.choice import preference_cost
 
 
 REASONS = {"unverified", "fallback", "guide_cards", "guide_counts", "evidence"}
+LOSSES = set(get_args(LossKind))
 WORKLOADS: dict[str, dict[str, Any]] = {
     "chat": {"task": "inference", "model_name": "llama-3.1-8b"},
     "cheap chat": {"task": "inference", "model_name": "llama-3.1-8b", "objective": "cheapest"},
@@ -140,10 +143,15 @@ def test_what_stands_below_the_answer_says_why(decided: dict[str, Decision]) -> 
     answer = decided["production"].to_dict()
     assert answer["alternatives"]
     for plan in answer["alternatives"]:
-        assert plan["below_for"] in {None, *REASONS}
+        assert plan["below_for"] in LOSSES
+        assert (plan["dominated_by"] is not None) or plan["below_for"] != "dominated"
     outcome = decided["production"].outcome
     assert outcome.round is not None
     assert outcome.chosen is not None
-    below = [below_answer(judged, outcome.chosen) for judged in outcome.round.judged if judged.fallbacks]
+    below = [
+        below_answer(judged, outcome) for judged in outcome.round.judged if judged.fallbacks and judged.ranked.proven
+    ]
     assert {entry["below_for"] for entry in below} == {"fallback"}
-    assert below_answer(outcome.chosen, outcome.chosen) == {"dominated_by": None, "below_for": None}
+    its = below_answer(outcome.chosen, outcome)
+    assert (its["dominated_by"], its["below_for"]) == (None, None)
+    assert (its["cost_ratio"], its["speed_ratio"]) == (1.0, 1.0)
