@@ -20,6 +20,8 @@ Schema = dict[str, object]
 _DATE = r"^\d{4}-\d{2}-\d{2}"
 _ORIGINS = ["given", "looked_up", "computed", "derived", "assumed"]
 _TRACE_KINDS = [*_ORIGINS, "rejected", "scored", "advised"]
+#: Where a plan lost to the answer.
+_BELOW_FOR = ["unverified", "fallback", "guide_counts", "guide_cards", "dominated", "merit", "score"]
 
 
 def decision_schema() -> Schema:
@@ -183,12 +185,11 @@ def _decision(*, full: bool) -> Schema:
         ),
     }
     more: Schema = {"objective_stated": _FLAG, "trade_offs": _list(_trade_off())}
-    outranked: Schema = _list(_object({"id": _WORD, "gpu": _WORD, "count": _COUNT, "proven": _FLAG, "score": _NUMBER}))
     bulky: Schema = {
         "rejected": _list(_ref("rejection")),
         "trace": _list(_ref("trace_entry")),
         "rules": _list(_ref("verdict")),
-        "outranked": outranked,
+        "outranked": _list(_outranked()),
     }
     problem = {"plan": _WORD, "figure": _WORD, "value": {"type": ["number", "string"]}, "why": _WORD}
     refused: Schema = {"refused": _list(_object(problem))}
@@ -198,13 +199,7 @@ def _decision(*, full: bool) -> Schema:
         "else": {"properties": {"no_answer": {"type": "null"}}},
     }
     if full:
-        return {
-            **_object(
-                {**required, **{k: v for k, v in bulky.items() if k != "outranked"}},
-                {**more, **refused, "outranked": outranked, "interview": _interview()},
-            ),
-            **answered,
-        }
+        return {**_object({**required, **bulky}, {**more, **refused, "interview": _interview()}), **answered}
     return {**_object(required, {**more, **bulky, **refused, "id": {}}), **answered}
 
 
@@ -291,7 +286,7 @@ def _plan() -> Schema:
             "preference_cost": _nullable(_beside({"share": _nullable(_NUMBER)})),
             "claims": _list(_claim()),
             "dominated_by": _nullable(_WORD),
-            "below_for": _nullable(_TEXT),
+            "below_for": _nullable({"enum": _BELOW_FOR}),
             "cost_ratio": _described(
                 _nullable(_NUMBER), "An alternative's cost by the answer's, as choosing compares."
             ),
@@ -307,6 +302,14 @@ def _beside(more: Schema) -> Schema:
         name: _nullable(_NUMBER) for name in ("usd_per_hour", "cost_ratio", "speed_ratio", "price_usd_per_hour")
     }
     return _object({"id": _WORD, "gpu": _WORD, "count": _COUNT, **amounts, **more})
+
+
+def _outranked() -> Schema:
+    """A plan that no rule rejects and that is not shown whole."""
+    return _object(
+        {"id": _WORD, "gpu": _WORD, "count": _COUNT, "proven": _FLAG, "score": _NUMBER},
+        {"dominated_by": _nullable(_WORD), "below_for": _nullable({"enum": _BELOW_FOR})},
+    )
 
 
 def _chosen_over() -> Schema:

@@ -76,15 +76,25 @@ def plan_sentence(plan: JsonObject, names: Names) -> str:
     if cut := plan.get("partition"):
         parts.append(f"cut into MIG slices {cut['profile']}, {cut['slices']} of them in use")
     if nodes > 1:
-        parts.append(
-            f"in {count_of(nodes, 'node')} joined by {link(plan['node_link'])}, {link(plan['link'])} inside each"
-        )
+        parts.append(_over_nodes(plan, nodes))
     elif count > 1:
         parts.append(f"in one node, linked by {link(plan['link'])}")
     if plan["precision"]:
         parts.append(f"in {plan['precision']}")
     split = _split(plan["parallelism"], count)
     return ", ".join([*parts, split] if split else parts) + "."
+
+
+def _over_nodes(plan: JsonObject, nodes: int) -> str:
+    """How several nodes are joined, and the GPUs inside each; copies of a service need no link at all."""
+    where = f"in {count_of(nodes, 'node')}"
+    if plan["node_link"] not in (None, "none"):
+        where = f"{where} joined by {link(plan['node_link'])}"
+    if plan["count"] == nodes:
+        return f"{where}, one GPU in each" if "joined" in where else f"{where} of one GPU each, which need no link"
+    if plan["link"] not in (None, "none"):
+        return f"{where}, {link(plan['link'])} inside each"
+    return where if "joined" in where else f"{where}, which need no link"
 
 
 def _split(layout: JsonObject, count: int) -> str:

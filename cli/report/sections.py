@@ -42,27 +42,43 @@ def _branch(step: Step, names: Names, *, open_: bool) -> Markup:
 
 
 def rejected_section(decision: JsonObject, names: Names) -> Markup:
-    """Which GPUs which rule rejects, with the reason for each."""
+    """Which GPUs which rule rejects, and what was passed over without a rule, with the reason for each."""
     by_rule: dict[str, list[JsonObject]] = {}
+    by_reason: dict[str, list[JsonObject]] = {}
     for entry in decision["rejected"]:
         if entry["rule"] is None:
-            continue
-        by_rule.setdefault(entry["rule"], []).append(entry)
-    if not by_rule:
-        return Markup("")
-    folds = []
-    for rule, entries in sorted(by_rule.items(), key=lambda item: (-len(item[1]), item[0])):
-        items = [
-            tag("li", f"{names.gpu(e['gpu'])} x {joined([str(c) for c in e['counts']], 'or')}: {e['reason']}")
-            for e in entries
-        ]
-        sources = joined([names.source(source) for source in entries[0].get("sources", ())])
-        note = tag("div", f"source: {sources}", class_="below") if sources else Markup("")
-        summary = tag("summary", f"Rule {rule}: {count_of(len(entries), 'GPU')}")
-        folds.append(tag("details", summary, note, tag("ul", *items)))
-    gpus = len({entry["gpu"] for entry in decision["rejected"] if entry["rule"]})
-    lead = f"Hard limits ruled out some or all counts of {count_of(gpus, 'GPU')}. Unfold a rule for the reasons."
-    return join(_heading("Rejected GPUs"), tag("p", lead), *folds)
+            by_reason.setdefault(entry["reason"], []).append(entry)
+        else:
+            by_rule.setdefault(entry["rule"], []).append(entry)
+    parts = []
+    if by_rule:
+        gpus = len({entry["gpu"] for entry in decision["rejected"] if entry["rule"]})
+        lead = f"Hard limits ruled out some or all counts of {count_of(gpus, 'GPU')}. Unfold a rule for the reasons."
+        parts += [tag("p", lead), *(_rejected_by(rule, entries, names) for rule, entries in _largest_first(by_rule))]
+    if by_reason:
+        lead = "No rule is against the following; they are neither the answer nor among the alternatives."
+        parts += [tag("p", lead), *(_passed_over(why, entries, names) for why, entries in _largest_first(by_reason))]
+    return join(_heading("Rejected GPUs"), *parts) if parts else Markup("")
+
+
+def _largest_first(groups: dict[str, list[JsonObject]]) -> list[tuple[str, list[JsonObject]]]:
+    return sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+
+
+def _rejected_by(rule: str, entries: list[JsonObject], names: Names) -> Markup:
+    items = [tag("li", f"{_counted(entry, names)}: {entry['reason']}") for entry in entries]
+    sources = joined([names.source(source) for source in entries[0].get("sources", ())])
+    note = tag("div", f"source: {sources}", class_="below") if sources else Markup("")
+    return tag("details", tag("summary", f"Rule {rule}: {count_of(len(entries), 'GPU')}"), note, tag("ul", *items))
+
+
+def _passed_over(reason: str, entries: list[JsonObject], names: Names) -> Markup:
+    items = [tag("li", _counted(entry, names)) for entry in entries]
+    return tag("details", tag("summary", reason), tag("ul", *items))
+
+
+def _counted(entry: JsonObject, names: Names) -> str:
+    return f"{names.gpu(entry['gpu'])} x {joined([str(count) for count in entry['counts']], 'or')}"
 
 
 def source_section(decision: JsonObject, names: Names) -> Markup:

@@ -14,6 +14,9 @@ from engine.problems import Problem
 
 Schema = dict[str, Any]
 
+#: Keys that every decision now has, and that records of the same format from before do not.
+_ADDED_SINCE = frozenset({"outranked"})
+
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -50,7 +53,11 @@ def check_decision(value: object, name: str) -> dict[str, Any]:
 
 @cache
 def _contract() -> Schema:
-    return decision_schema()
+    """The contract, but for what decisions that were saved before it was added lack."""
+    schema = decision_schema()
+    whole = schema["$defs"]["decision"]  # type: ignore[index]
+    whole["required"] = [key for key in whole["required"] if key not in _ADDED_SINCE]
+    return schema
 
 
 def _complaints(value: object, schema: Schema, shapes: Schema, path: str) -> Iterator[tuple[str, str]]:
