@@ -65,7 +65,10 @@ def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str
     merits = _merits(contenders, objective)
     dominated: dict[str, str] = {}
     for tier in sorted(set(tiers.values())):
-        dominated |= dominated_plans([e for e in contenders if tiers[e.id] == tier], objective.dominance_margin)
+        group = [entry for entry in contenders if tiers[entry.id] == tier]
+        # Without a stated objective nobody asked for the last cent: more cards over PCIe or more machines beat no plan.
+        find = dominated_plans if objective.stated else beaten_as_simply
+        dominated |= find(group, objective.dominance_margin)
     if not objective.stated:
         # What a guide names for the case stands against cheaper and faster plans, but not at any price.
         for trusted in sorted({tier[:2] for tier in tiers.values()}):
@@ -103,6 +106,29 @@ def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str
     }
 
 
+def beaten_as_simply(contenders: Sequence[Contender], margin: float) -> dict[str, str]:
+    """The plans that one of no more machines and cards over PCIe beats in cost and speed, each with the best."""
+    known = [(e.cost, e.time, e) for e in contenders if e.cost is not None and e.time is not None]
+    known.sort(key=lambda entry: (entry[0], entry[1], entry[2].id))
+    found = {}
+    for cost, time, entry in known:
+        beating = []
+        for other_cost, other_time, other in known:
+            if other_cost > cost * (1 - margin):
+                break
+            if other_time * (1 + margin) <= time and joins_no_more(other.ranked.plan, entry.ranked.plan):
+                beating.append((other_cost * other_time, other.id))
+        if beating:
+            found[entry.id] = min(beating)[1]
+    return found
+
+
+def joins_no_more(one: Plan, other: Plan) -> bool:
+    """Whether the first plan has no more machines and no more cards over PCIe than the second."""
+    pcie, its = one.facts.get("plan.pcie_gpus", 0), other.facts.get("plan.pcie_gpus", 0)
+    return one.nodes <= other.nodes and pcie <= its  # type: ignore[operator]
+
+
 def beaten_by_equals(contenders: Sequence[Contender], objective: Objective) -> dict[str, str]:
     """The plans that a faster one of equal standing undercuts by more than a guide's word may cost, each with one."""
     margin, ratio = objective.dominance_margin, objective.guide_cost_ratio
@@ -126,8 +152,7 @@ def stands_as_well(one: Plan, other: Plan) -> bool:
     return (
         one.gpu.vendor == other.gpu.vendor
         and SEGMENT_ORDER.get(one.gpu.segment or "", 0) >= SEGMENT_ORDER.get(other.gpu.segment or "", 0)
-        and one.nodes <= other.nodes
-        and one.facts.get("plan.pcie_gpus", 0) <= other.facts.get("plan.pcie_gpus", 0)  # type: ignore[operator]
+        and joins_no_more(one, other)
     )
 
 

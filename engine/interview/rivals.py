@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
+from engine.decide.choice import joins_no_more
 from engine.decide.choice import stands_as_well
 from engine.decide.rank import Objective
 from engine.interview.entrants import CLOSE
@@ -178,13 +179,10 @@ class Field:
                 break
             if other is entry or other_time * (1 + margin) > time:
                 continue
-            if other_cost <= cost * (1 - margin):
+            plans = other.judged.ranked.plan, entry.judged.ranked.plan
+            if other_cost <= cost * (1 - margin) and (self.objective.stated or joins_no_more(*plans)):
                 yield other, True
-            if (
-                not self.objective.stated
-                and other_cost * ratio <= cost
-                and stands_as_well(other.judged.ranked.plan, entry.judged.ranked.plan)
-            ):
+            if not self.objective.stated and other_cost * ratio <= cost and stands_as_well(*plans):
                 yield other, False
 
     def _beats(self, other: Entrant, entry: Entrant, *, same_tier: bool) -> tuple[bool, bool]:

@@ -66,9 +66,9 @@ def test_a_tenth_more_or_less_keeps_the_class_of_the_answer(
     try:
         shifted = answer_to(workload)
     except InputError as error:
-        # A named model of another size is another model, and no such job.
-        assert {problem.code for problem in error.problems} == {"contradicts-the-model"}
-        return
+        if any(problem.code != "contradicts-the-model" for problem in error.problems):
+            raise
+        return  # A named model of another size is another model, and no such job.
     lost = met(answer_to(case["workload"]), expect, expertise) - met(shifted, expect, expertise)
     if f"{case['id']}, {change}" in known_flips:
         assert lost, "the class stays: take the entry out of known_flips.yaml"
