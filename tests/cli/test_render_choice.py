@@ -57,7 +57,7 @@ def preferred(**changes: Any) -> dict[str, Any]:
 
 def decision(objective: str = "cheapest", **recommendation: Any) -> dict[str, Any]:
     facts = {"task": {"value": "inference"}}
-    return {"objective": objective, "facts": facts, "recommendation": recommendation}
+    return {"objective": objective, "facts": facts, "recommendation": {"count": 2, **recommendation}}
 
 
 def lines(blocks: list[Any]) -> list[str]:
