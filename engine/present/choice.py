@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.decide.choice import joins_no_more
 from engine.decide.losses import PLACES
 from engine.decide.losses import loss_of
 from engine.decide.losses import rules_behind
@@ -124,7 +125,7 @@ def _entry(
     if rule is None:
         gaps = [str(unverified_dict(gap, vocabulary)["text"]) for gap in entry.unverified]
         lacking = "; ".join(gaps) or f"not verified without {', '.join(entry.missing)}"
-        text = lacking if entry.missing else "evidence speaks for the answer"
+        text = lacking if entry.missing else _because_of_evidence(entry, answer)
     elif reason == "fallback":
         text = fallback_text(rule, {**shared, **entry.facts}, vocabulary)
     else:
@@ -140,6 +141,13 @@ def _entry(
         "waits_for": waits,
         "sources": list(rule.sources) if rule else [],
     }
+
+
+def _because_of_evidence(entry: Judged, answer: Judged) -> str:
+    """Why a plan of the same standing that is cheaper and faster is not the answer."""
+    if joins_no_more(entry.ranked.plan, answer.ranked.plan):
+        return "the rules give it fewer points of evidence"
+    return "it joins more cards over PCIe or takes more machines, which no stated objective asks for"
 
 
 def _stated(rule: Rule, outcome: Outcome) -> list[str]:

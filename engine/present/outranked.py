@@ -89,7 +89,7 @@ def _add_unplanned(found: dict[tuple[str, str], dict[str, Any]], plans: Sequence
     fewer = [count for count in usual if count < min(fitting)]
     more = [count for count in usual if count > min(fitting)]
     _add(found, first, fewer, "fewer do not hold the job, or do not meet its targets")
-    _add(found, first, more, "more than the job gains from: twice the GPUs are not faster by enough")
+    _add(found, first, more, "more than memory, targets and load call for, or too little faster for twice the GPUs")
 
 
 def _add(found: dict[tuple[str, str], dict[str, Any]], plan: Plan, counts: Sequence[int], reason: str) -> None:
