@@ -147,9 +147,10 @@ def why(answer: dict[str, Any], line: dict[str, Any], gpu: str, published: int, 
         room = f"{sized['per_gpu_gb']:.0f} of {sized['available_per_gpu_gb']:.0f} GB a card"
         fit = "does not fit" if not sized["fits"] else "fits too closely" if sized["tight"] else "fits"
         parts.append(f"{published} {fit} ({room})")
-    rules = [entry["rule"] for entry in answer["rejected"] if entry["gpu"] == gpu and published in entry["counts"]]
+    against = [entry for entry in answer["rejected"] if entry["gpu"] == gpu and published in entry["counts"]]
     shown = any(other["gpu"] == gpu and other["count"] == published for other in answer["alternatives"])
-    parts.append(f"rejected by {', '.join(rules)}" if rules else "shown" if shown else "not shown")
+    named = ", ".join(entry["rule"] or entry["reason"] for entry in against)
+    parts.append(named or ("shown" if shown else "not shown"))
     return "; ".join(part for part in parts if part)
 
 
