@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,6 +45,10 @@ class Contender:
         return self.ranked.plan.id
 
 
+#: Whether the first plan may beat the second.
+Comparable = Callable[[Contender, Contender], bool]
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Where a plan stands after the choice."""
@@ -67,8 +72,8 @@ def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str
     for tier in sorted(set(tiers.values())):
         group = [entry for entry in contenders if tiers[entry.id] == tier]
         # Without a stated objective nobody asked for the last cent: more cards over PCIe or more machines beat no plan.
-        find = dominated_plans if objective.stated else beaten_as_simply
-        dominated |= find(group, objective.dominance_margin)
+        comparable = None if objective.stated else _joined_as_simply
+        dominated |= dominated_plans(group, objective.dominance_margin, comparable)
     if not objective.stated:
         # What a guide names for the case stands against cheaper and faster plans, but not at any price.
         for trusted in sorted({tier[:2] for tier in tiers.values()}):
@@ -106,45 +111,14 @@ def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str
     }
 
 
-def beaten_as_simply(contenders: Sequence[Contender], margin: float) -> dict[str, str]:
-    """The plans that one of no more machines and cards over PCIe beats in cost and speed, each with the best."""
-    known = [(e.cost, e.time, e) for e in contenders if e.cost is not None and e.time is not None]
-    known.sort(key=lambda entry: (entry[0], entry[1], entry[2].id))
-    found = {}
-    for cost, time, entry in known:
-        beating = []
-        for other_cost, other_time, other in known:
-            if other_cost > cost * (1 - margin):
-                break
-            if other_time * (1 + margin) <= time and joins_no_more(other.ranked.plan, entry.ranked.plan):
-                beating.append((other_cost * other_time, other.id))
-        if beating:
-            found[entry.id] = min(beating)[1]
-    return found
+def _joined_as_simply(one: Contender, other: Contender) -> bool:
+    return joins_no_more(one.ranked.plan, other.ranked.plan)
 
 
 def joins_no_more(one: Plan, other: Plan) -> bool:
     """Whether the first plan has no more machines and no more cards over PCIe than the second."""
     pcie, its = one.facts.get("plan.pcie_gpus", 0), other.facts.get("plan.pcie_gpus", 0)
     return one.nodes <= other.nodes and pcie <= its  # type: ignore[operator]
-
-
-def beaten_by_equals(contenders: Sequence[Contender], objective: Objective) -> dict[str, str]:
-    """The plans that a faster one of equal standing undercuts by more than a guide's word may cost, each with one."""
-    margin, ratio = objective.dominance_margin, objective.guide_cost_ratio
-    known = [(e.cost, e.time, e) for e in contenders if e.cost is not None and e.time is not None]
-    known.sort(key=lambda entry: (entry[0], entry[1], entry[2].id))
-    found = {}
-    for cost, time, entry in known:
-        for other_cost, other_time, other in known:
-            if other_cost * ratio > cost:
-                break
-            if other.in_count_band < entry.in_count_band or other_time * (1 + margin) > time:
-                continue
-            if stands_as_well(other.ranked.plan, entry.ranked.plan):
-                found[entry.id] = other.id
-                break
-    return found
 
 
 def stands_as_well(one: Plan, other: Plan) -> bool:
@@ -183,20 +157,48 @@ def _merits(contenders: Sequence[Contender], objective: Objective) -> dict[str, 
     return found
 
 
-def dominated_plans(contenders: Sequence[Contender], margin: float) -> dict[str, str]:
+def dominated_plans(
+    contenders: Sequence[Contender], margin: float, comparable: Comparable | None = None
+) -> dict[str, str]:
     """The plans that another beats by the margin in both cost and speed, each with the one that beats it most.
 
-    Only plans whose cost and time are both known take part. Compared are those on the front of cost and time: whoever
-    is beaten at all is beaten by one of them.
+    Args:
+        contenders: the plans; only those whose cost and time are both known take part.
+        margin: how much cheaper and faster the other must be, as a share.
+        comparable: which plans may beat which; any, if None.
     """
-    known = [(e.cost, e.time, e.id) for e in contenders if e.cost is not None and e.time is not None]
-    front: list[tuple[float, float, str]] = []
-    for cost, time, name in sorted(known):
-        if not front or time < front[-1][1]:
-            front.append((cost, time, name))
+    return _beaten(contenders, 1 - margin, 1 + margin, comparable)
+
+
+def beaten_by_equals(contenders: Sequence[Contender], objective: Objective) -> dict[str, str]:
+    """The plans that a faster one of equal standing undercuts by more than a guide's word may cost, each with one."""
+
+    def equal(one: Contender, other: Contender) -> bool:
+        return one.in_count_band >= other.in_count_band and stands_as_well(one.ranked.plan, other.ranked.plan)
+
+    return _beaten(contenders, 1 / objective.guide_cost_ratio, 1 + objective.dominance_margin, equal)
+
+
+def _beaten(
+    contenders: Sequence[Contender], cost_share: float, speed_ratio: float, comparable: Comparable | None
+) -> dict[str, str]:
+    """The plans of which another has at most that share of the cost and at least that ratio of the speed."""
+    known = [(e.cost, e.time, e) for e in contenders if e.cost is not None and e.time is not None]
+    known.sort(key=lambda entry: (entry[0], entry[1], entry[2].id))
+    rivals = known
+    if comparable is None:  # Whoever is beaten at all is beaten by a plan on the front of cost and time.
+        rivals = []
+        for entry in known:
+            if not rivals or entry[1] < rivals[-1][1]:
+                rivals.append(entry)
     found = {}
-    for cost, time, name in known:
-        beating = [(c * t, other) for c, t, other in front if c <= cost * (1 - margin) and t * (1 + margin) <= time]
+    for cost, time, plan in known:
+        beating = []
+        for other_cost, other_time, other in rivals:
+            if other_cost > cost * cost_share:
+                break
+            if other_time * speed_ratio <= time and (comparable is None or comparable(other, plan)):
+                beating.append((other_cost * other_time, other.id))
         if beating:
-            found[name] = min(beating)[1]
+            found[plan.id] = min(beating)[1]
     return found
