@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -112,17 +113,4 @@ def load_trade_offs(folder: Path) -> TradeOffSettings:
         KnowledgeError: with the place of what is wrong.
     """
     entry = read_constants(ObjectivesFile, "objectives.yaml", folder).trade_offs
-    return TradeOffSettings(
-        least_gain=entry.least_gain,
-        most_decisions=entry.most_decisions,
-        most_listed=entry.most_listed,
-        steps=entry.steps,
-        serving_precisions=entry.serving_precisions,
-        training_precisions=entry.training_precisions,
-        targets=entry.targets,
-        budgets=entry.budgets,
-        loads=entry.loads,
-        narrowing=entry.narrowing,
-        places=entry.places,
-        cards=entry.cards,
-    )
+    return TradeOffSettings(**{field.name: getattr(entry, field.name) for field in fields(TradeOffSettings)})

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from engine.decide.choice import Contender
+from engine.decide.choice import Standing
 from engine.decide.choice import standings
 from engine.decide.model import Judged
 from engine.decide.model import PlanRound
 from engine.decide.model import Rejection
 from engine.decide.model import Unverified
+from engine.decide.proof import Gap
 from engine.decide.proof import missing_for_proof
 from engine.decide.rank import Award
 from engine.decide.rank import Objective
@@ -39,6 +41,7 @@ from engine.plans.gate import band_problems
 from engine.plans.gate import through_gate
 from engine.plans.model import Plan
 from engine.rulebook.model import Rule
+from engine.rulebook.resolve import Resolution
 from engine.settle.model import Settlement
 from engine.values import Facts
 from engine.values import Value
@@ -57,7 +60,6 @@ def run_round(
     ``unstated`` are the facts whose absence keeps no plan from being proven.
     """
     plans, at_gate = through_gate(plans)
-    refused = list(at_gate)
     names = [plan.id for plan in plans]
     fact_sets: list[dict[str, Value]] = [{**knowledge.gpu_facts[plan.gpu.id], **plan.facts} for plan in plans]
     derived = _derive(stages, intake.facts, fact_sets, names)
@@ -91,52 +93,66 @@ def run_round(
     lacking = missing_for_proof(rejecting.evaluation, unstated)
     contenders: list[Contender] = []
     judged: dict[str, partial[Judged]] = {}  # All but the standing, which the choice gives.
-    by_name = {plans[index].id: plans[index] for index in alive}
     weighed: dict[tuple[tuple[str, ...], bool], _Evidence] = {}  # Many plans meet the same rules.
     for position, index in enumerate(alive):
-        gaps = lacking.get(index, ())
-        missing = tuple(sorted({gap.figure for gap in gaps}))
         measured, resolution = measures[position], preferring.resolutions[position]
-        known = measured.cost is not None and measured.time is not None
-        key = (resolution.fired, known)
+        key = (resolution.fired, measured.cost is not None and measured.time is not None)
         if key not in weighed:
-            weighed[key] = _weigh(stages.prefer.fired(resolution), figures_known=known)
-        evidence = weighed[key]
-        awards = (*evidence.awards, *_terms(measured, ends, objective))
-        score = sum(award.points for award in awards if award.counted)
-        ranked = Ranked(plans[index], score, awards, proven=not missing)
-        contenders.append(
-            Contender(
-                ranked,
-                measured.cost,
-                measured.time,
-                bool(evidence.fallbacks),
-                bool(evidence.card_bands),
-                bool(evidence.count_bands),
-            )
-        )
-        judged[plans[index].id] = partial(
-            Judged,
-            ranked,
-            sets[position],
-            resolution,
-            missing,
-            tuple(sorted({Unverified(gap.limit, gap.figure) for gap in gaps if gap.limit}, key=astuple)),
-            measured,
-            evidence.fallbacks,
-            evidence.card_bands,
-            evidence.count_bands,
-        )
+            weighed[key] = _weigh(stages.prefer.fired(resolution), figures_known=key[1])
+        awards = (*weighed[key].awards, *_terms(measured, ends, objective))
+        gaps = lacking.get(index, set())
+        ranked = Ranked(plans[index], sum(award.points for award in awards if award.counted), awards, proven=not gaps)
+        contenders.append(_contender(ranked, measured, weighed[key]))
+        judged[ranked.plan.id] = _judged(ranked, sets[position], resolution, gaps, measured, weighed[key])
+    order, implausible = _order(contenders, objective)
+    best_first = tuple(judged[name](standing=standing) for name, standing in order.items())
+    return PlanRound(tuple(plans), tuple(rejections), best_first, survey, derived, (*at_gate, *implausible))
+
+
+def _order(contenders: Sequence[Contender], objective: Objective) -> tuple[dict[str, Standing], list[Refusal]]:
+    """The plans, best first, and those that came first with figures beyond their bands, which are left out."""
+    refused: list[Refusal] = []
     while True:
         order = standings(contenders, objective)
-        first = next(iter(order), None)
-        problems = band_problems(by_name[first]) if first else ()
+        first = next((entry for entry in contenders if entry.id == next(iter(order), None)), None)
+        problems = band_problems(first.ranked.plan) if first else ()
         if first is None or not problems:
-            break
-        refused.append(Refusal(by_name[first], problems))
-        contenders = [entry for entry in contenders if entry.id != first]
-    best_first = tuple(judged[name](standing=standing) for name, standing in order.items())
-    return PlanRound(tuple(plans), tuple(rejections), best_first, survey, derived, tuple(refused))
+            return order, refused
+        refused.append(Refusal(first.ranked.plan, problems))
+        contenders = [entry for entry in contenders if entry is not first]
+
+
+def _contender(ranked: Ranked, measured: Measures, evidence: _Evidence) -> Contender:
+    return Contender(
+        ranked,
+        measured.cost,
+        measured.time,
+        bool(evidence.fallbacks),
+        bool(evidence.card_bands),
+        bool(evidence.count_bands),
+    )
+
+
+def _judged(
+    ranked: Ranked,
+    facts: Facts,
+    resolution: Resolution,
+    gaps: AbstractSet[Gap],
+    measured: Measures,
+    evidence: _Evidence,
+) -> partial[Judged]:
+    return partial(
+        Judged,
+        ranked,
+        facts,
+        resolution,
+        tuple(sorted({gap.figure for gap in gaps})),
+        tuple(sorted({Unverified(gap.limit, gap.figure) for gap in gaps if gap.limit}, key=astuple)),
+        measured,
+        evidence.fallbacks,
+        evidence.card_bands,
+        evidence.count_bands,
+    )
 
 
 @dataclass(frozen=True, slots=True)
