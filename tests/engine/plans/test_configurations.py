@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 
-import engine
 from engine.decide.rank import Objective
 from engine.decide.survey import is_job
 from engine.decide.survey import measure
 from engine.knowledge import load_knowledge
+from engine.locate import locate
 from engine.objectives import load_objectives
 from engine.plans import Plan
 from engine.plans import PlanMaker
@@ -29,7 +28,7 @@ from engine.values import Facts
 
 
 KNOWLEDGE = load_knowledge()
-OBJECTIVES, _ = load_objectives(Path(engine.__file__).parents[1] / "knowledge")
+OBJECTIVES, _ = load_objectives(locate("knowledge"))
 GPUS = (
     "nvidia-h100-80gb-sxm",
     "nvidia-a100-40gb-sxm",
