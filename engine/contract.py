@@ -283,6 +283,10 @@ def _plan() -> Schema:
         {
             "id": _WORD,
             "chosen_over": _list(_chosen_over()),
+            "stands_in_for": _described(
+                _nullable(_beside({"rules": _list(_WORD)})),
+                "The plan that the evidence puts first, and that the answer, its equal, beats in cost and speed.",
+            ),
             "preference_cost": _nullable(_beside({"share": _nullable(_NUMBER)})),
             "claims": _list(_claim()),
             "dominated_by": _nullable(_WORD),

@@ -14,6 +14,7 @@ from cli.render.blocks import Table
 from cli.render.figures import count_of
 from cli.render.figures import joined
 from cli.render.figures import number
+from cli.render.figures import percent
 from cli.render.names import Names
 
 
@@ -51,10 +52,29 @@ def reason_blocks(decision: JsonObject, names: Names, *, everything: bool) -> li
     strongest = sorted(counted, key=lambda entry: (-abs(entry["points"]), entry["rule"] or "", entry["reason"]))
     shown = strongest if everything else strongest[:SHOWN_REASONS]
     items = [Item(_reason(entry), _below(entry, known, names)) for entry in shown]
-    blocks: list[Block] = [Heading("Why this plan"), Bullets(tuple(items)), *claim_blocks(decision)]
+    blocks: list[Block] = [
+        Heading("Why this plan"),
+        *stand_in_blocks(decision, names),
+        Bullets(tuple(items)),
+        *claim_blocks(decision),
+    ]
     if everything:
         blocks.append(_waterfall(points, decision["recommendation"]["score"]))
     return blocks
+
+
+def stand_in_blocks(decision: JsonObject, names: Names) -> list[Block]:
+    """The plan that rules and evidence put first, where the answer beats it as its equal."""
+    first = decision["recommendation"].get("stands_in_for")
+    if not first:
+        return []
+    name = f"{first['count']} x {names.gpu(first['gpu'])}"
+    cheaper = f"{percent(100 * (1 - 1 / first['cost_ratio']))} cheaper"
+    faster = f"{number(round(1 / first['speed_ratio'], 2))} x as fast"
+    rules = f" (rules {joined(first['rules'])})" if first["rules"] else ""
+    beside = f"This plan is its equal in all else, {cheaper} and {faster}."
+    says = f"The guides and the evidence put {name} first{rules}. {beside}"
+    return [Paragraph(says)]
 
 
 def claim_blocks(decision: JsonObject) -> list[Block]:

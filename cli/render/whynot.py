@@ -34,7 +34,11 @@ def why_not_blocks(found: WhyNot, asked: str, names: Names, phrases: Phrases) ->
     says = f"{found.says[:1].upper()}{found.says[1:]}."
     blocks: list[Block] = [Heading(f"{name}: {found.standing}", 1), Paragraph(says, "strong")]
     if found.recommendation and found.standing != "recommended":
-        blocks.append(Paragraph(f"Recommended is {plan_name(found.recommendation, names)}."))
+        stands_in = ""
+        if found.compared_with not in (None, found.recommendation):
+            first = plan_name(found.compared_with, names)
+            stands_in = f" It stands in for {first}, which the evidence puts first and which is slower and dearer."
+        blocks.append(Paragraph(f"Recommended is {plan_name(found.recommendation, names)}.{stands_in}"))
     if not found.same_rulebook:
         blocks.append(Paragraph("The rulebook or the knowledge has changed since this decision; this is by today's."))
     if found.missing:
@@ -61,9 +65,9 @@ def plan_name(plan: str, names: Names) -> str:
 
 
 def _waterfall(found: WhyNot, names: Names) -> list[Block]:
-    if not found.waterfall or found.plan is None or found.recommendation is None:
+    if not found.waterfall or found.plan is None or found.compared_with is None:
         return []
-    best, other = plan_name(found.recommendation, names), plan_name(found.plan, names)
+    best, other = plan_name(found.compared_with, names), plan_name(found.plan, names)
     rows = [
         (
             row.reason,

@@ -4,7 +4,8 @@
    those whose cards and counts a guide names for the case. Only plans of the best tier can be the answer.
 2. Dominance: a plan that another of its tier beats clearly in both cost and speed cannot be the answer.
 3. Merit: a stated objective minimises its merit; preferences choose among the plans within its share of the best.
-   While none is stated, the evidence decides, cost and speed weighed in.
+   While none is stated, the evidence decides, cost and speed weighed in. Where an equal outweighs the plan that comes
+   first so, in every count and form of its card, it stands in for it: a guide names a card for what it costs and does.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 
 from engine.decide.rank import Objective
 from engine.decide.rank import Ranked
+from engine.decide.survey import Measures
 from engine.plans.model import Plan
 
 
@@ -30,11 +32,10 @@ SEGMENT_ORDER = {"other": 0, "edge": 0, "consumer": 0, "professional": 1, "datac
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """What choosing reads of one plan. ``cost`` and ``time`` are in the units of the work; None where not known."""
+    """What choosing reads of one plan."""
 
     ranked: Ranked
-    cost: float | None
-    time: float | None
+    measures: Measures
     fallback: bool
     in_card_band: bool
     in_count_band: bool
@@ -43,6 +44,16 @@ class Contender:
     def id(self) -> str:
         """The id of the plan."""
         return self.ranked.plan.id
+
+    @property
+    def cost(self) -> float | None:
+        """Cost in the units of the work; None where not known."""
+        return self.measures.cost
+
+    @property
+    def time(self) -> float | None:
+        """Time in the units of the work; None where not known."""
+        return self.measures.time
 
 
 #: Whether the first plan may beat the second.
@@ -56,7 +67,8 @@ class Standing:
     tier: Tier
     merit: float | None
     eligible: bool  # could be the answer: best tier, not dominated, within the share of the best merit
-    dominated_by: str | None  # the plan of the same tier that beats it most
+    dominated_by: str | None  # the plan of the same tier, or the equal, that beats it most
+    stands_in_for: str | None = None  # on the answer: the plan that came first, and that this one beats as its equal
 
 
 def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str, Standing]:
@@ -74,16 +86,15 @@ def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str
         # Without a stated objective nobody asked for the last cent: more cards over PCIe or more machines beat no plan.
         comparable = None if objective.stated else _joined_as_simply
         dominated |= dominated_plans(group, objective.dominance_margin, comparable)
-    if not objective.stated:
-        # What a guide names for the case stands against cheaper and faster plans, but not at any price.
-        for trusted in sorted({tier[:2] for tier in tiers.values()}):
-            group = [entry for entry in contenders if tiers[entry.id][:2] == trusted]
-            dominated = {**beaten_by_equals(group, objective), **dominated}
+    outweighed = {} if objective.stated else beaten_by_equals(contenders, objective)
     pool: list[Contender] = []
     for tier in sorted(set(tiers.values())):
         pool = [entry for entry in contenders if tiers[entry.id] == tier and entry.id not in dominated]
-        if pool:  # Empty where every card that a guide names is beaten by an equal.
+        if pool:
             break
+    # A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one.
+    sound = {entry.ranked.plan.gpu.family for entry in pool if entry.id not in outweighed}
+    pool = [entry for entry in pool if entry.id not in outweighed or entry.ranked.plan.gpu.family not in sound]
     limit = math.inf
     if objective.stated:
         best = min((_at_least(merits[entry.id]) for entry in pool), default=math.inf)
@@ -95,7 +106,17 @@ def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str
         score, merit = -round(entry.ranked.score, 6), _at_least(merits[entry.id])
         return (score, merit, plan.count, plan.gpu.vram_gb or math.inf, entry.id)
 
-    answer = min((entry for entry in pool if entry.id in eligible), key=evidence, default=None)
+    first = min((entry for entry in pool if entry.id in eligible), key=evidence, default=None)
+    answer, stands_in_for = first, None
+    if first is not None and first.id in outweighed:
+        answer = next(entry for entry in contenders if entry.id == outweighed[first.id])
+        stands_in_for = first.id
+        # It takes the place of the plan that it stands in for, and what a guide says of that one.
+        tiers[answer.id] = tiers[first.id]
+        eligible.add(answer.id)
+    dominated = {**outweighed, **dominated}
+    if answer is not None:
+        dominated.pop(answer.id, None)
 
     def order(entry: Contender) -> tuple[object, ...]:
         tier = tiers[entry.id]
@@ -106,7 +127,13 @@ def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str
         return (tier[:2], 1, tier[2:], *evidence(entry))
 
     return {
-        entry.id: Standing(tiers[entry.id], merits[entry.id], entry.id in eligible, dominated.get(entry.id))
+        entry.id: Standing(
+            tiers[entry.id],
+            merits[entry.id],
+            entry.id in eligible and entry.id not in dominated,
+            dominated.get(entry.id),
+            stands_in_for if entry is answer else None,
+        )
         for entry in sorted(contenders, key=order)
     }
 
@@ -171,12 +198,34 @@ def dominated_plans(
 
 
 def beaten_by_equals(contenders: Sequence[Contender], objective: Objective) -> dict[str, str]:
-    """The plans that a faster one of equal standing undercuts by more than a guide's word may cost, each with one."""
+    """The plans that one of equal standing undercuts so that a guide's word does not hold them, each with one."""
 
     def equal(one: Contender, other: Contender) -> bool:
-        return one.in_count_band >= other.in_count_band and stands_as_well(one.ranked.plan, other.ranked.plan)
+        return (
+            (one.ranked.proven, one.fallback) == (other.ranked.proven, other.fallback)
+            and one.in_count_band >= other.in_count_band
+            and stands_as_well(one.ranked.plan, other.ranked.plan)
+            and outweighs_guide(one.measures, other.measures, objective)
+        )
 
-    return _beaten(contenders, 1 / objective.guide_cost_ratio, 1 + objective.dominance_margin, equal)
+    return _beaten(contenders, 1 - objective.dominance_margin, 1 + objective.dominance_margin, equal)
+
+
+def outweighs_guide(one: Measures, other: Measures, objective: Objective) -> bool:
+    """Whether the first plan beats the second so clearly that a guide's word for the second does not stand.
+
+    A service, and a run of known length, costs what it costs: there the margin of dominance is enough. A piece of work
+    of which nobody said how many are wanted may cost less on a machine that costs several times more an hour: there the
+    guide's card stands up to a multiple of the cost, unless the other is no dearer by the hour either.
+    """
+    if one.cost is None or other.cost is None or one.time is None or other.time is None:
+        return False
+    margin = objective.dominance_margin
+    if one.cost > other.cost * (1 - margin) or one.time * (1 + margin) > other.time:
+        return False
+    if one.usd_per_hour is None or other.usd_per_hour is None or one.usd_per_hour <= other.usd_per_hour:
+        return True
+    return one.cost * objective.guide_cost_ratio <= other.cost
 
 
 def _beaten(

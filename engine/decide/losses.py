@@ -38,14 +38,15 @@ def loss_of(entry: Judged, answer: Judged | None, judged: Sequence[Judged]) -> L
     """
     if answer is None or answer is entry or entry.standing is None or answer.standing is None:
         return None
-    behind = answer.ranked.score - entry.ranked.score
+    first = first_by_evidence(answer, judged)
+    behind = first.ranked.score - entry.ranked.score
     if entry.standing.tier > answer.standing.tier:
         kind = next(
             name
             for name, mine, its in zip(PLACES, entry.standing.tier, answer.standing.tier, strict=True)
             if mine and not its
         )
-        return Loss(kind, answer, rules_behind(kind, entry, answer), *_ratios(entry, answer), behind=behind)
+        return Loss(kind, answer, rules_behind(kind, entry, first), *_ratios(entry, answer), behind=behind)
     if entry.standing.dominated_by is not None:
         by = next(other for other in judged if other.ranked.plan.id == entry.standing.dominated_by)
         return Loss("dominated", by, (), *_ratios(entry, by), behind=behind)
@@ -53,18 +54,24 @@ def loss_of(entry: Judged, answer: Judged | None, judged: Sequence[Judged]) -> L
         pool = [other for other in judged if other.standing and other.standing.eligible]
         best = min(pool, key=lambda other: _merit(other) or 0.0, default=answer)
         return Loss("merit", best, (), *_ratios(entry, best), behind=behind)
-    return Loss("score", answer, (), *_ratios(entry, answer), behind=behind)
+    return Loss("score", first, (), *_ratios(entry, first), behind=behind)
 
 
-def rules_behind(kind: LossKind, entry: Judged, answer: Judged) -> tuple[str, ...]:
-    """The rules behind a lower tier: those that speak against the plan, or for the answer."""
+def first_by_evidence(answer: Judged, judged: Sequence[Judged]) -> Judged:
+    """The plan for which rules and evidence speak: the answer, or the one that it stands in for."""
+    name = answer.standing.stands_in_for if answer.standing else None
+    return next((entry for entry in judged if entry.ranked.plan.id == name), answer)
+
+
+def rules_behind(kind: LossKind, entry: Judged, first: Judged) -> tuple[str, ...]:
+    """The rules behind a lower tier: those that speak against the plan, or for the one that comes first."""
     match kind:
         case "fallback":
             return entry.fallbacks
         case "guide_cards":
-            return answer.card_bands
+            return first.card_bands
         case "guide_counts":
-            return answer.count_bands
+            return first.count_bands
     return ()
 
 

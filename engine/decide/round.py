@@ -125,8 +125,7 @@ def _order(contenders: Sequence[Contender], objective: Objective) -> tuple[dict[
 def _contender(ranked: Ranked, measured: Measures, evidence: _Evidence) -> Contender:
     return Contender(
         ranked,
-        measured.cost,
-        measured.time,
+        measured,
         bool(evidence.fallbacks),
         bool(evidence.card_bands),
         bool(evidence.count_bands),

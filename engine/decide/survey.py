@@ -30,6 +30,9 @@ class Measures:
     time: float | None
     weighed_cost: float | None = None
     weighed_time: float | None = None  # raised by what twice as many GPUs have to bring
+    usd_per_hour: float | None = (
+        None  # where the cost is of one piece of work, of which nobody said how many are wanted
+    )
 
     @property
     def speed(self) -> float | None:
@@ -92,7 +95,8 @@ def measure(plan: Plan, *, job: bool, by_run: bool, objective: Objective, highes
             return Measures(hourly, None, weighed)
         # A run of stated steps may do more work on more GPUs: it costs its hours, and is as fast as its rate.
         length = (_number(facts.get("plan.hours")) if by_run else None) or time
-        return Measures(None if hourly is None else hourly * length, time, weighed * length, weighed_time)
+        cost = None if hourly is None else hourly * length
+        return Measures(cost, time, weighed * length, weighed_time, None if by_run else hourly)
     monthly = plan.cost.usd_per_month
     return Measures(monthly if monthly is not None else hourly, time, weighed, weighed_time)
 

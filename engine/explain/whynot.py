@@ -9,6 +9,7 @@ from typing import Literal
 
 from engine.decide.losses import Loss
 from engine.decide.losses import LossKind
+from engine.decide.losses import first_by_evidence
 from engine.decide.losses import loss_of
 from engine.decide.model import Judged
 from engine.decide.model import Outcome
@@ -64,6 +65,7 @@ class WhyNot:
     says: str
     lost_at: LossKind | None
     recommendation: str | None
+    compared_with: str | None  # the recommendation, or the plan that it stands in for
     plan: str | None
     behind: float | None
     waterfall: tuple[Row, ...]
@@ -104,17 +106,19 @@ def why_not(
         levers = levers_against(expertise, outcome, gpus)
         search = nearest_changes(laboratory, levers, gpus, expertise.vocabulary.facts)
     chosen = outcome.chosen
-    behind = chosen.ranked.score - best.ranked.score if chosen and best else None
     loss = loss_of(best, chosen, outcome.round.judged) if best and outcome.round else None
+    first = first_by_evidence(chosen, outcome.round.judged) if chosen and outcome.round else None
+    behind = first.ranked.score - best.ranked.score if first and best else None
     return WhyNot(
         gpus=tuple(sorted(gpus)),
         standing=standing,
         says=_says(standing, gpus, outcome, expertise, best, loss),
         lost_at=loss.kind if loss and standing in ("outranked", "unproven") else None,
         recommendation=chosen.ranked.plan.id if chosen else None,
+        compared_with=first.ranked.plan.id if first else None,
         plan=best.ranked.plan.id if best else None,
         behind=behind,
-        waterfall=_waterfall(chosen, best) if chosen and best and best is not chosen else (),
+        waterfall=_waterfall(first, best) if first and best and best not in (first, chosen) else (),
         rejections=_rejections(evidence, gpus, phrases),
         missing=best.missing if best else (),
         same_rulebook=same,

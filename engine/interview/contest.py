@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
+from engine.decide.losses import first_by_evidence
 from engine.decide.model import Outcome
 from engine.decide.model import PlanRound
 from engine.decide.pipeline import asked_counts
@@ -81,8 +82,9 @@ def contest_of(atlas: Atlas, outcome: Outcome, fog: Fog, extra: Extra) -> Contes
     if outcome.chosen is None:
         # Nothing survives as it is, but a count that a rule may yet ask for would.
         return Contest(Rivalry(), fog, at_risk | extra.causes, contradiction)
-    leader = outcome.chosen.ranked.plan.id
-    at_risk |= rejecting.get(leader, frozenset())
+    answer = outcome.chosen.ranked.plan.id
+    first_id = first_by_evidence(outcome.chosen, plan_round.judged).ranked.plan.id
+    at_risk |= rejecting.get(answer, frozenset()) | rejecting.get(first_id, frozenset())
     fog = _surveyed(plan_round, rejecting, fog)
     bundles = bundles_of(atlas, plan_round.survey.facts, fog)
     scales = Scales(plan_round.judged, rejecting.keys(), outcome.objective)
@@ -99,9 +101,10 @@ def contest_of(atlas: Atlas, outcome: Outcome, fog: Fog, extra: Extra) -> Contes
         for entry in plan_round.judged
         for name in (entry.ranked.plan.id,)
     }
-    first = entrants.pop(leader)
-    field_of_plans = Field(first, [*entrants.values()], rejecting, Comparer(bundles), outcome.objective)
-    return Contest(field_of_plans.rivalry(), fog, at_risk, contradiction, len(real), leader, rejecting)
+    stand_in = entrants[answer] if answer != first_id else None
+    first = entrants.pop(first_id)
+    field_of_plans = Field(first, [*entrants.values()], rejecting, Comparer(bundles), outcome.objective, stand_in)
+    return Contest(field_of_plans.rivalry(), fog, at_risk, contradiction, len(real), answer, rejecting)
 
 
 def extra_counts(atlas: Atlas, facts: Mapping[str, Value], fog: Fog) -> Extra:

@@ -1,8 +1,9 @@
 """Whether another plan can still take the front-runner's place, over all joint answers to what is open.
 
-The choice goes by tier, then by dominance, then (where an objective is stated) by merit, then by score. A rival is no
-threat if, whatever is answered, it stands in a lower tier, or is beaten by a plan that is sure to stay, or lies outside
-the share of the best merit, or has fewer points.
+The choice goes by tier, then by dominance, then (where an objective is stated) by merit, then by score; where none is
+stated, an equal that outweighs the front-runner stands in for it. A rival is no threat if, whatever is answered, it
+stands in a lower tier, or is beaten by a plan that is sure to stay, or lies outside the share of the best merit, or has
+fewer points, or has the answer for its own stand-in.
 """
 
 from __future__ import annotations
@@ -14,15 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.decide.choice import joins_no_more
-from engine.decide.choice import stands_as_well
 from engine.decide.rank import Objective
 from engine.interview.entrants import CLOSE
-from engine.interview.entrants import MARKS
 from engine.interview.entrants import Comparer
 from engine.interview.entrants import Entrant
-from engine.interview.entrants import Pairs
 from engine.interview.entrants import counted
+from engine.interview.precedence import Precedence
 
 
 #: What a change of tier weighs beside points, when the next question is picked: as much as a decisive rule.
@@ -60,16 +58,13 @@ class Field:
     leaving: Mapping[str, frozenset[str]]  # plans that may drop out or never come in, with the askable facts behind it
     comparer: Comparer
     objective: Objective
-    _by_cost: list[tuple[float, float, Entrant]] = field(init=False)
+    stand_in: Entrant | None = None  # the answer, where it is an equal that outweighs the leader
+    order: Precedence = field(init=False)
     _window: float = field(init=False)
 
     def __post_init__(self) -> None:
-        """Sort the plans by cost, and find the merit beyond which none can be the answer."""
-        known = [
-            (entry.judged.measures.cost, entry.judged.measures.time, entry) for entry in (self.leader, *self.others)
-        ]
-        priced = [(cost, time, entry) for cost, time, entry in known if cost is not None and time is not None]
-        self._by_cost = sorted(priced, key=lambda each: (each[0], each[1], each[2].id))
+        """Find the merit beyond which no plan can be the answer."""
+        self.order = Precedence((self.leader, *self.others), self.leaving, self.comparer, self.objective)
         self._window = self._merit_window()
 
     def rivalry(self) -> Rivalry:
@@ -80,8 +75,8 @@ class Field:
         moves: dict[str, float] = {}
         tiers: frozenset[str] = frozenset()
         for other in self.others:
-            above, level = self._against(self.leader, other)
-            tiers |= self._tier_causes(self.leader, other)
+            above, level = self.order.against(self.leader, other)
+            tiers |= self.order.tier_causes(self.leader, other)
             gains: dict[str, float] = {}
             overtakes = level and other.merits[0] <= self._window
             if overtakes:
@@ -90,9 +85,9 @@ class Field:
                 narrowest = -lead if narrowest is None else min(narrowest, -lead)
                 for cause, gain in gains.items():
                     moves[cause] = max(moves.get(cause, 0.0), gain)
-            if not (above or overtakes) or self._surely_beaten(other):
+            if not (above or overtakes) or self._is_no_rival(other):
                 continue
-            causes = self._tier_causes(self.leader, other) | self._beating_causes(other)
+            causes = self.order.tier_causes(self.leader, other) | self.order.beating_causes(other)
             if overtakes:
                 causes |= self._merit_causes(other)
             threat = Threat(other.id, self._weighed(other, causes, gains if overtakes else {}))
@@ -107,18 +102,19 @@ class Field:
         )
 
     def _ruling_out(self) -> Iterator[Threat]:
-        """The plans that could rule the leader out: by beating it in cost and speed, or by a much better merit."""
-        for other, same in self._beating(self.leader):
-            if self._beats(other, self.leader, same_tier=same)[0]:
-                yield Threat(other.id, self._weighed(other, self._tier_causes(self.leader, other), {}))
+        """The plans that could rule the leader out or stand in for it, or be far better by merit."""
+        for other in self.order.beating(self.leader):
+            if self.order.beats(other, self.leader)[0]:
+                yield Threat(other.id, self._weighed(other, self.order.tier_causes(self.leader, other), {}))
         if not self.objective.stated:
+            yield from self._standing_in()
             return
         share = (1 + self.objective.preference_share) * (1 + _ROUNDING)
         for other in self.others:
-            if other.merits[0] * share >= self.leader.merits[1] or not self._against(self.leader, other)[1]:
+            if other.merits[0] * share >= self.leader.merits[1] or not self.order.against(self.leader, other)[1]:
                 continue
-            if not self._surely_beaten(other):
-                causes = self._tier_causes(self.leader, other) | self._beating_causes(other)
+            if not self.order.surely_beaten(other):
+                causes = self.order.tier_causes(self.leader, other) | self.order.beating_causes(other)
                 yield Threat(other.id, self._weighed(other, causes | self._open_merit(other, self.leader), {}))
 
     def _weighed(self, other: Entrant, causes: frozenset[str], gains: Mapping[str, float]) -> dict[str, float]:
@@ -129,89 +125,44 @@ class Field:
         return weights
 
     def _same_answer(self, other: Entrant) -> bool:
-        mine, its = self.leader.judged.ranked.plan, other.judged.ranked.plan
+        answer = self.stand_in or self.leader
+        mine, its = answer.judged.ranked.plan, other.judged.ranked.plan
         return (mine.gpu.id, mine.count) == (its.gpu.id, its.count)
 
-    # Tiers.
+    # Standing in, where no objective is stated.
 
-    def _places(self, one: Entrant, other: Entrant) -> Iterator[Pairs]:
-        """Place by place of the tier, what the two plans can be at once; True is the lower standing."""
-        yield frozenset((a, b) for a in one.fate.unproven for b in other.fate.unproven)
-        yield self.comparer.pairs("fallback", one, other)
-        if not self.objective.stated:
-            for mark in MARKS[1:]:
-                yield frozenset((not a, not b) for a, b in self.comparer.pairs(mark, one, other))
-
-    def _against(self, one: Entrant, other: Entrant) -> tuple[bool, bool]:
-        """Whether the second plan may stand in a better tier than the first, and whether in the same."""
-        better = False
-        for pairs in self._places(one, other):
-            better = better or (True, False) in pairs
-            if all(a != b for a, b in pairs):
-                return better, False
-        return better, True
-
-    def _always_level(self, one: Entrant, other: Entrant) -> bool:
-        return all(a == b for pairs in self._places(one, other) for a, b in pairs)
-
-    def _tier_causes(self, one: Entrant, other: Entrant) -> frozenset[str]:
-        """The askable facts that could change which of two plans stands in the better tier."""
-        causes: frozenset[str] = frozenset()
-        for mark in MARKS:
-            bundle = (self.comparer.bundles.marks or {}).get(mark)
-            if bundle is not None and len(self.comparer.pairs(mark, one, other)) > 1:
-                causes |= self.comparer.causes(bundle, one, other)
-        for entrant in (one, other):
-            if len(entrant.fate.unproven) > 1:
-                causes |= entrant.fate.unproven_behind
-        return causes
-
-    # Dominance.
-
-    def _beating(self, entry: Entrant) -> Iterator[tuple[Entrant, bool]]:
-        """The plans whose figures beat a plan's, each with whether only plans of the same tier are beaten so."""
-        cost, time = entry.judged.measures.cost, entry.judged.measures.time
-        if cost is None or time is None:
-            return
-        margin, ratio = self.objective.dominance_margin, self.objective.guide_cost_ratio
-        for other_cost, other_time, other in self._by_cost:
-            if other_cost > cost * (1 - margin) and other_cost * ratio > cost:
-                break
-            if other is entry or other_time * (1 + margin) > time:
-                continue
-            plans = other.judged.ranked.plan, entry.judged.ranked.plan
-            if other_cost <= cost * (1 - margin) and (self.objective.stated or joins_no_more(*plans)):
-                yield other, True
-            if not self.objective.stated and other_cost * ratio <= cost and stands_as_well(*plans):
-                yield other, False
-
-    def _beats(self, other: Entrant, entry: Entrant, *, same_tier: bool) -> tuple[bool, bool]:
-        """Whether a plan whose figures beat another's may rule it out, and whether it does whatever is answered."""
-        if same_tier:
-            return self._against(entry, other)[1], self._always_level(entry, other)
-        places = list(self._places(entry, other))
-        may = all(any(a == b for a, b in pairs) for pairs in places[:2])
-        sure = all(a == b for pairs in places[:2] for a, b in pairs)
-        # The third place: whether a guide names its count. One that is named is not beaten by one that is not.
-        return may and any(a or not b for a, b in places[2]), sure and all(a or not b for a, b in places[2])
-
-    def _surely_beaten(self, entry: Entrant) -> bool:
-        """Whether some plan that is sure to stay rules this one out, whatever is answered."""
-        return any(
-            other.id not in self.leaving and self._beats(other, entry, same_tier=same)[1]
-            for other, same in self._beating(entry)
+    def _is_no_rival(self, other: Entrant) -> bool:
+        """Whether a plan that comes before the leader by tier or points is not the answer all the same."""
+        return (
+            other is self.stand_in
+            or self.order.surely_beaten(other)
+            or self.order.surely_passed_over(other)
+            or self._has_the_answer_for_stand_in(other)
         )
 
-    def _beating_causes(self, entry: Entrant) -> frozenset[str]:
-        """The askable facts on which it hangs whether a plan that is beaten now stays so: the fewest that would do."""
-        if entry.judged.standing is None or entry.judged.standing.dominated_by is None:
-            return frozenset()
-        found = [
-            self._tier_causes(entry, other) | self.leaving.get(other.id, frozenset())
-            for other, same in self._beating(entry)
-            if self._beats(other, entry, same_tier=same)[0]
-        ]
-        return min(found, key=lambda causes: (len(causes), sorted(causes)), default=frozenset())
+    def _has_the_answer_for_stand_in(self, entry: Entrant) -> bool:
+        """Whether the answer stands in for a plan, if it comes first, whatever is answered."""
+        for other in self.order.outweighing(entry):
+            may, sure = self.order.outweighs(other, entry)
+            if may:
+                return sure and other is (self.stand_in or self.leader)
+        return False
+
+    def _standing_in(self) -> Iterator[Threat]:
+        """The plans that could come to stand in for the leader, or cease to, or take its place as its card's plan."""
+        for other in self.order.outweighing(self.leader):
+            may, sure = self.order.outweighs(other, self.leader)
+            if other is self.stand_in and sure:
+                break  # Those behind it never come to it.
+            if may:
+                yield Threat(other.id, self._weighed(other, self.order.tier_causes(self.leader, other), {}))
+        if self.stand_in is None:
+            return
+        for mate in self.order.mates(self.leader):
+            equals = self.order.outweighing(mate)
+            if self.order.against(self.leader, mate)[1] and not any(self.order.outweighs(e, mate)[1] for e in equals):
+                causes = self.order.tier_causes(self.leader, mate) | self.order.beating_causes(mate)
+                yield Threat(mate.id, self._weighed(mate, causes, {}))
 
     # Merit, where an objective is stated.
 
@@ -232,9 +183,9 @@ class Field:
         """Whether a plan is compared with the leader by merit, whatever is answered."""
         if entry.id in self.leaving or entry.merits[1] >= self.leader.merits[1]:
             return False
-        if not self._always_level(self.leader, entry):
+        if not self.order.always_level(self.leader, entry):
             return False
-        return not any(self._beats(other, entry, same_tier=same)[0] for other, same in self._beating(entry))
+        return not any(self.order.beats(other, entry)[0] for other in self.order.beating(entry))
 
     def _merit_causes(self, other: Entrant) -> frozenset[str]:
         """The askable facts on which it hangs whether a plan outside the share of the best merit stays there."""
@@ -245,10 +196,10 @@ class Field:
         if not pool:
             return frozenset()
         best = min(pool, key=lambda entry: (entry.merits[0], entry.id))
-        causes = self._tier_causes(self.leader, best) | self.leaving.get(best.id, frozenset())
-        for beating, same in self._beating(best):
-            if self._beats(beating, best, same_tier=same)[0]:
-                causes |= self._tier_causes(best, beating) | self.leaving.get(beating.id, frozenset())
+        causes = self.order.between(self.leader, best)
+        for beating in self.order.beating(best):
+            if self.order.beats(beating, best)[0]:
+                causes |= self.order.between(best, beating)
         return causes | self._open_merit(other, best)
 
     def _open_merit(self, *entries: Entrant) -> frozenset[str]:

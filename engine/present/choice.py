@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.decide.choice import joins_no_more
 from engine.decide.losses import PLACES
+from engine.decide.losses import first_by_evidence
 from engine.decide.losses import loss_of
 from engine.decide.losses import rules_behind
 from engine.decide.model import Judged
@@ -42,7 +43,7 @@ def chosen_over(outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary
     seen: set[tuple[str | None, str]] = set()
     shown = list(beating)
     for entry in sorted(better, key=lambda e: e.standing.merit or 0.0):  # type: ignore[union-attr]
-        reason, rule = _reason(entry, answer)
+        reason, rule = _reason(entry, answer, outcome)
         if (rule, reason) not in seen and reason != "evidence":
             seen.add((rule, reason))
             shown.append(entry)
@@ -83,6 +84,17 @@ def preference_cost(outcome: Outcome) -> dict[str, Any] | None:
     }
 
 
+def stands_in_for(outcome: Outcome) -> dict[str, Any] | None:
+    """The plan that the evidence puts first and that the answer beats as its equal; None where the answer is first."""
+    answer = outcome.chosen
+    if answer is None or outcome.round is None:
+        return None
+    first = first_by_evidence(answer, outcome.round.judged)
+    if first is answer:
+        return None
+    return {**_beside(first, answer), "rules": sorted({*first.card_bands, *first.count_bands})}
+
+
 def below_answer(judged: Judged, outcome: Outcome) -> dict[str, Any]:
     """A plan beside the answer by what choosing compares: where it lost, the plan that beats it, and its ratios."""
     loss = loss_of(judged, outcome.chosen, outcome.round.judged if outcome.round else ())
@@ -106,12 +118,13 @@ def _has_more_merit(entry: Judged, answer: Judged, margin: float) -> bool:
     return mine is not None and its is not None and mine * margin <= its
 
 
-def _reason(entry: Judged, answer: Judged) -> tuple[str, str | None]:
+def _reason(entry: Judged, answer: Judged, outcome: Outcome) -> tuple[str, str | None]:
     """The first way in which the plan stands below the answer, and the rule behind it."""
     if entry.standing is not None and answer.standing is not None:
+        first = first_by_evidence(answer, outcome.round.judged if outcome.round else ())
         for name, mine, its in zip(PLACES, entry.standing.tier, answer.standing.tier, strict=True):
             if mine and not its:
-                rules = rules_behind(name, entry, answer)
+                rules = rules_behind(name, entry, first)
                 return name, rules[0] if rules else None
     return "evidence", None
 
@@ -119,7 +132,7 @@ def _reason(entry: Judged, answer: Judged) -> tuple[str, str | None]:
 def _entry(
     entry: Judged, answer: Judged, outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary
 ) -> dict[str, Any]:
-    reason, name = _reason(entry, answer)
+    reason, name = _reason(entry, answer, outcome)
     rule = rules.get(name) if name else None
     shared: Facts = outcome.final.facts
     if rule is None:

@@ -9,6 +9,7 @@ from typing import Any
 from engine.canonical import plain
 from engine.contract import BULKY_KEYS
 from engine.contract import DECISION_FORMAT
+from engine.decide.losses import first_by_evidence
 from engine.decide.model import Judged
 from engine.decide.model import Outcome
 from engine.knowledge import Knowledge
@@ -22,6 +23,7 @@ from engine.present.answers import undecided_facts
 from engine.present.choice import below_answer
 from engine.present.choice import chosen_over
 from engine.present.choice import preference_cost
+from engine.present.choice import stands_in_for
 from engine.present.claims import claims_on_answer
 from engine.present.outranked import outranked
 from engine.present.outranked import passed_over
@@ -84,6 +86,7 @@ def decision_dict(
     recommendation = in_words(outcome.chosen)
     if recommendation is not None:
         recommendation["chosen_over"] = chosen_over(outcome, dict(rules), vocabulary)
+        recommendation["stands_in_for"] = stands_in_for(outcome)
         recommendation["preference_cost"] = preference_cost(outcome)
         recommendation["claims"] = claims_on_answer(outcome, rules, knowledge.gpus)
     decision = {
@@ -132,11 +135,12 @@ def pick_alternatives(outcome: Outcome) -> list[Judged]:
     """The best surviving plan of every family that evidence puts near the first, then further counts and splits."""
     if outcome.round is None:
         return []
-    least = outcome.chosen.ranked.score - FARTHEST_ALTERNATIVE if outcome.chosen else -inf
+    judged = outcome.round.judged
+    least = first_by_evidence(outcome.chosen, judged).ranked.score - FARTHEST_ALTERNATIVE if outcome.chosen else -inf
     guessed = outcome.chosen is not None and not _price_assumed(outcome.chosen)
     rest = [
         entry
-        for entry in outcome.round.judged
+        for entry in judged
         if entry is not outcome.chosen
         and entry.ranked.score >= least
         and not (guessed and _price_assumed(entry))  # Nobody could order it.

@@ -29,7 +29,8 @@ def lines_for(
         expertise: asks.
         answers: the line by fact; what is not there is not known.
         before: lines typed at a question before it is answered, that leave it open: help, why, show, wrong answers,
-            quit (to be resumed), and back, after which the question before it is answered as it was.
+            edits of earlier answers, quit (to be resumed), and back, after which the question before it is answered as
+            it was.
         after_all: lines at the end of the questions.
         state: where the interview begins.
     """
@@ -40,6 +41,7 @@ def lines_for(
         fact = step.fact
         for steer in (before or {}).get(fact.name, []):
             lines += [steer, state.answers[-1].written] if steer == "back" else [steer]
+            state = _edited(state, steer, expertise)
         line = answers.get(fact.name, "unknown")
         lines.append(line)
         value = None if line == "unknown" else answer_to(fact, line, expertise).value
@@ -47,3 +49,13 @@ def lines_for(
             value = fact.unknown_means
         state = state.answer(fact.name, value, line)
     return [*lines, *(after_all or [""])]
+
+
+def _edited(state: State, steer: str, expertise: Expertise) -> State:
+    """The state after ``edit 4 4k``; any other line leaves it as it is."""
+    word, _, rest = steer.partition(" ")
+    number, _, value = rest.partition(" ")
+    if word != "edit" or not value or not number.isdecimal() or int(number) > len(state.answers):
+        return state
+    name = state.answers[int(number) - 1].fact
+    return state.answer(name, answer_to(expertise.vocabulary.facts[name], value, expertise).value, value)

@@ -119,7 +119,7 @@ INTERVIEWS: dict[str, tuple[dict[str, str], dict[str, list[str]], list[str]]] = 
         {
             "weight_precision": ["?", "sixteen", "why"],
             "serving_mode": ["back"],
-            "org_type": ["quit"],
+            "lifecycle_stage": ["quit"],
             "concurrency": ["show", "edit 4 4k", "a few", ""],
         },
         [""],

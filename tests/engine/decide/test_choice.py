@@ -19,6 +19,7 @@ from engine.decide.choice import dominated_plans
 from engine.decide.choice import standings
 from engine.decide.rank import Objective
 from engine.decide.rank import Ranked
+from engine.decide.survey import Measures
 from engine.expertise import Expertise
 from engine.expertise import shipped_expertise
 from engine.knowledge.model import Gpu
@@ -43,8 +44,10 @@ def contender(
     segment: str = "datacenter",
     nodes: int = 1,
     pcie: int = 0,
+    family: str | None = None,
+    hourly: float | None = None,
 ) -> Contender:
-    gpu = Gpu(id=name, family=name, series=name, name=name, vendor=vendor, vram_gb=vram, segment=segment)
+    gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor=vendor, vram_gb=vram, segment=segment)
     plan = Plan(
         id=name,
         gpu=gpu,
@@ -61,7 +64,8 @@ def contender(
         why_count="one card",
         facts={"plan.pcie_gpus": pcie},
     )
-    return Contender(Ranked(plan, score, (), proven), cost, time, fallback, cards, counts)
+    measures = Measures(cost, time, usd_per_hour=hourly)
+    return Contender(Ranked(plan, score, (), proven), measures, fallback, cards, counts)
 
 
 def stated(name: str) -> Objective:
@@ -160,17 +164,39 @@ def test_only_plans_of_the_same_tier_dominate(cheapest: Objective) -> None:
     assert next(iter(found)) == "b"
 
 
-def test_a_guides_card_yields_to_a_faster_equal_at_a_fraction_of_its_cost(unstated: Objective) -> None:
-    ratio = unstated.guide_cost_ratio
-    assert ratio > 1
-    named = contender("named", 10, 2, cards=True)
-    assert answer([named, contender("equal", 9.9 / ratio, 1)], unstated) == "equal"
-    assert answer([named, contender("dear", 10.1 / ratio, 1)], unstated) == "named"
+def test_an_equal_that_is_cheaper_and_faster_stands_in_for_a_guides_card(unstated: Objective) -> None:
+    named = contender("named", 10, 2, cards=True, score=5)
+    found = standings([named, contender("equal", 9, 1)], unstated)
+    assert list(found) == ["equal", "named"]
+    assert found["equal"].stands_in_for == "named"
+    assert found["equal"].tier == found["named"].tier
+    assert found["named"].dominated_by == "equal"
+    assert answer([named, contender("dear", 9.8, 1)], unstated) == "named"
     assert answer([named, contender("slow", 1, 2.5)], unstated) == "named"
     assert answer([named, contender("lower", 1, 1, segment="consumer")], unstated) == "named"
     assert answer([named, contender("other", 1, 1, vendor="amd")], unstated) == "named"
     assert answer([named, contender("spread", 1, 1, nodes=2)], unstated) == "named"
     assert answer([named, contender("bus", 1, 1, pcie=2)], unstated) == "named"
+    assert answer([named, contender("guess", 1, 1, fallback=True)], unstated) == "named"
+
+
+def test_by_the_piece_a_guides_card_stands_before_what_costs_more_by_the_hour(unstated: Objective) -> None:
+    ratio = unstated.guide_cost_ratio
+    assert ratio > 1
+    named = contender("named", 10, 2, cards=True, hourly=1)
+    assert answer([named, contender("dear", 10.1 / ratio, 1, hourly=4)], unstated) == "named"
+    assert answer([named, contender("far cheaper", 9.9 / ratio, 1, hourly=4)], unstated) == "far cheaper"
+    assert answer([named, contender("no dearer", 9, 1, hourly=1)], unstated) == "no dearer"
+
+
+def test_a_guides_card_comes_in_another_count_before_an_equal_stands_in_for_it(unstated: Objective) -> None:
+    first = contender("eight", 10, 2, cards=True, score=9, family="card")
+    other = contender("one", 2, 9, cards=True, score=1, family="card")
+    equal = contender("equal", 9, 1)
+    assert answer([first, other, equal], unstated) == "one"
+    assert answer([first, equal], unstated) == "equal"
+    worse = contender("another card", 2, 9, cards=True, score=1)
+    assert answer([first, worse, equal], unstated) == "equal"
 
 
 def test_a_count_of_the_guides_keeps_its_word_against_equals_without_it(unstated: Objective) -> None:
@@ -329,7 +355,8 @@ def test_a_lower_price_for_the_winner_keeps_it(entries: list[Contender], objecti
     winner = next(entry for entry in entries if entry.id == before)
     assume(winner.cost is not None)
     assert winner.cost is not None
-    cheaper = [replace(entry, cost=winner.cost * factor) if entry is winner else entry for entry in entries]
+    measures = replace(winner.measures, cost=winner.cost * factor)
+    cheaper = [replace(entry, measures=measures) if entry is winner else entry for entry in entries]
     after = answer(cheaper, objective)
     # A better best narrows the window of a stated objective: evidence has less to choose from, and keeps the winner.
     assert after == before

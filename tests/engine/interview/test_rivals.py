@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from engine.decide.choice import Contender
 from engine.decide.choice import standings
+from engine.decide.losses import first_by_evidence
 from engine.decide.model import Judged
 from engine.decide.rank import Award
 from engine.decide.rank import Objective
@@ -42,21 +43,23 @@ def judged_plan(
     marks: tuple[bool, bool, bool] = (False, False, False),
     *,
     proven: bool = True,
+    family: str | None = None,
+    hourly: float | None = None,
 ) -> Judged:
-    gpu = Gpu(id=name, family=name, series=name, name=name, vendor="nvidia", vram_gb=24, segment="datacenter")
+    gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor="nvidia", vram_gb=24, segment="datacenter")
     plan = Plan(f"{name}x1", gpu, 1, 1, "none", "none", Layout(), None, None, None, Cost(), None, "one card")
     ranked = Ranked(plan, score, (Award("rule", "fit", score),), proven)
     fallbacks, cards, counts = (("rule",) if mark else () for mark in marks)
+    measures = Measures(*figures, usd_per_hour=hourly)
     missing = () if proven else ("plan.latency_ms",)
-    return Judged(ranked, {}, Resolution(()), missing, (), Measures(*figures), fallbacks, cards, counts)
+    return Judged(ranked, {}, Resolution(()), missing, (), measures, fallbacks, cards, counts)
 
 
 def chosen_of(judged: list[Judged], objective: Objective) -> list[Judged]:
     contenders = [
         Contender(
             entry.ranked,
-            entry.measures.cost,
-            entry.measures.time,
+            entry.measures,
             bool(entry.fallbacks),
             bool(entry.card_bands),
             bool(entry.count_bands),
@@ -74,16 +77,20 @@ def rivalry_of(ordered: list[Judged], leaving: set[str], objective: Objective) -
         fate = Fate(unproven=frozenset((not entry.ranked.proven,)))
         return entrant_of(entry, {}, Bundles(), Fog(), fate, terms=(0.0, 0.0), merits=scales.merits(entry))
 
-    leader, *others = map(entrant, ordered)
+    entrants = {entry.ranked.plan.id: entrant(entry) for entry in ordered}
+    answer = ordered[0].ranked.plan.id
+    first = first_by_evidence(ordered[0], ordered).ranked.plan.id
+    stand_in = entrants[answer] if first != answer else None
+    leader = entrants.pop(first)
     behind = {name: frozenset((f"fact of {name}",)) for name in leaving}
-    return Field(leader, others, behind, Comparer(Bundles()), objective).rivalry()
+    return Field(leader, [*entrants.values()], behind, Comparer(Bundles()), objective, stand_in).rivalry()
 
 
 def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective:
     return Objective("o", cost, time, 1, 0.25, 2, 0.5, 0.4, 2, 0.05, "", (), stated)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -91,6 +98,8 @@ def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective
             st.sampled_from([-1.0, 0.0, 1.0, 2.0]),
             st.tuples(*[st.booleans()] * 3),
             st.booleans(),
+            st.sampled_from(["a", "b", "c"]),
+            st.sampled_from([None, None, 1.0, 3.0]),
         ),
         min_size=2,
         max_size=7,
@@ -100,15 +109,15 @@ def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective
     st.sets(st.integers(1, 6), max_size=4),
 )
 def test_without_threats_the_front_runner_stays_whoever_drops_out(
-    plans: list[tuple[tuple[float | None, float | None], float, tuple[bool, bool, bool], bool]],
+    plans: list[tuple[tuple[float | None, float | None], float, tuple[bool, bool, bool], bool, str, float | None]],
     stated: bool,
     exponents: tuple[float, float],
     places: set[int],
 ) -> None:
     objective = objective_of(stated=stated, cost=exponents[0], time=exponents[1])
     judged = [
-        judged_plan(f"gpu-{index}", figures, score, marks, proven=proven)
-        for index, (figures, score, marks, proven) in enumerate(plans)
+        judged_plan(f"gpu-{index}", figures, score, marks, proven=proven, family=family, hourly=hourly)
+        for index, (figures, score, marks, proven, family, hourly) in enumerate(plans)
     ]
     ordered = chosen_of(judged, objective)
     leaving = {ordered[place].ranked.plan.id for place in places if place < len(ordered)}

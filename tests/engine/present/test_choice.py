@@ -9,6 +9,7 @@ from typing import get_args
 import pytest
 
 from engine.decide.losses import LossKind
+from engine.decide.losses import first_by_evidence
 from engine.expertise import Decision
 from engine.expertise import Expertise
 from engine.present.choice import below_answer
@@ -72,17 +73,18 @@ def test_a_reason_is_a_rule_that_says_so(name: str, decided: dict[str, Decision]
     assert outcome.round is not None
     assert outcome.chosen is not None
     judged = {entry.ranked.plan.id: entry for entry in outcome.round.judged}
+    first = first_by_evidence(outcome.chosen, outcome.round.judged)
     for entry in chosen_over(outcome, dict(expertise.rules), expertise.vocabulary):
         other = judged[entry["id"]]
         if entry["reason"] == "fallback":
             assert entry["rule"] in other.fallbacks
             assert not outcome.chosen.fallbacks
         elif entry["reason"] == "guide_cards":
-            assert entry["rule"] in outcome.chosen.card_bands
+            assert entry["rule"] in first.card_bands
             assert not other.card_bands
             assert not outcome.objective.stated
         elif entry["reason"] == "guide_counts":
-            assert entry["rule"] in outcome.chosen.count_bands
+            assert entry["rule"] in first.count_bands
             assert not outcome.objective.stated
         elif entry["reason"] == "unverified":
             assert other.missing

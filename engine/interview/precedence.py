@@ -1,0 +1,160 @@
+"""Which of two plans comes before the other, over all joint answers: by tier, by dominance, as its equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+
+from engine.decide.choice import joins_no_more
+from engine.decide.choice import outweighs_guide
+from engine.decide.choice import stands_as_well
+from engine.decide.rank import Objective
+from engine.interview.entrants import MARKS
+from engine.interview.entrants import Comparer
+from engine.interview.entrants import Entrant
+from engine.interview.entrants import Pairs
+
+
+@dataclass(slots=True)
+class Precedence:
+    """What the steps of the choice say of pairs of plans, each as whether it may and whether it surely does."""
+
+    entrants: Sequence[Entrant]
+    leaving: Mapping[str, frozenset[str]]  # plans that may drop out or never come in, with the askable facts behind it
+    comparer: Comparer
+    objective: Objective
+    _by_cost: list[tuple[float, float, Entrant]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Sort the plans by cost."""
+        known = [(entry.judged.measures.cost, entry.judged.measures.time, entry) for entry in self.entrants]
+        priced = [(cost, time, entry) for cost, time, entry in known if cost is not None and time is not None]
+        self._by_cost = sorted(priced, key=lambda each: (each[0], each[1], each[2].id))
+
+    def places(self, one: Entrant, other: Entrant) -> Iterator[Pairs]:
+        """Place by place of the tier, what the two plans can be at once; True is the lower standing."""
+        yield frozenset((a, b) for a in one.fate.unproven for b in other.fate.unproven)
+        yield self.comparer.pairs("fallback", one, other)
+        if not self.objective.stated:
+            for mark in MARKS[1:]:
+                yield frozenset((not a, not b) for a, b in self.comparer.pairs(mark, one, other))
+
+    def against(self, one: Entrant, other: Entrant) -> tuple[bool, bool]:
+        """Whether the second plan may stand in a better tier than the first, and whether in the same."""
+        better = False
+        for pairs in self.places(one, other):
+            better = better or (True, False) in pairs
+            if all(a != b for a, b in pairs):
+                return better, False
+        return better, True
+
+    def always_level(self, one: Entrant, other: Entrant) -> bool:
+        """Whether two plans are of one tier, whatever is answered."""
+        return all(a == b for pairs in self.places(one, other) for a, b in pairs)
+
+    def tier_causes(self, one: Entrant, other: Entrant) -> frozenset[str]:
+        """The askable facts that could change which of two plans stands in the better tier."""
+        causes: frozenset[str] = frozenset()
+        for mark in MARKS:
+            bundle = (self.comparer.bundles.marks or {}).get(mark)
+            if bundle is not None and len(self.comparer.pairs(mark, one, other)) > 1:
+                causes |= self.comparer.causes(bundle, one, other)
+        for entrant in (one, other):
+            if len(entrant.fate.unproven) > 1:
+                causes |= entrant.fate.unproven_behind
+        return causes
+
+    def between(self, entry: Entrant, other: Entrant) -> frozenset[str]:
+        """The askable facts that could change the tiers of two plans, or put out the second."""
+        return self.tier_causes(entry, other) | self.leaving.get(other.id, frozenset())
+
+    def faster_for_less(self, entry: Entrant) -> Iterator[Entrant]:
+        """The plans whose figures beat a plan's by the margin."""
+        cost, time = entry.judged.measures.cost, entry.judged.measures.time
+        if cost is None or time is None:
+            return
+        margin = self.objective.dominance_margin
+        for other_cost, other_time, other in self._by_cost:
+            if other_cost > cost * (1 - margin):
+                break
+            if other is not entry and other_time * (1 + margin) <= time:
+                yield other
+
+    def beating(self, entry: Entrant) -> Iterator[Entrant]:
+        """The plans that rule a plan out where both are of one tier."""
+        mine = entry.judged.ranked.plan
+        for other in self.faster_for_less(entry):
+            if self.objective.stated or joins_no_more(other.judged.ranked.plan, mine):
+                yield other
+
+    def beats(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
+        """Whether a plan whose figures beat another's may rule it out, and whether it does whatever is answered."""
+        return self.against(entry, other)[1], self.always_level(entry, other)
+
+    def surely_beaten(self, entry: Entrant) -> bool:
+        """Whether some plan that is sure to stay rules this one out, whatever is answered."""
+        return any(other.id not in self.leaving and self.beats(other, entry)[1] for other in self.beating(entry))
+
+    def outweighing(self, entry: Entrant) -> list[Entrant]:
+        """The plans that stand in for a plan where they are its equals, the one that comes first at the front."""
+        if self.objective.stated:
+            return []
+        mine, measures = entry.judged.ranked.plan, entry.judged.measures
+        found = [
+            other
+            for other in self.faster_for_less(entry)
+            if stands_as_well(other.judged.ranked.plan, mine)
+            and outweighs_guide(other.judged.measures, measures, self.objective)
+        ]
+        return sorted(found, key=_product)
+
+    def outweighs(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
+        """Whether a plan whose figures outweigh another's may stand in for it, and whether it surely does."""
+        places = list(self.places(entry, other))
+        may = all(any(a == b for a, b in pairs) for pairs in places[:2])
+        sure = all(a == b for pairs in places[:2] for a, b in pairs) and other.id not in self.leaving
+        # The third place: whether a guide names its count. One that is named yields to none that is not.
+        return may and any(a or not b for a, b in places[2]), sure and all(a or not b for a, b in places[2])
+
+    def mates(self, entry: Entrant) -> Iterator[Entrant]:
+        """The other plans of its card."""
+        family = entry.judged.ranked.plan.gpu.family
+        for other in self.entrants:
+            if other is not entry and other.judged.ranked.plan.gpu.family == family:
+                yield other
+
+    def surely_passed_over(self, entry: Entrant) -> bool:
+        """Whether equals outweigh a plan, and its card has another plan in the pool that none outweighs."""
+        if not any(self.outweighs(other, entry)[1] for other in self.outweighing(entry)):
+            return False
+        return any(
+            mate.id not in self.leaving
+            and self.always_level(entry, mate)
+            and not any(self.outweighs(other, mate)[0] for other in self.outweighing(mate))
+            and not any(self.beats(other, mate)[0] for other in self.beating(mate))
+            for mate in self.mates(entry)
+        )
+
+    def beating_causes(self, entry: Entrant) -> frozenset[str]:
+        """The askable facts on which it hangs whether a plan that is beaten now stays so: the fewest that would do."""
+        if entry.judged.standing is None or entry.judged.standing.dominated_by is None:
+            return frozenset()
+        found = [self.between(entry, other) for other in self.beating(entry) if self.beats(other, entry)[0]]
+        if found:
+            return min(found, key=lambda causes: (len(causes), sorted(causes)))
+        # It was passed over for another plan of its card: that hangs on all that outweigh or beat the two.
+        causes: frozenset[str] = frozenset()
+        for plan in (entry, *self.mates(entry)):
+            causes |= self.between(entry, plan)
+            for other in (*self.outweighing(plan), *self.beating(plan)):
+                causes |= self.between(plan, other)
+        return causes
+
+
+def _product(entry: Entrant) -> tuple[float, str]:
+    """The order in which plans that beat another come: cost times time."""
+    cost, time = entry.judged.measures.cost, entry.judged.measures.time
+    return (cost or 0.0) * (time or 0.0), entry.id
