@@ -114,8 +114,15 @@ def _colophon(decision: JsonObject) -> list[Block]:
     rulebook, knowledge = decision["rulebook"], decision["knowledge"]
     prices = f" with prices up to {knowledge['prices_as_of']}" if knowledge["prices_as_of"] else ""
     text = (
-        f"Decided {decision['decided_at']} for {_OBJECTIVES[decision['objective']]}, by rulebook "
+        f"Decided {decision['decided_at']} for {_aim(decision)}, by rulebook "
         f"{rulebook['digest'][:12]} and knowledge {knowledge['digest'][:12]}{prices}; "
         f"rules fired by {decision['fired_by']}, whichgpu {decision['engine_version']}."
     )
     return [Heading("About this answer"), Paragraph(text, "faint")]
+
+
+def _aim(decision: JsonObject) -> str:
+    """What the choice was made for."""
+    if decision["objective_stated"]:
+        return _OBJECTIVES[decision["objective"]]
+    return "what the guides name for the case, since no objective was stated"

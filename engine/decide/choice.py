@@ -203,12 +203,20 @@ def beaten_by_equals(contenders: Sequence[Contender], objective: Objective) -> d
     def equal(one: Contender, other: Contender) -> bool:
         return (
             (one.ranked.proven, one.fallback) == (other.ranked.proven, other.fallback)
-            and one.in_count_band >= other.in_count_band
+            and keeps_count(one.ranked.plan, other.ranked.plan, guided=one.in_count_band >= other.in_count_band)
             and stands_as_well(one.ranked.plan, other.ranked.plan)
             and outweighs_guide(one.measures, other.measures, objective)
         )
 
     return _beaten(contenders, 1 - objective.dominance_margin, 1 + objective.dominance_margin, equal)
+
+
+def keeps_count(one: Plan, other: Plan, *, guided: bool) -> bool:
+    """Whether the first plan stands in for a guide's count: as that count, or as more cards for less money.
+
+    Where a guide wants more cards it wants them for something else, such as replicas that fail apart.
+    """
+    return guided or one.count > other.count
 
 
 def outweighs_guide(one: Measures, other: Measures, objective: Objective) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dataclasses import field
 
 from engine.decide.choice import joins_no_more
+from engine.decide.choice import keeps_count
 from engine.decide.choice import outweighs_guide
 from engine.decide.choice import stands_as_well
 from engine.decide.rank import Objective
@@ -116,8 +117,10 @@ class Precedence:
         places = list(self.places(entry, other))
         may = all(any(a == b for a, b in pairs) for pairs in places[:2])
         sure = all(a == b for pairs in places[:2] for a, b in pairs) and other.id not in self.leaving
-        # The third place: whether a guide names its count. One that is named yields to none that is not.
-        return may and any(a or not b for a, b in places[2]), sure and all(a or not b for a, b in places[2])
+        plans = other.judged.ranked.plan, entry.judged.ranked.plan
+        # The third place: whether a guide names its count, False where it does.
+        kept = [keeps_count(*plans, guided=a or not b) for a, b in places[2]]
+        return may and any(kept), sure and all(kept)
 
     def mates(self, entry: Entrant) -> Iterator[Entrant]:
         """The other plans of its card."""

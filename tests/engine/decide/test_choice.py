@@ -203,6 +203,8 @@ def test_a_count_of_the_guides_keeps_its_word_against_equals_without_it(unstated
     named = contender("named", 10, 2, counts=True, cards=True)
     assert beaten_by_equals([named, contender("equal", 1, 1)], unstated) == {}
     assert beaten_by_equals([named, contender("equal", 1, 1, counts=True)], unstated) == {"named": "equal"}
+    # Fewer cards are named for their price: more of them for less money keep the point.
+    assert beaten_by_equals([named, contender("more", 1, 1, count=2)], unstated) == {"named": "more"}
 
 
 # ------------------------------------------------------------------------------------------------ merit and evidence

@@ -45,9 +45,10 @@ def judged_plan(
     proven: bool = True,
     family: str | None = None,
     hourly: float | None = None,
+    count: int = 1,
 ) -> Judged:
     gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor="nvidia", vram_gb=24, segment="datacenter")
-    plan = Plan(f"{name}x1", gpu, 1, 1, "none", "none", Layout(), None, None, None, Cost(), None, "one card")
+    plan = Plan(f"{name}x1", gpu, count, 1, "none", "none", Layout(), None, None, None, Cost(), None, "one card")
     ranked = Ranked(plan, score, (Award("rule", "fit", score),), proven)
     fallbacks, cards, counts = (("rule",) if mark else () for mark in marks)
     measures = Measures(*figures, usd_per_hour=hourly)
@@ -100,6 +101,7 @@ def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective
             st.booleans(),
             st.sampled_from(["a", "b", "c"]),
             st.sampled_from([None, None, 1.0, 3.0]),
+            st.sampled_from([1, 2]),
         ),
         min_size=2,
         max_size=7,
@@ -109,15 +111,15 @@ def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective
     st.sets(st.integers(1, 6), max_size=4),
 )
 def test_without_threats_the_front_runner_stays_whoever_drops_out(
-    plans: list[tuple[tuple[float | None, float | None], float, tuple[bool, bool, bool], bool, str, float | None]],
+    plans: list[tuple[tuple[float | None, float | None], float, tuple[bool, bool, bool], bool, str, float | None, int]],
     stated: bool,
     exponents: tuple[float, float],
     places: set[int],
 ) -> None:
     objective = objective_of(stated=stated, cost=exponents[0], time=exponents[1])
     judged = [
-        judged_plan(f"gpu-{index}", figures, score, marks, proven=proven, family=family, hourly=hourly)
-        for index, (figures, score, marks, proven, family, hourly) in enumerate(plans)
+        judged_plan(f"gpu-{index}", figures, score, marks, proven=proven, family=family, hourly=hourly, count=count)
+        for index, (figures, score, marks, proven, family, hourly, count) in enumerate(plans)
     ]
     ordered = chosen_of(judged, objective)
     leaving = {ordered[place].ranked.plan.id for place in places if place < len(ordered)}
