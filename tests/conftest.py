@@ -43,6 +43,7 @@ HERE = Path(__file__).parent
 #: Two thirds of the time of all tests.
 SLOW = (
     "acceptance/test_cases_shifted.py",
+    "acceptance/test_decision_laws.py",
     "acceptance/test_determinism.py",
     "acceptance/test_soak.py",
     "cli/report/test_report_in_browser.py",
@@ -52,11 +53,14 @@ SLOW = (
     "cli/test_interview_transcripts.py",
     "cli/test_rules_checking.py",
     "cli/test_rules_editing.py",
+    "engine/compare/test_comparing.py",
     "engine/explain/test_audit.py",
     "engine/explain/test_sensitivity.py",
     "engine/explain/test_shape.py",
     "engine/explain/test_whynot.py",
     "engine/interview/test_planner.py",
+    "engine/plans/test_gate.py",
+    "engine/present/test_decision_contract.py",
 )
 
 

@@ -24,7 +24,7 @@ def main() -> None:
     workloads = {
         path.stem: yaml.safe_load(path.read_text()) for path in sorted((TESTS.parent / "examples").glob("*.yaml"))
     }
-    workloads |= {case["id"]: case["workload"] for case in cases[::15]}
+    workloads |= {case["id"]: case["workload"] for case in cases[::40]}
     for name, workload in workloads.items():
         decision = expertise.decide(workload, decided_at=moment).to_dict()
         print(name, decision_digest(decision))

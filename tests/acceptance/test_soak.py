@@ -1,4 +1,4 @@
-"""Hundreds of decisions in one process leave nothing behind: neither Python objects nor memory of the C engine."""
+"""Two hundred decisions in one process leave nothing behind: neither Python objects nor memory of the C engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.expertise import Expertise
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
 STATUS = Path("/proc/self/statm")
-DECISIONS = 500
+DECISIONS = 200
 
 
 def resident_mb() -> float:
@@ -27,7 +27,7 @@ def resident_mb() -> float:
 
 
 @pytest.mark.skipif(not STATUS.exists(), reason="memory is read from /proc")
-def test_five_hundred_decisions_leave_nothing_behind(expertise: Expertise, cases: list[dict[str, Any]]) -> None:
+def test_two_hundred_decisions_leave_nothing_behind(expertise: Expertise, cases: list[dict[str, Any]]) -> None:
     workloads = [expertise.read(case["workload"]) for case in cases[::6]]
 
     def run(number: int) -> None:

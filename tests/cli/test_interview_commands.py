@@ -40,6 +40,11 @@ KNOWN = {
     "serving_mode": "interactive",
     "peak_qps": 1,
     "concurrency": 4,
+    "objective": "cheapest",
+    "lifecycle_stage": "development",
+    "utilization_pct": 10,
+    "project_months": 6,
+    "horizon_years": 1,
 }
 ANSWERS = {"deployment_site": "cloud", "org_type": "2", "demand_predictable": "no", "always_on": "yes"}
 

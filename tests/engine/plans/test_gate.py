@@ -148,7 +148,7 @@ def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
         yield path, value
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_no_answer_holds_a_figure_that_cannot_be_true(expertise: Expertise, data: st.DataObject) -> None:
     workload = data.draw(_workloads(expertise))
