@@ -41,7 +41,7 @@ from decision_laws.report import report  # noqa: E402
 from decision_laws.report import table  # noqa: E402
 from decision_laws.sweep import Sweep  # noqa: E402
 
-from engine.expertise import load_expertise  # noqa: E402
+from engine.advisor.advisor import load_expertise  # noqa: E402
 
 
 BEFORE = ROOT / "benchmarks" / "data" / "alternatives_before.json"

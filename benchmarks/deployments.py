@@ -30,10 +30,10 @@ if find_spec("engine") is None:
 
 from mapping import line_of  # noqa: E402
 
-from engine.expertise import Expertise  # noqa: E402
-from engine.expertise import load_expertise  # noqa: E402
-from engine.problems import InputError  # noqa: E402
-from engine.size import size_workload  # noqa: E402
+from engine.advisor.advisor import Expertise  # noqa: E402
+from engine.advisor.advisor import load_expertise  # noqa: E402
+from engine.advisor.size import size_workload  # noqa: E402
+from engine.core.errors import InputError  # noqa: E402
 
 
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -22,14 +22,14 @@ from datetime import datetime
 from workload_makers import workload
 
 from engine import Expertise
-from engine.expertise import shipped_expertise
+from engine.advisor.advisor import shipped_expertise
+from engine.core.values import Value
 from engine.interview import Done
 from engine.interview import Interviewer
 from engine.interview import State
 from engine.interview import answered
 from engine.interview import check_certificate
-from engine.values import Value
-from engine.vocabulary import FactDef
+from engine.rules.facts import FactDef
 
 
 MOMENT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Whether a change left the answers as they were: ``python benchmarks/same_answers.py --keep FILE``, later ``--against FILE``.
+"""Whether a change left the answers as they were: ``same_answers.py --keep FILE``, later ``--against FILE``.
 
 Five hundred generated workloads are decided in full. Kept are digests of every key of every answer, so that a
 difference is told by workload and key. ``--new KEY`` names a key that the change adds and that is left out.
@@ -25,8 +25,8 @@ if find_spec("engine") is None:
 
 from decision_laws.generator import workloads  # noqa: E402
 
-from engine.expertise import load_expertise  # noqa: E402
-from engine.problems import InputError  # noqa: E402
+from engine.advisor.advisor import load_expertise  # noqa: E402
+from engine.core.errors import InputError  # noqa: E402
 
 
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -33,13 +33,13 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from cli.main import run as run_command  # noqa: E402
-from engine.expertise import Expertise  # noqa: E402
-from engine.expertise import load_expertise  # noqa: E402
-from engine.intake import Workload  # noqa: E402
+from engine.advisor.advisor import Expertise  # noqa: E402
+from engine.advisor.advisor import load_expertise  # noqa: E402
+from engine.advisor.intake import Workload  # noqa: E402
+from engine.core.errors import InputError  # noqa: E402
+from engine.core.yaml import plain  # noqa: E402
+from engine.core.yaml import read_yaml  # noqa: E402
 from engine.plans.workings import forget_workings  # noqa: E402
-from engine.problems import InputError  # noqa: E402
-from engine.source import plain  # noqa: E402
-from engine.source import read_yaml  # noqa: E402
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)

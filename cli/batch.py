@@ -10,8 +10,8 @@ from cli import exits
 from cli import output
 from cli.inputs import Line
 from cli.inputs import json_lines
-from engine.problems import Problem
-from engine.problems import WhichgpuError
+from engine.core.errors import Problem
+from engine.core.errors import WhichgpuError
 
 
 JsonObject = dict[str, Any]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from engine.problems import WhichgpuError
+from engine.core.errors import WhichgpuError
 
 
 ANSWERED = 0

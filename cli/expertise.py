@@ -17,12 +17,12 @@ from cli.render.names import Names
 from engine import Expertise
 from engine import Workload
 from engine import load_expertise
-from engine.knowledge import load_knowledge
-from engine.knowledge.model import SourceRecord
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.source import read_yaml
-from engine.source import read_yaml_text
+from engine.catalogue import load_knowledge
+from engine.catalogue.model import SourceRecord
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.yaml import read_yaml
+from engine.core.yaml import read_yaml_text
 
 
 def load(rules: tuple[str, ...] = (), *, builtin: bool = True, tests: bool = True) -> Expertise:

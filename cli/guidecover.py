@@ -14,10 +14,10 @@ from cli.render.blocks import Paragraph
 from cli.render.blocks import Table
 from cli.render.figures import count_of
 from engine import Expertise
-from engine.verify.guidemanifest import refreshed_manifest
-from engine.verify.guides import Standing
-from engine.verify.guides import check_coverage
-from engine.verify.guides import standings
+from engine.authoring.guides.guides import Standing
+from engine.authoring.guides.guides import check_coverage
+from engine.authoring.guides.guides import standings
+from engine.authoring.guides.manifest import refreshed_manifest
 
 
 def guide_cover(expertise: Expertise) -> dict[str, Any]:

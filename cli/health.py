@@ -15,7 +15,7 @@ from cli.render.blocks import Pairs
 from cli.render.blocks import Paragraph
 from cli.render.blocks import Table
 from cli.render.figures import count_of
-from engine.rete.firing import engine_status
+from engine.rules.inference.firing import engine_status
 
 
 if TYPE_CHECKING:

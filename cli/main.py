@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import click
 
 from cli import exits
-from engine.problems import nearest_words
+from engine.core.errors import nearest_words
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cli import output
-from engine.knowledge import Knowledge
-from engine.knowledge import parse_prices
-from engine.knowledge import with_offers
-from engine.knowledge.model import Offer
-from engine.knowledge.prices import COLUMNS
-from engine.knowledge.prices import merged
-from engine.knowledge.prices import offer_order
-from engine.problems import InputError
-from engine.problems import Problem
+from engine.catalogue import Knowledge
+from engine.catalogue import parse_prices
+from engine.catalogue import with_offers
+from engine.catalogue.model import Offer
+from engine.catalogue.prices import COLUMNS
+from engine.catalogue.prices import merged
+from engine.catalogue.prices import offer_order
+from engine.core.errors import InputError
+from engine.core.errors import Problem
 
 
 def own_prices_file() -> Path:

@@ -9,9 +9,9 @@ import tarfile
 from pathlib import Path
 from tempfile import mkdtemp
 
-from engine.compare.answers import Edition
-from engine.problems import InputError
-from engine.problems import Problem
+from engine.authoring.diff.answers import Edition
+from engine.core.errors import InputError
+from engine.core.errors import Problem
 
 
 #: The word for the rulebook that comes with the program.

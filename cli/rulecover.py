@@ -8,9 +8,9 @@ from itertools import product
 from typing import Any
 
 from engine import Expertise
-from engine.problems import WhichgpuError
-from engine.verify.guides import standings
-from engine.verify.guides import uncarried
+from engine.authoring.guides.guides import standings
+from engine.authoring.guides.guides import uncarried
+from engine.core.errors import WhichgpuError
 
 
 #: Sizes in billions of parameters that stand for a small, a middle and a large model of each family.

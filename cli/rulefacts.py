@@ -6,9 +6,9 @@ from typing import Any
 
 from cli.render.effects import effect_text
 from engine import Expertise
-from engine.problems import Problem
-from engine.problems import nearest_words
-from engine.rulebook import Rule
+from engine.core.errors import Problem
+from engine.core.errors import nearest_words
+from engine.rules.rulebook import Rule
 
 
 def rule_names(expertise: Expertise) -> set[str]:

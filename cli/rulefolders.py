@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cli.layers import layer_folders
-from engine.locate import locate
+from engine.core.locate import locate
 
 
 def folders_of(rules: tuple[str, ...], *, builtin: bool) -> list[Path]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.rulebook.model import Each
-from engine.rulebook.model import Stage
+from engine.rules.rulebook.model import Each
+from engine.rules.rulebook.model import Stage
 
 
 @dataclass(frozen=True, slots=True)

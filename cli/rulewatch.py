@@ -20,11 +20,11 @@ from cli.render.rules import result_blocks
 from cli.render.rules import shown_place
 from cli.render.ruletests import scenario_blocks
 from engine import Expertise
-from engine.inspection import inspect
-from engine.verify import Finding
-from engine.verify import Scenario
-from engine.verify import ScenarioResult
-from engine.verify import TestResult
+from engine.authoring import Finding
+from engine.authoring import Scenario
+from engine.authoring import ScenarioResult
+from engine.authoring import TestResult
+from engine.authoring.inspection import inspect
 
 
 #: What of an answer is compared.

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from cli.inputs import read_text
-from engine.explain.shape import check_decision
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.record import FORMAT
-from engine.record import Record
+from engine.advisor.answer.shape import check_decision
+from engine.advisor.record import FORMAT
+from engine.advisor.record import Record
+from engine.core.errors import InputError
+from engine.core.errors import Problem
 
 
 _FIX = "save one with: whichgpu recommend FILE --save RECORD"

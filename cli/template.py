@@ -11,9 +11,9 @@ import yaml
 from cli.render.facts import accepts
 from cli.render.facts import settles
 from cli.render.facts import topic_key
-from engine.values import Value
-from engine.vocabulary import FactDef
-from engine.vocabulary import Vocabulary
+from engine.core.values import Value
+from engine.rules.facts import FactDef
+from engine.rules.facts import Vocabulary
 
 
 _WIDTH = 96

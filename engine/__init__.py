@@ -15,31 +15,31 @@ from typing import Any
 
 
 if TYPE_CHECKING:
-    from engine.expertise import Decision
-    from engine.expertise import Expertise
-    from engine.expertise import load_expertise
-    from engine.intake import Workload
-    from engine.offhand import decide
-    from engine.problems import InputError
-    from engine.problems import InternalError
-    from engine.problems import KnowledgeError
-    from engine.problems import Problem
-    from engine.problems import RulebookError
-    from engine.problems import WhichgpuError
+    from engine.advisor.advisor import Decision
+    from engine.advisor.advisor import Expertise
+    from engine.advisor.advisor import load_expertise
+    from engine.advisor.api import decide
+    from engine.advisor.intake import Workload
+    from engine.core.errors import InputError
+    from engine.core.errors import InternalError
+    from engine.core.errors import KnowledgeError
+    from engine.core.errors import Problem
+    from engine.core.errors import RulebookError
+    from engine.core.errors import WhichgpuError
 
 
 _DOORS = {
-    "Decision": "engine.expertise",
-    "Expertise": "engine.expertise",
-    "InputError": "engine.problems",
-    "InternalError": "engine.problems",
-    "KnowledgeError": "engine.problems",
-    "Problem": "engine.problems",
-    "RulebookError": "engine.problems",
-    "WhichgpuError": "engine.problems",
-    "Workload": "engine.intake",
-    "decide": "engine.offhand",
-    "load_expertise": "engine.expertise",
+    "Decision": "engine.advisor.advisor",
+    "Expertise": "engine.advisor.advisor",
+    "InputError": "engine.core.errors",
+    "InternalError": "engine.core.errors",
+    "KnowledgeError": "engine.core.errors",
+    "Problem": "engine.core.errors",
+    "RulebookError": "engine.core.errors",
+    "WhichgpuError": "engine.core.errors",
+    "Workload": "engine.advisor.intake",
+    "decide": "engine.advisor.api",
+    "load_expertise": "engine.advisor.advisor",
 }
 
 __all__ = [

@@ -23,11 +23,11 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings
 
-from engine.expertise import Decision
-from engine.expertise import Expertise
-from engine.expertise import shipped_expertise
-from engine.problems import InputError
-from engine.source import read_yaml
+from engine.advisor.advisor import Decision
+from engine.advisor.advisor import Expertise
+from engine.advisor.advisor import shipped_expertise
+from engine.core.errors import InputError
+from engine.core.yaml import read_yaml
 
 
 _CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "derandomize": True}
@@ -53,14 +53,14 @@ SLOW = (
     "cli/test_interview_transcripts.py",
     "cli/test_rules_checking.py",
     "cli/test_rules_editing.py",
-    "engine/compare/test_comparing.py",
+    "engine/authoring/diff/test_comparing.py",
     "engine/explain/test_audit.py",
     "engine/explain/test_sensitivity.py",
-    "engine/explain/test_shape.py",
+    "engine/advisor/answer/test_shape.py",
     "engine/explain/test_whynot.py",
     "engine/interview/test_planner.py",
     "engine/plans/test_gate.py",
-    "engine/present/test_decision_contract.py",
+    "engine/advisor/answer/test_decision_contract.py",
 )
 
 

@@ -15,7 +15,7 @@ from decision_laws.reading import limits_kept
 from decision_laws.reading import same_vendor
 from decision_laws.reading import speed_ratio
 from decision_laws.reading import stands_equal
-from engine.knowledge import Knowledge
+from engine.catalogue import Knowledge
 
 
 CHEAPER, FASTER = 0.95, 1.05

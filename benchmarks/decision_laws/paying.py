@@ -10,7 +10,7 @@ from decision_laws.counting import Laws
 from decision_laws.reading import Plan
 from decision_laws.reading import describe
 from decision_laws.reading import kind_of_work
-from engine.knowledge import Knowledge
+from engine.catalogue import Knowledge
 
 
 CLEAR = 1.3

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from decision_laws.reading import decide
-from engine.expertise import Expertise
-from engine.expertise import load_expertise
-from engine.knowledge import with_offers
+from engine.advisor.advisor import Expertise
+from engine.advisor.advisor import load_expertise
+from engine.catalogue import with_offers
 
 
 MOST_LOADED = 8

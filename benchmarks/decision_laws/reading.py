@@ -15,8 +15,8 @@ from datetime import UTC
 from datetime import datetime
 from typing import Any
 
-from engine.expertise import Expertise
-from engine.knowledge import Knowledge
+from engine.advisor.advisor import Expertise
+from engine.catalogue import Knowledge
 
 
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -26,9 +26,9 @@ from decision_laws.reading import rate
 from decision_laws.reading import shown
 from decision_laws.reading import speed_ratio
 from decision_laws.reading import stands_equal
-from engine.expertise import Expertise
-from engine.problems import InputError
-from engine.size import size_workload
+from engine.advisor.advisor import Expertise
+from engine.advisor.size import size_workload
+from engine.core.errors import InputError
 
 
 COUNTS = (1, 2, 4, 8, 16)

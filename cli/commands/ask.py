@@ -34,14 +34,14 @@ from cli.render.decision import decision_blocks
 from cli.render.screen import Screen
 from cli.render.text import to_text
 from engine import Expertise
+from engine.advisor.record import make_record
+from engine.core.errors import InputError
+from engine.core.errors import Problem
 from engine.interview import Done
 from engine.interview import Interviewer
 from engine.interview import Question
 from engine.interview import State
 from engine.interview.robustness import missing_answers
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.record import make_record
 
 
 _session_option = click.option("--session", metavar="FILE", type=click.Path(dir_okay=False), help="Keep answers here.")

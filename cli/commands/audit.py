@@ -13,9 +13,9 @@ from cli.options import output_format
 from cli.options import rules_options
 from cli.render.audit import audit_blocks
 from cli.saved import read_saved
+from engine.core.errors import InputError
+from engine.core.errors import Problem
 from engine.explain.audit import audit as audit_record
-from engine.problems import InputError
-from engine.problems import Problem
 
 
 #: Something that was checked does not hold. What is no record at all exits with 2.

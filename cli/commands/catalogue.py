@@ -15,10 +15,10 @@ from cli.render.catalogue import gpu_list
 from cli.render.catalogue import gpu_page
 from cli.render.catalogue import model_list
 from cli.render.catalogue import model_page
-from engine.knowledge import Knowledge
-from engine.knowledge.model import ModelSpec
-from engine.problems import InputError
-from engine.problems import Problem
+from engine.catalogue import Knowledge
+from engine.catalogue.model import ModelSpec
+from engine.core.errors import InputError
+from engine.core.errors import Problem
 
 
 @click.command()

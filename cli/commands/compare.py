@@ -19,14 +19,14 @@ from cli.options import set_option
 from cli.render.comparison import comparison_blocks
 from cli.saved import read_saved
 from engine import Expertise
-from engine.canonical import plain
+from engine.core.canonical import plain
+from engine.core.errors import InputError
+from engine.core.errors import Problem
 from engine.explain.compare import compare
 from engine.explain.phrases import Phrases
 from engine.explain.rerun import decide_again
 from engine.explain.rerun import unstated_objective
 from engine.explain.rerun import with_changes
-from engine.problems import InputError
-from engine.problems import Problem
 
 
 _decision = click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))

@@ -13,10 +13,10 @@ from cli.options import output_format
 from cli.render.blocks import Block
 from cli.render.facts import fact_list
 from cli.render.facts import fact_page
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.vocabulary import FactDef
-from engine.vocabulary import Vocabulary
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.rules.facts import FactDef
+from engine.rules.facts import Vocabulary
 
 
 @click.command()

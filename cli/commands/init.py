@@ -11,8 +11,8 @@ from cli.inputs import STDIN
 from cli.layers import load_facts
 from cli.options import layers_option
 from cli.template import template
-from engine.problems import InputError
-from engine.problems import Problem
+from engine.core.errors import InputError
+from engine.core.errors import Problem
 
 
 _TASKS = ["pretraining", "full_finetuning", "peft_finetuning", "inference", "experimentation"]

@@ -14,8 +14,8 @@ from cli.prices import own_prices_file
 from cli.prices import read_offers
 from cli.render.figures import count_of
 from cli.render.prices import offer_list
-from engine.problems import InputError
-from engine.problems import Problem
+from engine.core.errors import InputError
+from engine.core.errors import Problem
 
 
 class ShowOrDo(click.Group):

@@ -21,9 +21,9 @@ from cli.options import rules_options
 from cli.options import set_option
 from cli.render.decision import decision_blocks
 from engine import Expertise
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.record import make_record
+from engine.advisor.record import make_record
+from engine.core.errors import InputError
+from engine.core.errors import Problem
 
 
 @click.command()

@@ -11,11 +11,11 @@ from cli.expertise import load
 from cli.expertise import names_of
 from cli.report.page import report_page
 from cli.saved import read_saved
+from engine.core.errors import InputError
+from engine.core.errors import Problem
 from engine.explain.evidence import gather
 from engine.explain.phrases import Phrases
 from engine.explain.why import Explainer
-from engine.problems import InputError
-from engine.problems import Problem
 
 
 @click.command()

@@ -24,12 +24,12 @@ from cli.render.rules import rule_list
 from cli.render.ruletests import coverage_blocks
 from cli.rulecover import cover_of
 from cli.rulefacts import brief_rule
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.problems import nearest_words
-from engine.rehearsal import Rehearsal
-from engine.rulebook.model import Rulebook
-from engine.verify import coverage
+from engine.authoring import coverage_of_tests
+from engine.authoring.testing.rule_test_facts import Rehearsal
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.errors import nearest_words
+from engine.rules.rulebook.model import Rulebook
 
 
 #: Something was checked and found wanting. A rulebook that cannot be read at all exits with 2.
@@ -121,7 +121,7 @@ def cover(*, guides: bool, update: bool, form: str, rules: tuple[str, ...], buil
         _show(by_guide, guide_blocks(by_guide), form)
         return FOUND_WANTING if by_guide["faults"] else 0
     report = cover_of(expertise, now())
-    tested = coverage(expertise.rulebook, Rehearsal(expertise).facts_for)
+    tested = coverage_of_tests(expertise.rulebook, Rehearsal(expertise).facts_for)
     return _show(report | {"tests": tested.to_dict()}, [*cover_blocks(report), *coverage_blocks(tested)], form)
 
 

@@ -14,10 +14,10 @@ from cli.options import output_format
 from cli.options import rules_options
 from cli.render.rulediff import comparison_blocks
 from cli.revisions import Editions
-from engine.compare.comparing import compare
-from engine.compare.model import Comparison
-from engine.compare.model import Moved
-from engine.compare.model import Told
+from engine.authoring.diff.comparing import compare
+from engine.authoring.diff.model import Comparison
+from engine.authoring.diff.model import Moved
+from engine.authoring.diff.model import Told
 
 
 @click.command(name="diff")

@@ -13,9 +13,9 @@ from cli.expertise import names_of
 from cli.options import rules_options
 from cli.render.book import book
 from cli.render.figures import count_of
-from engine.layers import is_rule_file
-from engine.problems import InputError
-from engine.problems import Problem
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.layers import is_rule_file
 
 
 FOUND_WANTING = 1

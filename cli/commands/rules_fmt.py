@@ -12,10 +12,10 @@ from cli.inputs import read_text
 from cli.layers import layer_folders
 from cli.options import layers_option
 from cli.render.figures import count_of
-from engine.layers import is_rule_file
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.rulebook.formatting import formatted
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.layers import is_rule_file
+from engine.rules.rulebook.formatting import formatted
 
 
 FOUND_WANTING = 1

@@ -9,13 +9,13 @@ from cli.expertise import load
 from cli.options import rules_options
 from cli.render.mermaid import to_mermaid
 from engine import Expertise
-from engine.book.graph import neighbourhood
-from engine.book.graph import topic_graph
-from engine.book.links import links_of
-from engine.calculators import registered
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.problems import nearest_words
+from engine.authoring.book.graph import neighbourhood
+from engine.authoring.book.graph import topic_graph
+from engine.authoring.book.links import links_of
+from engine.core.calculators import registered
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.errors import nearest_words
 
 
 @click.command(name="graph")

@@ -12,14 +12,14 @@ from cli.options import output_format
 from cli.options import rules_options
 from cli.render.rules import finding_blocks
 from cli.render.rules import github_findings
-from engine.inspection import inspect
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.problems import RulebookError
-from engine.problems import nearest_words
-from engine.verify import ALL_CHECKS
-from engine.verify import Finding
-from engine.verify import check_page
+from engine.authoring import ALL_CHECKS
+from engine.authoring import Finding
+from engine.authoring import check_page
+from engine.authoring.inspection import inspect
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.errors import RulebookError
+from engine.core.errors import nearest_words
 
 
 #: The rulebook has an error. One that cannot be read at all exits with 2.

@@ -9,9 +9,9 @@ from cli.expertise import load
 from cli.options import output_format
 from cli.options import rules_options
 from cli.render.ruletests import mutation_blocks
-from engine.inspection import worked_out_facts
-from engine.rehearsal import Rehearsal
-from engine.verify import mutate
+from engine.authoring import mutate
+from engine.authoring.inspection import worked_out_facts
+from engine.authoring.testing.rule_test_facts import Rehearsal
 
 
 FOUND_WANTING = 1

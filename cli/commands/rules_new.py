@@ -13,19 +13,19 @@ from cli.layers import load_facts
 from cli.ruletemplate import DEFAULT_EACH
 from cli.ruletemplate import rule_template
 from cli.ruletemplate import table_template
-from engine.layers import is_rule_file
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.rulebook.forms import EACH
-from engine.rulebook.forms import EACH_OF_STAGE
-from engine.rulebook.forms import ID_PATTERN
-from engine.rulebook.forms import STAGES
-from engine.rulebook.model import Each
-from engine.rulebook.model import Stage
-from engine.schemas import LAYER_FOLDER
-from engine.schemas import LAYER_SCHEMAS
-from engine.schemas import file_schemas
-from engine.schemas import text_of
+from engine.authoring.schemas import LAYER_FOLDER
+from engine.authoring.schemas import LAYER_SCHEMAS
+from engine.authoring.schemas import file_schemas
+from engine.authoring.schemas import text_of
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.layers import is_rule_file
+from engine.rules.rulebook.grammar import EACH
+from engine.rules.rulebook.grammar import EACH_OF_STAGE
+from engine.rules.rulebook.grammar import ID_PATTERN
+from engine.rules.rulebook.grammar import STAGES
+from engine.rules.rulebook.model import Each
+from engine.rules.rulebook.model import Stage
 
 
 @click.command(name="new")

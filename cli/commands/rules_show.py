@@ -20,16 +20,16 @@ from cli.render.rulepage import rule_page
 from cli.rulefacts import full_rule
 from cli.rulefacts import unknown_rule
 from engine import Expertise
-from engine.book.links import Links
-from engine.book.links import links_of
-from engine.calculators import registered
-from engine.compare.answers import answer_of
-from engine.compare.workloads import Named
-from engine.compare.workloads import example_workloads
-from engine.compare.workloads import scenario_workloads
-from engine.language import words
-from engine.problems import InputError
-from engine.rulebook import Rule
+from engine.authoring.book.links import Links
+from engine.authoring.book.links import links_of
+from engine.authoring.diff.answers import answer_of
+from engine.authoring.diff.workloads import Named
+from engine.authoring.diff.workloads import example_workloads
+from engine.authoring.diff.workloads import scenario_workloads
+from engine.core.calculators import registered
+from engine.core.errors import InputError
+from engine.rules.language import words
+from engine.rules.rulebook import Rule
 
 
 @click.command(name="show")

@@ -22,17 +22,17 @@ from cli.render.ruletests import github_scenarios
 from cli.render.ruletests import scenario_blocks
 from cli.rulefolders import folders_of
 from engine import Expertise
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.problems import nearest_words
-from engine.rehearsal import Rehearsal
-from engine.verify import Scenario
-from engine.verify import ScenarioResult
-from engine.verify import TestResult
-from engine.verify import load_scenarios
-from engine.verify import needs_all
-from engine.verify import run_rule_tests
-from engine.verify import run_scenarios
+from engine.authoring import Scenario
+from engine.authoring import ScenarioResult
+from engine.authoring import TestResult
+from engine.authoring import load_scenarios
+from engine.authoring import needs_all
+from engine.authoring import run_rule_tests
+from engine.authoring import run_scenarios
+from engine.authoring.testing.rule_test_facts import Rehearsal
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.errors import nearest_words
 
 
 FOUND_WANTING = 1

@@ -17,7 +17,7 @@ from cli.rulewatch import Snapshot
 from cli.rulewatch import report
 from cli.rulewatch import snapshot
 from cli.rulewatch import stamps
-from engine.problems import WhichgpuError
+from engine.core.errors import WhichgpuError
 
 
 @click.command()

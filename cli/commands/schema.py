@@ -11,11 +11,11 @@ from cli.layers import load_catalogue
 from cli.layers import load_facts
 from cli.options import layers_option
 from cli.render.figures import count_of
-from engine.contract import schema_of
-from engine.contract import schema_text
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.problems import nearest_words
+from engine.advisor.answer.schema import schema_of
+from engine.advisor.answer.schema import schema_text
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.errors import nearest_words
 
 
 _SHAPES = ["decision", "decision_line", "record", "size_answer", "refused_line"]
@@ -49,8 +49,8 @@ def schema(*, shape: str, folder: Path | None, rules: tuple[str, ...]) -> int:
 
 
 def _texts(rules: tuple[str, ...]) -> dict[str, str]:
-    from engine.schemas import file_schemas  # noqa: PLC0415 - loads every room; most calls need none.
-    from engine.schemas import text_of  # noqa: PLC0415
+    from engine.authoring.schemas import file_schemas  # noqa: PLC0415 - loads every room; most calls need none.
+    from engine.authoring.schemas import text_of  # noqa: PLC0415
 
     schemas = file_schemas(load_facts(rules), load_catalogue(rules, own_prices=False))
     return {name: text_of(content) for name, content in schemas.items()}

@@ -14,7 +14,7 @@ from cli.options import output_format
 from cli.options import rules_options
 from cli.render.sensitivity import sensitivity_blocks
 from cli.saved import read_saved
-from engine.canonical import plain
+from engine.core.canonical import plain
 from engine.explain.phrases import Phrases
 from engine.explain.sensitivity import DECISIONS
 from engine.explain.sensitivity import sensitivity as find_turns

@@ -16,7 +16,7 @@ from cli.options import output_format
 from cli.options import set_option
 from cli.render.size import size_blocks
 from engine import Workload
-from engine.size import size_workload
+from engine.advisor.size import size_workload
 
 
 @click.command()

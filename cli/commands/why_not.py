@@ -13,7 +13,7 @@ from cli.options import output_format
 from cli.options import rules_options
 from cli.render.whynot import why_not_blocks
 from cli.saved import read_saved
-from engine.canonical import plain
+from engine.core.canonical import plain
 from engine.explain.derivation import to_dict
 from engine.explain.nearest import DECISIONS
 from engine.explain.phrases import Phrases

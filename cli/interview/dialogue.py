@@ -19,6 +19,8 @@ from cli.render.blocks import Paragraph
 from cli.render.figures import value_text
 from cli.render.names import Names
 from cli.template import workload_text
+from engine.core.errors import InputError
+from engine.core.errors import Problem
 from engine.interview import Done
 from engine.interview import Interviewer
 from engine.interview import Question
@@ -27,9 +29,7 @@ from engine.interview import answered
 from engine.interview.effects import effects_of
 from engine.interview.effects import waiting_for
 from engine.interview.state import Origin
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.vocabulary import FactDef
+from engine.rules.facts import FactDef
 
 
 class StoppedError(Exception):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine import Expertise
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.values import Value
-from engine.vocabulary import FactDef
-from engine.vocabulary import fold
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.values import Value
+from engine.rules.facts import FactDef
+from engine.rules.facts import fold
 
 
 #: Words that steer, with what they do. An answer that looks like one is written with a leading "=".

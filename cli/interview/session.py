@@ -11,11 +11,11 @@ from typing import Any
 
 from cli import output
 from cli.inputs import read_text
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.values import Value
 from engine.interview.state import Answer
 from engine.interview.state import State
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.values import Value
 
 
 FORMAT = "whichgpu.session/1"

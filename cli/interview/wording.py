@@ -18,15 +18,15 @@ from cli.render.facts import accepts
 from cli.render.figures import count_of
 from cli.render.figures import value_text
 from cli.render.names import Names
-from engine.decide.model import Outcome
-from engine.expertise import Expertise
+from engine.advisor.advisor import Expertise
+from engine.advisor.outcome import Outcome
 from engine.interview import Answer
 from engine.interview import Answered
 from engine.interview import Question
 from engine.interview import State
 from engine.interview.effects import Effect
-from engine.vocabulary import FactDef
-from engine.vocabulary import fold
+from engine.rules.facts import FactDef
+from engine.rules.facts import fold
 
 
 _BEARS_ON = {

@@ -16,14 +16,14 @@ from cli.render.names import Names
 from cli.render.rulepage import origin_words
 from cli.render.rulepage import purpose
 from engine import Expertise
-from engine.book.graph import topic_graph
-from engine.book.links import Links
-from engine.book.links import links_of
-from engine.calculators import registered
-from engine.language import words
-from engine.rulebook.model import Condition
-from engine.rulebook.model import Rule
-from engine.rulebook.model import Table
+from engine.authoring.book.graph import topic_graph
+from engine.authoring.book.links import Links
+from engine.authoring.book.links import links_of
+from engine.core.calculators import registered
+from engine.rules.language import words
+from engine.rules.rulebook.model import Condition
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.model import Table
 
 
 _MADE = "<!-- Made by `whichgpu rules docs`; edit the rules and not this page. -->"

@@ -18,9 +18,9 @@ from cli.render.figures import gb_and_gib
 from cli.render.figures import number
 from cli.render.figures import usd
 from cli.render.figures import value_text
-from engine.knowledge import Knowledge
-from engine.knowledge.model import Gpu
-from engine.knowledge.model import ModelSpec
+from engine.catalogue import Knowledge
+from engine.catalogue.model import Gpu
+from engine.catalogue.model import ModelSpec
 
 
 #: Fields that other lines of the page already say, or that describe the record and not the thing.

@@ -123,6 +123,6 @@ def _colophon(decision: JsonObject) -> list[Block]:
 
 def _aim(decision: JsonObject) -> str:
     """What the choice was made for."""
-    if decision["objective_stated"]:
+    if decision.get("objective_stated", True):  # Records of before do not say so, and had one.
         return _OBJECTIVES[decision["objective"]]
     return "what the guides name for the case, since no objective was stated"

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from cli.render.figures import joined
 from cli.render.figures import number
-from engine.rulebook.model import Ask
-from engine.rulebook.model import Band
-from engine.rulebook.model import Claim
-from engine.rulebook.model import ConsiderCounts
-from engine.rulebook.model import Disagree
-from engine.rulebook.model import Effect
-from engine.rulebook.model import Fallback
-from engine.rulebook.model import Monitor
-from engine.rulebook.model import Points
-from engine.rulebook.model import Reject
-from engine.rulebook.model import Say
-from engine.rulebook.model import SetFact
-from engine.rulebook.model import ShowFigure
+from engine.rules.rulebook.model import Ask
+from engine.rules.rulebook.model import Band
+from engine.rules.rulebook.model import Claim
+from engine.rules.rulebook.model import ConsiderCounts
+from engine.rules.rulebook.model import Disagree
+from engine.rules.rulebook.model import Effect
+from engine.rules.rulebook.model import Fallback
+from engine.rules.rulebook.model import Monitor
+from engine.rules.rulebook.model import Points
+from engine.rules.rulebook.model import Reject
+from engine.rules.rulebook.model import Say
+from engine.rules.rulebook.model import SetFact
+from engine.rules.rulebook.model import ShowFigure
 
 
 _BANDS: dict[Band, str] = {

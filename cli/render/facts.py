@@ -14,7 +14,7 @@ from cli.render.blocks import Paragraph
 from cli.render.blocks import Table
 from cli.render.figures import number
 from cli.render.figures import value_text
-from engine.vocabulary import FactDef
+from engine.rules.facts import FactDef
 
 
 #: The order in which a person thinks of a job; topics that the vocabulary adds follow by name.

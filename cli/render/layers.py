@@ -13,8 +13,8 @@ from cli.render.blocks import Paragraph
 from cli.render.figures import count_of
 from cli.render.rules import shown_place
 from engine import Expertise
-from engine.knowledge.bundle import KnowledgeLayer
-from engine.rulebook.model import Change
+from engine.catalogue.bundle import KnowledgeLayer
+from engine.rules.rulebook.model import Change
 
 
 _KNOWLEDGE = ("facts", "codes", "gpus", "models", "sources", "others")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.book.graph import Graph
-from engine.book.graph import Node
+from engine.authoring.book.graph import Graph
+from engine.authoring.book.graph import Node
 
 
 _SHAPES = {"fact": ("([", "])"), "calculator": ("[[", "]]"), "topic": ("[", "]")}

@@ -10,7 +10,7 @@ from cli.render.blocks import Paragraph
 from cli.render.blocks import Table
 from cli.render.figures import count_of
 from cli.render.figures import usd
-from engine.knowledge.model import Offer
+from engine.catalogue.model import Offer
 
 
 def offer_list(offers: Sequence[Offer]) -> list[Block]:

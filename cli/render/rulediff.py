@@ -15,13 +15,13 @@ from cli.render.blocks import Table
 from cli.render.effects import effect_text
 from cli.render.figures import count_of
 from cli.render.figures import joined
-from engine.compare.model import Comparison
-from engine.compare.model import Moved
-from engine.compare.model import Names
-from engine.compare.model import Region
-from engine.compare.model import Told
-from engine.compare.rulediff import RuleChange
-from engine.rulebook.model import Rule
+from engine.authoring.diff.model import Comparison
+from engine.authoring.diff.model import Moved
+from engine.authoring.diff.model import Names
+from engine.authoring.diff.model import Region
+from engine.authoring.diff.model import Told
+from engine.authoring.diff.rulediff import RuleChange
+from engine.rules.rulebook.model import Rule
 
 
 _SHOWN = 20

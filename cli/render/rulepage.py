@@ -16,11 +16,11 @@ from cli.render.figures import count_of
 from cli.render.figures import joined
 from cli.render.names import Names
 from cli.render.rules import shown_place
-from engine.book.links import Links
-from engine.book.links import Origins
-from engine.language import words
-from engine.rulebook.model import Rule
-from engine.vocabulary import Vocabulary
+from engine.authoring.book.links import Links
+from engine.authoring.book.links import Origins
+from engine.rules.facts import Vocabulary
+from engine.rules.language import words
+from engine.rules.rulebook.model import Rule
 
 
 _MOST = 12

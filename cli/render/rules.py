@@ -17,10 +17,10 @@ from cli.render.blocks import Table
 from cli.render.blocks import Tone
 from cli.render.blocks import Verbatim
 from cli.render.figures import count_of
-from engine.problems import Place
-from engine.rulebook import Rule
-from engine.verify import Finding
-from engine.verify import TestResult
+from engine.authoring import Finding
+from engine.authoring import TestResult
+from engine.core.errors import Place
+from engine.rules.rulebook import Rule
 
 
 _TONES: dict[str, Tone] = {"error": "bad", "warning": "strong", "info": "plain"}

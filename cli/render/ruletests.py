@@ -13,9 +13,9 @@ from cli.render.blocks import Paragraph
 from cli.render.figures import count_of
 from cli.render.rules import github_note
 from cli.render.rules import shown_place
-from engine.verify import Coverage
-from engine.verify import MutationReport
-from engine.verify import ScenarioResult
+from engine.authoring import Coverage
+from engine.authoring import MutationReport
+from engine.authoring import ScenarioResult
 
 
 def scenario_blocks(results: Sequence[ScenarioResult]) -> list[Block]:

@@ -8,8 +8,8 @@ from typing import Any
 from engine.explain.causes import causes_of
 from engine.explain.comparison import Comparison
 from engine.explain.comparison import changes_between
-from engine.explain.doings import rule_changes
 from engine.explain.evidence import plan_id
+from engine.explain.rule_effects import rule_changes
 
 
 _PLAN_PARTS = ("gpu", "count", "nodes", "link", "node_link", "precision")

@@ -13,16 +13,16 @@ from dataclasses import field
 from dataclasses import replace
 from typing import Literal
 
-from engine.decide.losses import loss_of
-from engine.decide.model import Judged
-from engine.decide.model import Outcome
-from engine.explain.levers import Levers
+from engine.advisor.losses import loss_of
+from engine.advisor.outcome import Judged
+from engine.advisor.outcome import Outcome
+from engine.explain.influencing_facts import Levers
 from engine.explain.probing import FactChange
 from engine.explain.probing import Laboratory
 from engine.explain.probing import OutOfDecisionsError
 from engine.explain.probing import between
 from engine.explain.probing import probes
-from engine.vocabulary import FactDef
+from engine.rules.facts import FactDef
 
 
 Goal = Literal["wins", "fits"]

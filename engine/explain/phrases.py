@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from engine.language import format_number
-from engine.language import format_value
-from engine.values import Value
-from engine.vocabulary import FactDef
-from engine.vocabulary import Vocabulary
+from engine.core.values import Value
+from engine.rules.facts import FactDef
+from engine.rules.facts import Vocabulary
+from engine.rules.language import format_number
+from engine.rules.language import format_value
 
 
 #: Figures of a plan that the trace names apart from the plan's facts.

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from dataclasses import field
 from datetime import datetime
 
-from engine.canonical import rounded
-from engine.decide.model import Outcome
-from engine.expertise import Expertise
-from engine.intake import Workload
+from engine.advisor.advisor import Expertise
+from engine.advisor.intake import Workload
+from engine.advisor.outcome import Outcome
+from engine.core.canonical import rounded
+from engine.core.errors import InputError
+from engine.core.values import Scalar
+from engine.core.values import Value
 from engine.interview.ranges import constants_compared
-from engine.problems import InputError
-from engine.rulebook.model import Rule
-from engine.values import Scalar
-from engine.values import Value
-from engine.vocabulary import FactDef
-from engine.vocabulary import coerce
+from engine.rules.facts import FactDef
+from engine.rules.facts import coerce
+from engine.rules.rulebook.model import Rule
 
 
 #: How far it is from one choice to another, or to a fact that nobody stated, on the scale of a number's ln ratio.

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from engine.canonical import plain
-from engine.expertise import Decision
-from engine.expertise import Expertise
-from engine.intake import Workload
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.values import Value
-from engine.vocabulary import coerce
+from engine.advisor.advisor import Decision
+from engine.advisor.advisor import Expertise
+from engine.advisor.intake import Workload
+from engine.core.canonical import plain
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.values import Value
+from engine.rules.facts import coerce
 
 
 def recorded_facts(decision: Mapping[str, Any], expertise: Expertise) -> dict[str, Value]:

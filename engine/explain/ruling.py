@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.problems import nearest_words
-from engine.rulebook.model import Rule
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.errors import nearest_words
+from engine.rules.rulebook.model import Rule
 
 
 OUTCOMES = ("fired", "overridden", "undecided", "not_fired")

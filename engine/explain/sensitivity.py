@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from dataclasses import replace
 from typing import Any
 
-from engine.decide.model import Outcome
-from engine.expertise import Expertise
+from engine.advisor.advisor import Expertise
+from engine.advisor.outcome import Outcome
+from engine.core.values import Value
 from engine.explain.probing import FactChange
 from engine.explain.probing import Laboratory
 from engine.explain.probing import OutOfDecisionsError
@@ -19,8 +20,7 @@ from engine.explain.probing import valid
 from engine.explain.rerun import recorded_facts
 from engine.explain.rerun import recorded_moment
 from engine.explain.rerun import unstated_objective
-from engine.values import Value
-from engine.vocabulary import FactDef
+from engine.rules.facts import FactDef
 
 
 #: Re-decisions of one analysis, the first among them.

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.errors import nearest_words
 from engine.explain.derivation import Step
 from engine.explain.derivation import Teller
 from engine.explain.derivation import to_dict
@@ -13,9 +16,6 @@ from engine.explain.evidence import Entry
 from engine.explain.evidence import Evidence
 from engine.explain.evidence import plan_id
 from engine.explain.phrases import Phrases
-from engine.problems import InputError
-from engine.problems import Problem
-from engine.problems import nearest_words
 
 
 __all__ = ["Explainer", "Step", "to_dict"]

@@ -7,18 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal
 
-from engine.decide.losses import Loss
-from engine.decide.losses import LossKind
-from engine.decide.losses import first_by_evidence
-from engine.decide.losses import loss_of
-from engine.decide.model import Judged
-from engine.decide.model import Outcome
-from engine.expertise import Expertise
+from engine.advisor.advisor import Expertise
+from engine.advisor.answer.losses import loss_text
+from engine.advisor.answer.losses import named
+from engine.advisor.losses import Loss
+from engine.advisor.losses import LossKind
+from engine.advisor.losses import first_by_evidence
+from engine.advisor.losses import loss_of
+from engine.advisor.outcome import Judged
+from engine.advisor.outcome import Outcome
+from engine.core.errors import InputError
+from engine.core.errors import Problem
 from engine.explain.derivation import Step
 from engine.explain.derivation import Teller
 from engine.explain.evidence import Evidence
 from engine.explain.evidence import gather
-from engine.explain.levers import levers_against
+from engine.explain.influencing_facts import levers_against
 from engine.explain.nearest import DECISIONS
 from engine.explain.nearest import Search
 from engine.explain.nearest import nearest_changes
@@ -27,10 +31,6 @@ from engine.explain.probing import Laboratory
 from engine.explain.rerun import decide_again
 from engine.explain.rerun import recorded_moment
 from engine.explain.rerun import unstated_objective
-from engine.present.losses import loss_text
-from engine.present.losses import named
-from engine.problems import InputError
-from engine.problems import Problem
 
 
 Standing = Literal["recommended", "outranked", "unproven", "rejected", "not planned", "undecided"]

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.interview.atlas import Atlas
-from engine.interview.atlas import Mark
-from engine.interview.atlas import RuleView
-from engine.interview.truths import MOST_COMBINATIONS
-from engine.interview.truths import Fog
-from engine.interview.truths import combinations
-from engine.interview.truths import laid_over
-from engine.interview.truths import overlays
-from engine.interview.truths import truths_of
-from engine.values import Facts
+from engine.core.values import Facts
+from engine.interview.possible_outcomes import MOST_COMBINATIONS
+from engine.interview.possible_outcomes import Fog
+from engine.interview.possible_outcomes import combinations
+from engine.interview.possible_outcomes import laid_over
+from engine.interview.possible_outcomes import overlays
+from engine.interview.possible_outcomes import truths_of
+from engine.interview.rule_index import Atlas
+from engine.interview.rule_index import Mark
+from engine.interview.rule_index import RuleView
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from engine.decide.model import Outcome
-from engine.expertise import Expertise
+from engine.advisor.advisor import Expertise
+from engine.advisor.outcome import Outcome
+from engine.core.errors import InputError
+from engine.core.values import Value
 from engine.interview.ranges import constants_compared
 from engine.interview.ranges import representatives
-from engine.problems import InputError
-from engine.values import Value
-from engine.vocabulary import FactDef
+from engine.rules.facts import FactDef
 
 
 @dataclass(frozen=True, slots=True)

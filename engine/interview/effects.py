@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.decide.model import Outcome
+from engine.advisor.outcome import Outcome
+from engine.core.errors import InputError
+from engine.core.values import Value
 from engine.interview.certificate import Answered
 from engine.interview.certificate import answered
 from engine.interview.planner import Interviewer
+from engine.interview.possible_outcomes import truths_of
 from engine.interview.robustness import tried_values
 from engine.interview.state import State
-from engine.interview.truths import truths_of
-from engine.problems import InputError
-from engine.values import Value
 
 
 _MOST_RULES = 6

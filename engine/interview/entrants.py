@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.decide.model import Judged
-from engine.interview.atlas import Line
-from engine.interview.atlas import Mark
-from engine.interview.atlas import RuleView
+from engine.advisor.outcome import Judged
+from engine.core.values import Facts
 from engine.interview.bundles import Bundle
 from engine.interview.bundles import Bundles
 from engine.interview.fates import Fate
-from engine.interview.truths import Fog
-from engine.interview.truths import truths_of
-from engine.values import Facts
+from engine.interview.possible_outcomes import Fog
+from engine.interview.possible_outcomes import truths_of
+from engine.interview.rule_index import Line
+from engine.interview.rule_index import Mark
+from engine.interview.rule_index import RuleView
 
 
 #: Scores are compared to six digits; a lead below this is none.

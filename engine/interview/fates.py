@@ -7,15 +7,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.decide.model import Judged
-from engine.interview.atlas import Atlas
-from engine.interview.atlas import Line
-from engine.interview.atlas import RuleView
-from engine.interview.truths import Fog
-from engine.interview.truths import Truths
-from engine.interview.truths import truths_of
-from engine.values import Facts
-from engine.values import Value
+from engine.advisor.outcome import Judged
+from engine.core.values import Facts
+from engine.core.values import Value
+from engine.interview.possible_outcomes import Fog
+from engine.interview.possible_outcomes import Truths
+from engine.interview.possible_outcomes import truths_of
+from engine.interview.rule_index import Atlas
+from engine.interview.rule_index import Line
+from engine.interview.rule_index import RuleView
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from engine.interview.atlas import Atlas
+from engine.interview.rule_index import Atlas
 from engine.interview.state import State
-from engine.vocabulary import FactDef
+from engine.rules.facts import FactDef
 
 
 #: The order in which a person thinks of a job; topics that the vocabulary adds follow by name.

@@ -9,34 +9,34 @@ from dataclasses import dataclass
 from dataclasses import field
 from datetime import datetime
 
-from engine.decide.model import Judged
-from engine.decide.model import Outcome
-from engine.expertise import Decision
-from engine.expertise import Expertise
-from engine.intake import Workload
-from engine.interview.atlas import Atlas
-from engine.interview.atlas import draw_atlas
+from engine.advisor.advisor import Decision
+from engine.advisor.advisor import Expertise
+from engine.advisor.intake import Workload
+from engine.advisor.outcome import Judged
+from engine.advisor.outcome import Outcome
+from engine.core.values import Value
 from engine.interview.certificate import Unasked
-from engine.interview.contest import Extra
-from engine.interview.contest import contest_of
-from engine.interview.contest import extra_counts
-from engine.interview.drafts import settle_intake
 from engine.interview.order import by_topic
 from engine.interview.order import pick
+from engine.interview.partial_plans import settle_intake
+from engine.interview.plan_contest import Extra
+from engine.interview.plan_contest import contest_of
+from engine.interview.plan_contest import extra_counts
+from engine.interview.possible_outcomes import NEVER
+from engine.interview.possible_outcomes import Fog
+from engine.interview.possible_outcomes import truths_of
 from engine.interview.reasons import unasked_of
+from engine.interview.rule_index import Atlas
+from engine.interview.rule_index import draw_atlas
 from engine.interview.settling import fog_over
 from engine.interview.shapes import Shapes
 from engine.interview.shapes import Workshop
 from engine.interview.state import State
-from engine.interview.truths import NEVER
-from engine.interview.truths import Fog
-from engine.interview.truths import truths_of
 from engine.interview.verdict import Verdicts
 from engine.interview.verdict import verdicts_of
 from engine.interview.verdict import with_ledger
-from engine.settle.model import Settlement
-from engine.values import Value
-from engine.vocabulary import FactDef
+from engine.rules.facts import FactDef
+from engine.rules.resolution.model import Settlement
 
 
 #: Wishes that no rule reads, since ranking itself does.

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.decide.choice import joins_no_more
-from engine.decide.choice import keeps_count
-from engine.decide.choice import outweighs_guide
-from engine.decide.choice import stands_as_well
-from engine.decide.rank import Objective
+from engine.advisor.choice import joins_no_more
+from engine.advisor.choice import keeps_count
+from engine.advisor.choice import outweighs_guide
+from engine.advisor.choice import stands_as_well
+from engine.advisor.rank import Objective
 from engine.interview.entrants import MARKS
 from engine.interview.entrants import Comparer
 from engine.interview.entrants import Entrant

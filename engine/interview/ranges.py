@@ -6,20 +6,20 @@ import math
 from collections.abc import Iterable
 from itertools import pairwise
 
-from engine.language.tree import And
-from engine.language.tree import Arith
-from engine.language.tree import Compare
-from engine.language.tree import Const
-from engine.language.tree import Expr
-from engine.language.tree import FactRef
-from engine.language.tree import Has
-from engine.language.tree import Known
-from engine.language.tree import Member
-from engine.language.tree import Not
-from engine.language.tree import Or
-from engine.values import Scalar
-from engine.values import Value
-from engine.vocabulary import FactDef
+from engine.core.values import Scalar
+from engine.core.values import Value
+from engine.rules.facts import FactDef
+from engine.rules.language.tree import And
+from engine.rules.language.tree import Arith
+from engine.rules.language.tree import Compare
+from engine.rules.language.tree import Const
+from engine.rules.language.tree import Expr
+from engine.rules.language.tree import FactRef
+from engine.rules.language.tree import Has
+from engine.rules.language.tree import Known
+from engine.rules.language.tree import Member
+from engine.rules.language.tree import Not
+from engine.rules.language.tree import Or
 
 
 def constants_compared(exprs: Iterable[Expr], *, plain_only: bool = False) -> dict[str, frozenset[Scalar]]:

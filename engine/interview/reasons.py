@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.interview.atlas import Atlas
 from engine.interview.certificate import Unasked
-from engine.interview.contest import Contest
+from engine.interview.plan_contest import Contest
+from engine.interview.possible_outcomes import Fog
+from engine.interview.rule_index import Atlas
 from engine.interview.shapes import Shapes
-from engine.interview.truths import Fog
 from engine.interview.verdict import Verdicts
 
 

@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.decide.model import Judged
-from engine.decide.rank import Objective
+from engine.advisor.outcome import Judged
+from engine.advisor.rank import Objective
 
 
 @dataclass(slots=True)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 
-from engine.calculators import Calculator
-from engine.interview.atlas import Atlas
-from engine.interview.atlas import Producers
-from engine.interview.atlas import RuleView
-from engine.interview.atlas import written_constants
-from engine.interview.truths import Fog
-from engine.interview.truths import combinations
-from engine.interview.truths import overlays
-from engine.interview.truths import truths_of
-from engine.language import evaluate
-from engine.language import facts_read
-from engine.settle.graph import Default
-from engine.settle.model import Settlement
-from engine.values import Facts
-from engine.values import Value
+from engine.core.calculators import Calculator
+from engine.core.values import Facts
+from engine.core.values import Value
+from engine.interview.possible_outcomes import Fog
+from engine.interview.possible_outcomes import combinations
+from engine.interview.possible_outcomes import overlays
+from engine.interview.possible_outcomes import truths_of
+from engine.interview.rule_index import Atlas
+from engine.interview.rule_index import Producers
+from engine.interview.rule_index import RuleView
+from engine.interview.rule_index import written_constants
+from engine.rules.language import evaluate
+from engine.rules.language import facts_read
+from engine.rules.resolution.graph import Default
+from engine.rules.resolution.model import Settlement
 
 
 _MOST_RUNS = 64

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
 
-from engine.interview.atlas import Atlas
-from engine.interview.drafts import Draft
-from engine.interview.drafts import difference
-from engine.interview.drafts import draft
-from engine.interview.drafts import try_draft
-from engine.interview.truths import Fog
-from engine.values import Value
+from engine.core.values import Value
+from engine.interview.partial_plans import Draft
+from engine.interview.partial_plans import difference
+from engine.interview.partial_plans import draft
+from engine.interview.partial_plans import try_draft
+from engine.interview.possible_outcomes import Fog
+from engine.interview.rule_index import Atlas
 
 
 #: At most so many values of one fact are tried.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dataclasses import replace
 from typing import Literal
 
-from engine.values import Value
+from engine.core.values import Value
 
 
 Origin = Literal["asked", "stated", "file"]

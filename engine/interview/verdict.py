@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.decide.procurement import reckon
-from engine.interview.atlas import VERDICT
-from engine.interview.atlas import Atlas
-from engine.interview.atlas import Court
-from engine.interview.atlas import RuleView
-from engine.interview.atlas import written_constants
-from engine.interview.drafts import Watched
-from engine.interview.truths import ALWAYS
-from engine.interview.truths import Fog
-from engine.interview.truths import Truths
-from engine.interview.truths import combinations
-from engine.interview.truths import overlays
-from engine.interview.truths import truths_of
-from engine.language import evaluate
+from engine.advisor.procurement import reckon
+from engine.core.values import Facts
+from engine.core.values import Value
+from engine.interview.partial_plans import Watched
+from engine.interview.possible_outcomes import ALWAYS
+from engine.interview.possible_outcomes import Fog
+from engine.interview.possible_outcomes import Truths
+from engine.interview.possible_outcomes import combinations
+from engine.interview.possible_outcomes import overlays
+from engine.interview.possible_outcomes import truths_of
+from engine.interview.rule_index import VERDICT
+from engine.interview.rule_index import Atlas
+from engine.interview.rule_index import Court
+from engine.interview.rule_index import RuleView
+from engine.interview.rule_index import written_constants
 from engine.plans.model import Plan
-from engine.values import Facts
-from engine.values import Value
+from engine.rules.language import evaluate
 
 
 #: What the answer says where no rule gives a verdict.

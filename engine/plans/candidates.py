@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 
-from engine.knowledge import Knowledge
-from engine.knowledge.model import Gpu
+from engine.catalogue import Knowledge
+from engine.catalogue.model import Gpu
+from engine.core.values import Facts
 from engine.plans.configurations import configurations
 from engine.plans.configurations import configurations_of_count
 from engine.plans.maker import PlanMaker
 from engine.plans.model import Plan
 from engine.plans.slices import slice_plans
 from engine.sizing.job import Job
-from engine.values import Facts
 
 
 def candidate_plans(

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from engine.knowledge.model import Gpu
+from engine.catalogue.model import Gpu
 from engine.plans.maker import PlanMaker
 from engine.plans.maker import rate_of
 from engine.plans.targets import Goals

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from engine.knowledge.model import Gpu
+from engine.catalogue.model import Gpu
+from engine.core.values import Value
 from engine.plans.model import Cost
 from engine.plans.topology import Fabric
 from engine.sizing.layout import Layout
 from engine.sizing.model import MemoryEstimate
-from engine.values import Value
 
 
 #: Links over which several GPUs wait for each other: the bus of the machine, or none at all.

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from engine.economics.constants import load_economics
-from engine.economics.cost import cost_of
-from engine.economics.cost import count_owned
-from engine.economics.cost import quoted_rate
-from engine.economics.cost import spending_of
-from engine.economics.offers import narrowed
-from engine.economics.offers import offer_index
-from engine.economics.offers import wishes_from_facts
-from engine.economics.power import plan_power_w
-from engine.knowledge import Knowledge
-from engine.knowledge.model import Gpu
+from engine.catalogue import Knowledge
+from engine.catalogue.model import Gpu
+from engine.core.values import Facts
 from engine.plans.constants import plan_constants
+from engine.plans.costs.constants import load_economics
+from engine.plans.costs.cost import cost_of
+from engine.plans.costs.cost import count_owned
+from engine.plans.costs.cost import quoted_rate
+from engine.plans.costs.cost import spending_of
+from engine.plans.costs.offers import narrowed
+from engine.plans.costs.offers import offer_index
+from engine.plans.costs.offers import wishes_from_facts
+from engine.plans.costs.power import plan_power_w
 from engine.plans.facts import plan_facts
 from engine.plans.measured import timed_run
 from engine.plans.model import Cost
@@ -39,7 +40,6 @@ from engine.sizing.model import MemoryEstimate
 from engine.sizing.model import SpeedEstimate
 from engine.sizing.speed import capacity_asked
 from engine.sizing.speed import estimate_speed
-from engine.values import Facts
 
 
 def rate_of(speed: SpeedEstimate | None) -> float | None:

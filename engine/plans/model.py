@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.economics.model import Cost
-from engine.knowledge.model import Gpu
+from engine.catalogue.model import Gpu
+from engine.core.values import Value
+from engine.plans.costs.model import Cost
 from engine.sizing.layout import Layout
 from engine.sizing.model import MemoryEstimate
 from engine.sizing.model import SpeedEstimate
-from engine.values import Value
 
 
 __all__ = ["Cost", "Layout", "Partition", "Plan"]

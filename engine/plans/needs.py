@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from engine.knowledge.model import Gpu
+from engine.catalogue.model import Gpu
 from engine.plans.constants import plan_constants
 from engine.plans.layouts import layouts
 from engine.plans.topology import Fabric

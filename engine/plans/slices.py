@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace
 
-from engine.knowledge.model import Gpu
+from engine.catalogue.model import Gpu
+from engine.core.values import Value
 from engine.plans.maker import PlanMaker
 from engine.plans.model import Partition
 from engine.plans.model import Plan
@@ -21,7 +22,6 @@ from engine.plans.targets import shortfall
 from engine.plans.targets import times_kept
 from engine.sizing.model import Figure
 from engine.sizing.model import SpeedEstimate
-from engine.values import Value
 
 
 _PROFILE = re.compile(r"(?P<compute>\d+)g\.(?P<memory>\d+)gb\Z")

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cache
 
-from engine.knowledge.model import Gpu
+from engine.catalogue.model import Gpu
 from engine.plans.constants import plan_constants
 
 

@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.knowledge import Knowledge
+from engine.catalogue import Knowledge
 from engine.plans.needs import Key
 from engine.plans.needs import Needs
 from engine.sizing.job import Job

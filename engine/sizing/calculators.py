@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TypedDict
 from typing import Unpack
 
-from engine.calculators import calculator
+from engine.core.calculators import calculator
+from engine.core.values import Value
 from engine.sizing.constants import sizing_constants
 from engine.sizing.intake import job_from_facts
 from engine.sizing.job import Job
@@ -20,7 +21,6 @@ from engine.sizing.learning import logits_gb
 from engine.sizing.memory import typical_memory
 from engine.sizing.sharing import cached_bytes_per_sequence
 from engine.sizing.states import state_bytes
-from engine.values import Value
 
 
 _TRAINED = frozenset({"pretraining", "full_finetuning"})

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from engine.knowledge.model import ModelSpec
+from engine.catalogue.model import ModelSpec
 from engine.sizing.constants import sizing_constants
 
 

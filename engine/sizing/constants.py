@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel
 from pydantic import ConfigDict
 
-from engine.constants_file import read_constants
+from engine.core.constants import read_constants
 
 
 class Entry(BaseModel):

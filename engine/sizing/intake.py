@@ -6,7 +6,8 @@ import re
 from collections.abc import Container
 from typing import TypeVar
 
-from engine.knowledge.model import ModelSpec
+from engine.catalogue.model import ModelSpec
+from engine.core.values import Facts
 from engine.sizing.constants import sizing_constants
 from engine.sizing.intake_training import chunked_loss_of
 from engine.sizing.intake_training import learning_of
@@ -20,7 +21,6 @@ from engine.sizing.job import Kind
 from engine.sizing.reading import TRANSFORMERS
 from engine.sizing.reading import Reader
 from engine.sizing.shape import shape_of
-from engine.values import Facts
 
 
 Plain = TypeVar("Plain", int, float, str, bool)

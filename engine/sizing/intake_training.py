@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engine.knowledge.model import ModelSpec
+from engine.catalogue.model import ModelSpec
+from engine.core.values import Value
 from engine.sizing.composed import composed_network
 from engine.sizing.constants import Framework
 from engine.sizing.constants import sizing_constants
@@ -10,7 +11,6 @@ from engine.sizing.job import Family
 from engine.sizing.job import Kind
 from engine.sizing.reading import TRANSFORMERS
 from engine.sizing.reading import Reader
-from engine.values import Value
 
 
 _ATTENTION = ("q", "k", "v", "o")

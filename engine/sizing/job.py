@@ -9,9 +9,9 @@ from typing import Any
 from typing import Literal
 from typing import NamedTuple
 
-from engine.knowledge.model import ModelSpec
+from engine.catalogue.model import ModelSpec
+from engine.core.values import Value
 from engine.sizing.shape import Shape
-from engine.values import Value
 
 
 Kind = Literal["inference", "lora", "qlora", "full", "pretraining"]

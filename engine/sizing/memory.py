@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.knowledge.model import Gpu
+from engine.catalogue.model import Gpu
 from engine.sizing.constants import sizing_constants
 from engine.sizing.generators import generator_memory
 from engine.sizing.job import Job

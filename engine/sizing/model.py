@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.values import Value
+from engine.core.values import Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.knowledge.model import ModelSpec
+from engine.catalogue.model import ModelSpec
 from engine.sizing.constants import sizing_constants
 
 

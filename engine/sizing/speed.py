@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from engine.knowledge.model import Gpu
+from engine.catalogue.model import Gpu
+from engine.core.values import Facts
+from engine.core.values import Value
 from engine.sizing.job import Job
 from engine.sizing.layout import Layout
 from engine.sizing.model import Figure
@@ -20,8 +22,6 @@ from engine.sizing.speed_serving import rates_of
 from engine.sizing.speed_serving import serving_values
 from engine.sizing.speed_speech import speech_values
 from engine.sizing.training_time import training_values
-from engine.values import Facts
-from engine.values import Value
 
 
 _NO_TARGETS = Targets(None, None, None)

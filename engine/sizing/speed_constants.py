@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic import ConfigDict
 from pydantic import model_validator
 
-from engine.constants_file import read_constants
+from engine.core.constants import read_constants
 
 
 class Entry(BaseModel):

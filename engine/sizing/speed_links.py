@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from engine.knowledge.model import Gpu
+from engine.catalogue.model import Gpu
 from engine.sizing.speed_constants import speed_constants
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from engine.knowledge.model import Gpu
+from engine.catalogue.model import Gpu
 from engine.sizing.job import Job
 from engine.sizing.speed_constants import Banded
 from engine.sizing.speed_constants import speed_constants

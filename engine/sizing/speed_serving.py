@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 from typing import NamedTuple
 
-from engine.knowledge.model import Gpu
+from engine.catalogue.model import Gpu
 from engine.sizing.constants import sizing_constants
 from engine.sizing.job import Job
 from engine.sizing.serving import version_numbers

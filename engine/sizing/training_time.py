@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from engine.knowledge.model import Gpu
+from engine.catalogue.model import Gpu
 from engine.sizing.constants import sizing_constants
 from engine.sizing.job import Job
 from engine.sizing.layout import Layout

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from engine.expertise import Decision
+from engine.advisor.advisor import Decision
 
 
 Case = dict[str, Any]

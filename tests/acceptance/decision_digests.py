@@ -9,8 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from engine.expertise import load_expertise
-from engine.record import decision_digest
+from engine.advisor.advisor import load_expertise
+from engine.advisor.record import decision_digest
 
 
 TESTS = Path(__file__).parents[1]

@@ -8,9 +8,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from engine.contract import schema_of
-from engine.expertise import Expertise
-from engine.verify.expectations import Expectation
+from engine.advisor.advisor import Expertise
+from engine.advisor.answer.schema import schema_of
+from engine.authoring.testing.expectations import Expectation
 
 
 Case = dict[str, Any]

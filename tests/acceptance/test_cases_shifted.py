@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from engine.expertise import Expertise
-from engine.problems import InputError
-from engine.verify.expectations import Expectation
+from engine.advisor.advisor import Expertise
+from engine.authoring.testing.expectations import Expectation
+from engine.core.errors import InputError
 
 
 Case = dict[str, Any]

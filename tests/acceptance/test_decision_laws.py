@@ -22,9 +22,9 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from engine.decide.model import Outcome
-from engine.expertise import Expertise
-from engine.expertise import shipped_expertise
+from engine.advisor.advisor import Expertise
+from engine.advisor.advisor import shipped_expertise
+from engine.advisor.outcome import Outcome
 
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))

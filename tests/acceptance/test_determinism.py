@@ -16,14 +16,14 @@ from typing import Any
 
 import pytest
 
-from engine.canonical import canonical_json
-from engine.expertise import Decision
-from engine.expertise import Expertise
-from engine.expertise import load_expertise
-from engine.locate import locate
-from engine.problems import InputError
-from engine.source import plain
-from engine.source import read_yaml
+from engine.advisor.advisor import Decision
+from engine.advisor.advisor import Expertise
+from engine.advisor.advisor import load_expertise
+from engine.core.canonical import canonical_json
+from engine.core.errors import InputError
+from engine.core.locate import locate
+from engine.core.yaml import plain
+from engine.core.yaml import read_yaml
 
 
 HERE = Path(__file__).parent

@@ -12,11 +12,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from engine.contract import schema_of
-from engine.expertise import Decision
-from engine.expertise import Expertise
-from engine.problems import InputError
-from engine.vocabulary.model import FactDef
+from engine.advisor.advisor import Decision
+from engine.advisor.advisor import Expertise
+from engine.advisor.answer.schema import schema_of
+from engine.core.errors import InputError
+from engine.rules.facts.model import FactDef
 
 
 SAMPLES = 60

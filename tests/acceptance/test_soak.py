@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from engine.expertise import Expertise
+from engine.advisor.advisor import Expertise
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)

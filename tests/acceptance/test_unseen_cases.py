@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from engine.expertise import Expertise
-from engine.verify.expectations import Expectation
+from engine.advisor.advisor import Expertise
+from engine.authoring.testing.expectations import Expectation
 
 
 Case = dict[str, Any]

@@ -14,7 +14,7 @@ import pytest
 from cli.main import run
 from engine import Expertise
 from engine import load_expertise
-from engine.expertise import shipped_expertise
+from engine.advisor.advisor import shipped_expertise
 
 
 _SAMPLES = Path(__file__).parent / "samples"

@@ -13,10 +13,10 @@ from jsonschema import Draft202012Validator
 from cli import batch
 from cli.batch import answer_lines
 from cli.inputs import json_lines
-from engine.contract import schema_of
-from engine.problems import InputError
-from engine.problems import InternalError
-from engine.problems import Problem
+from engine.advisor.answer.schema import schema_of
+from engine.core.errors import InputError
+from engine.core.errors import InternalError
+from engine.core.errors import Problem
 
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]

@@ -62,9 +62,9 @@ def carried_out(
     """The guide's folder after all of its steps, and what each command said."""
     monkeypatch.chdir(tmp_path)
     load = loading_once()
-    for door in ("cli.expertise.load_expertise", "engine.compare.answers.load_expertise"):
+    for door in ("cli.expertise.load_expertise", "engine.authoring.diff.answers.load_expertise"):
         monkeypatch.setattr(door, load)
-    monkeypatch.setattr("engine.compare.comparing.workloads_in_tests", lambda rules: [])  # The sample is enough here.
+    monkeypatch.setattr("engine.authoring.diff.comparing.workloads_in_tests", lambda rules: [])  # The sample does.
     said: list[tuple[str, str]] = []
     for file, text in steps():
         if file:

@@ -11,9 +11,9 @@ from typing import Any
 from cli.guidecover import guide_blocks
 from cli.guidecover import guide_cover
 from cli.guidecover import update_manifest
-from engine.expertise import Expertise
-from engine.expertise import load_expertise
-from engine.verify.guidemanifest import refreshed_manifest
+from engine.advisor.advisor import Expertise
+from engine.advisor.advisor import load_expertise
+from engine.authoring.guides.manifest import refreshed_manifest
 
 
 def test_every_section_of_every_guide_is_listed(whichgpu: Callable[..., Any]) -> None:

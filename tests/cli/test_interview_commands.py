@@ -17,10 +17,10 @@ import yaml
 from cli.interview.replies import answer_to
 from cli.interview.replies import steering
 from engine import Expertise
-from engine.expertise import shipped_expertise
+from engine.advisor.advisor import shipped_expertise
+from engine.advisor.record import read_record
+from engine.core.errors import InputError
 from engine.interview import State
-from engine.problems import InputError
-from engine.record import read_record
 
 
 _SPEC = importlib.util.spec_from_file_location("respondent", Path(__file__).parent / "respondent.py")

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 
 from cli.main import whichgpu as command
 from engine import Expertise
-from engine.expertise import shipped_expertise
+from engine.advisor.advisor import shipped_expertise
 
 
 _HERE = Path(__file__).parent

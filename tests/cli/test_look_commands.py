@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from engine.problems import InputError
-from engine.source import read_yaml_text
+from engine.core.errors import InputError
+from engine.core.yaml import read_yaml_text
 
 
 Whichgpu = Callable[..., Any]

@@ -12,8 +12,8 @@ import pytest
 
 from cli import exits
 from cli import main
-from engine.problems import InputError
-from engine.problems import Problem
+from engine.core.errors import InputError
+from engine.core.errors import Problem
 
 
 Whichgpu = Callable[..., Any]
@@ -30,7 +30,7 @@ def test_help_lists_every_command(whichgpu: Whichgpu) -> None:
 def test_help_loads_no_command() -> None:
     script = (
         "import sys; from cli.main import run; run(['--help']); "
-        "loaded = [m for m in sys.modules if m.startswith(('cli.commands', 'pydantic', 'yaml', 'engine.knowledge'))]; "
+        "loaded = [m for m in sys.modules if m.startswith(('cli.commands', 'pydantic', 'yaml', 'engine.catalogue'))]; "
         "sys.exit(f'loaded {loaded}' if loaded else 0)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)  # noqa: S603 - our own text

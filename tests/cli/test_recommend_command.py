@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from engine.contract import BULKY_KEYS
-from engine.contract import schema_of
-from engine.record import read_record
+from engine.advisor.answer.schema import BULKY_KEYS
+from engine.advisor.answer.schema import schema_of
+from engine.advisor.record import read_record
 
 
 Whichgpu = Callable[..., Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cli.render.effects import effect_text
-from engine.rulebook.model import Claim
-from engine.rulebook.model import Points
+from engine.rules.rulebook.model import Claim
+from engine.rules.rulebook.model import Points
 
 
 @pytest.mark.parametrize(

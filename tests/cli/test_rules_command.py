@@ -10,9 +10,9 @@ import pytest
 from cli.expertise import names_of
 from cli.render.markdown import to_markdown
 from cli.render.rulepage import rule_page
-from engine.book.links import links_of
-from engine.calculators import registered
-from engine.expertise import Expertise
+from engine.advisor.advisor import Expertise
+from engine.authoring.book.links import links_of
+from engine.core.calculators import registered
 
 
 Whichgpu = Callable[..., Any]

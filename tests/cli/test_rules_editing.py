@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from cli.ruletemplate import DEFAULT_EACH
-from engine.locate import locate
-from engine.rulebook.formatting import formatted
-from engine.rulebook.forms import EACH_OF_STAGE
+from engine.core.locate import locate
+from engine.rules.rulebook.formatting import formatted
+from engine.rules.rulebook.grammar import EACH_OF_STAGE
 
 
 Whichgpu = Callable[..., Any]
@@ -44,8 +44,8 @@ CASES = [
 @pytest.fixture
 def few_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests inside rules and the scenarios are hundreds of workloads; examples and the sample will do here."""
-    monkeypatch.setattr("engine.compare.comparing.workloads_in_tests", lambda rules: [])
-    monkeypatch.setattr("engine.compare.comparing.scenario_workloads", lambda folders: [])
+    monkeypatch.setattr("engine.authoring.diff.comparing.workloads_in_tests", lambda rules: [])
+    monkeypatch.setattr("engine.authoring.diff.comparing.scenario_workloads", lambda folders: [])
 
 
 def git(*arguments: str) -> None:

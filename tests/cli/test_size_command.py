@@ -12,7 +12,7 @@ from cli.render.names import Names
 from cli.render.screen import Screen
 from cli.render.size import size_blocks
 from cli.render.text import to_text
-from engine.contract import schema_of
+from engine.advisor.answer.schema import schema_of
 
 
 Whichgpu = Callable[..., Any]

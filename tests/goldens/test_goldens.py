@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.expertise import Expertise
+from engine.advisor.advisor import Expertise
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from engine import Expertise
-from engine.expertise import shipped_expertise
-from engine.problems import InputError
-from engine.source import read_yaml
+from engine.advisor.advisor import shipped_expertise
+from engine.core.errors import InputError
+from engine.core.yaml import read_yaml
 
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -11,15 +11,15 @@ import pytest
 
 from engine import Expertise
 from engine import load_expertise
+from engine.advisor.record import Record
+from engine.advisor.record import make_record
+from engine.advisor.record import read_record
+from engine.core.errors import InputError
 from engine.explain.audit import audit
 from engine.explain.audit import check_complete
 from engine.explain.audit import check_intact
 from engine.explain.audit import check_reproducible
 from engine.explain.audit import check_silence
-from engine.problems import InputError
-from engine.record import Record
-from engine.record import make_record
-from engine.record import read_record
 
 
 Decided = Callable[[str], dict[str, Any]]

@@ -10,11 +10,11 @@ import pytest
 
 from engine import Expertise
 from engine import load_expertise
+from engine.core.errors import InputError
 from engine.explain.compare import compare
 from engine.explain.rerun import decide_again
 from engine.explain.rerun import recorded_facts
 from engine.explain.rerun import with_changes
-from engine.problems import InputError
 
 
 Decided = Callable[[str], dict[str, Any]]

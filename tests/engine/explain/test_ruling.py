@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from engine import Expertise
+from engine.core.errors import InputError
 from engine.explain.ruling import OUTCOMES
 from engine.explain.ruling import rulings
-from engine.problems import InputError
 
 
 Decided = Callable[[str], dict[str, Any]]

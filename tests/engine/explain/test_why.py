@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from engine import Expertise
+from engine.core.errors import InputError
 from engine.explain.derivation import Step
 from engine.explain.derivation import cut_at
 from engine.explain.derivation import size
@@ -15,7 +16,6 @@ from engine.explain.evidence import gather
 from engine.explain.phrases import Phrases
 from engine.explain.why import TOPICS
 from engine.explain.why import Explainer
-from engine.problems import InputError
 
 
 Decided = Callable[[str], dict[str, Any]]

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from engine import Expertise
-from engine.explain.levers import levers_against
+from engine.core.errors import InputError
+from engine.explain.influencing_facts import levers_against
 from engine.explain.nearest import REACHED
 from engine.explain.nearest import Nearest
 from engine.explain.phrases import Phrases
@@ -21,7 +22,6 @@ from engine.explain.rerun import recorded_facts
 from engine.explain.rerun import with_changes
 from engine.explain.whynot import WhyNot
 from engine.explain.whynot import why_not
-from engine.problems import InputError
 
 
 Decided = Callable[[str], dict[str, Any]]

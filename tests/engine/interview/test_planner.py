@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from engine import Expertise
-from engine.expertise import shipped_expertise
+from engine.advisor.advisor import shipped_expertise
 from engine.interview import Done
 from engine.interview import Interviewer
 from engine.interview import Question

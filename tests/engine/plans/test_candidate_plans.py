@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from engine.knowledge import load_knowledge
+from engine.catalogue import load_knowledge
+from engine.core.errors import KnowledgeError
+from engine.core.values import Facts
 from engine.plans import Plan
 from engine.plans import PlanMaker
 from engine.plans import candidate_plans
@@ -19,11 +21,9 @@ from engine.plans.targets import goals_of
 from engine.plans.targets import meets
 from engine.plans.targets import shortfall
 from engine.plans.targets import times_kept
-from engine.problems import KnowledgeError
 from engine.sizing.intake import job_from_facts
 from engine.sizing.job import Job
 from engine.sizing.memory import estimate_memory
-from engine.values import Facts
 
 
 KNOWLEDGE = load_knowledge()

@@ -11,12 +11,13 @@ from collections.abc import Iterable
 
 import pytest
 
-from engine.decide.rank import Objective
-from engine.decide.survey import is_job
-from engine.decide.survey import measure
-from engine.knowledge import load_knowledge
-from engine.locate import locate
-from engine.objectives import load_objectives
+from engine.advisor.objectives import load_objectives
+from engine.advisor.rank import Objective
+from engine.advisor.survey import is_job
+from engine.advisor.survey import measure
+from engine.catalogue import load_knowledge
+from engine.core.locate import locate
+from engine.core.values import Facts
 from engine.plans import Plan
 from engine.plans import PlanMaker
 from engine.plans.configurations import configurations
@@ -24,7 +25,6 @@ from engine.plans.configurations import configurations_of_count
 from engine.plans.topology import ladder
 from engine.sizing.intake import job_from_facts
 from engine.sizing.layout import Layout
-from engine.values import Facts
 
 
 KNOWLEDGE = load_knowledge()

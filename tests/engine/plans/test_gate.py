@@ -16,17 +16,17 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from engine.expertise import Expertise
+from engine.advisor.advisor import Expertise
+from engine.core.errors import InputError
 from engine.plans import PlanMaker
 from engine.plans.gate import band_problems
 from engine.plans.gate import figure_problems
 from engine.plans.gate import through_gate
 from engine.plans.model import Plan
-from engine.problems import InputError
+from engine.rules.facts import FactDef
 from engine.sizing.intake import job_from_facts
 from engine.sizing.model import Figure
 from engine.sizing.model import SpeedEstimate
-from engine.vocabulary import FactDef
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from engine.knowledge import load_knowledge
+from engine.catalogue import load_knowledge
+from engine.core.values import Facts
 from engine.plans.maker import PlanMaker
 from engine.plans.measured import timed_run
 from engine.plans.model import Plan
 from engine.sizing.intake import job_from_facts
-from engine.values import Facts
 
 
 KNOWLEDGE = load_knowledge()

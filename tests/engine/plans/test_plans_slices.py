@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from engine.decide.lookups import look_up
-from engine.expertise import shipped_expertise
-from engine.knowledge.model import Gpu
+from engine.advisor.advisor import shipped_expertise
+from engine.advisor.lookups import look_up
+from engine.catalogue.model import Gpu
 from engine.plans.candidates import candidate_plans
 from engine.plans.model import Plan
 from engine.plans.slices import as_gpu
 from engine.plans.slices import slices_of
-from engine.settle.model import Claim
+from engine.rules.resolution.model import Claim
 
 
 def gpu(name: str) -> Gpu:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from engine.knowledge import Knowledge
-from engine.knowledge import load_knowledge
+from engine.catalogue import Knowledge
+from engine.catalogue import load_knowledge
+from engine.core.values import Facts
 from engine.plans.candidates import candidate_plans
 from engine.plans.topology import counts_of
 from engine.plans.topology import rounded_up
 from engine.sizing import job_from_facts
 from engine.sizing.job import Job
-from engine.values import Facts
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.knowledge import load_knowledge
+from engine.catalogue import load_knowledge
+from engine.core.values import Facts
 from engine.plans.constants import plan_constants
 from engine.plans.layouts import divisors
 from engine.plans.layouts import layouts
@@ -13,7 +14,6 @@ from engine.plans.topology import ladder
 from engine.plans.topology import rounded_up
 from engine.sizing.intake import job_from_facts
 from engine.sizing.job import Job
-from engine.values import Facts
 
 
 KNOWLEDGE = load_knowledge()

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.knowledge import load_knowledge
+from engine.catalogue import load_knowledge
+from engine.core.values import Facts
 from engine.plans.candidates import candidate_plans
 from engine.plans.maker import PlanMaker
 from engine.plans.workings import Terms
@@ -15,7 +16,6 @@ from engine.plans.workings import forget_workings
 from engine.plans.workings import workings_of
 from engine.sizing.intake import job_from_facts
 from engine.sizing.speed_serving import Targets
-from engine.values import Facts
 
 
 KNOWLEDGE = load_knowledge()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.problems import InputError
-from engine.size import size_workload
+from engine.advisor.size import size_workload
+from engine.core.errors import InputError
 from engine.sizing.composed import composed_network
 from engine.sizing.composed import composed_spec
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.size import size_workload
+from engine.advisor.size import size_workload
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.knowledge.model import Gpu
-from engine.knowledge.model import ModelSpec
+from engine.catalogue.model import Gpu
+from engine.catalogue.model import ModelSpec
 from engine.sizing import Layout
 from engine.sizing import MemoryEstimate
 from engine.sizing import estimate_memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import engine.sizing.calculators  # noqa: F401  (registers them)
-from engine.calculators import registered
+from engine.core.calculators import registered
 
 
 def value(output: str, **facts):

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from engine.knowledge.model import Gpu
-from engine.knowledge.model import ModelSpec
-from engine.knowledge.model import Moe
+from engine.catalogue.model import Gpu
+from engine.catalogue.model import ModelSpec
+from engine.catalogue.model import Moe
 from engine.sizing import Layout
 from engine.sizing import MemoryEstimate
 from engine.sizing import estimate_memory

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.knowledge.model import Gpu
-from engine.knowledge.model import Mla
-from engine.knowledge.model import ModelSpec
-from engine.knowledge.model import Moe
+from engine.catalogue.model import Gpu
+from engine.catalogue.model import Mla
+from engine.catalogue.model import ModelSpec
+from engine.catalogue.model import Moe
 from engine.sizing import Layout
 from engine.sizing import MemoryEstimate
 from engine.sizing import estimate_memory

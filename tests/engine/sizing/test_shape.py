@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.knowledge.model import Mla
-from engine.knowledge.model import ModelSpec
-from engine.knowledge.model import Moe
+from engine.catalogue.model import Mla
+from engine.catalogue.model import ModelSpec
+from engine.catalogue.model import Moe
 from engine.sizing.shape import shape_of
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.locate import locate
-from engine.problems import KnowledgeError
+from engine.core.errors import KnowledgeError
+from engine.core.locate import locate
 from engine.sizing.constants import sizing_constants
 
 

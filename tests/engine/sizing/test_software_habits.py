@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.knowledge.model import Gpu
-from engine.knowledge.model import ModelSpec
-from engine.knowledge.model import Moe
+from engine.catalogue.model import Gpu
+from engine.catalogue.model import ModelSpec
+from engine.catalogue.model import Moe
 from engine.plans.needs import Needs
 from engine.sizing import Layout
 from engine.sizing import estimate_memory

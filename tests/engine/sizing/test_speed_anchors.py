@@ -6,11 +6,11 @@ import statistics
 
 import pytest
 
-from engine.knowledge import load_knowledge
+from engine.catalogue import load_knowledge
+from engine.core.values import Facts
 from engine.sizing.intake import job_from_facts
 from engine.sizing.layout import Layout
 from engine.sizing.speed import estimate_speed
-from engine.values import Facts
 
 
 KNOWLEDGE = load_knowledge()

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.knowledge import load_knowledge
-from engine.problems import KnowledgeError
+from engine.catalogue import load_knowledge
+from engine.core.errors import KnowledgeError
+from engine.core.values import Facts
 from engine.sizing.intake import job_from_facts
 from engine.sizing.job import Job
 from engine.sizing.layout import Layout
@@ -27,7 +28,6 @@ from engine.sizing.speed_peaks import peak_of
 from engine.sizing.speed_peaks import serving_precisions
 from engine.sizing.speed_serving import Targets
 from engine.sizing.speed_serving import engine_steps
-from engine.values import Facts
 
 
 KNOWLEDGE = load_knowledge()

@@ -1,0 +1,1 @@
+"""The pipeline of a decision: resolve facts, plan, reject, survey, prefer, choose, advise."""

@@ -1,0 +1,288 @@
+"""Everything a decision needs, loaded once: vocabulary, knowledge, rulebook and both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import engine.sizing.calculators  # noqa: F401  (registers the calculators)
+from engine.advisor.answer.decision import decision_dict
+from engine.advisor.answer.tradeoffs import trade_off_list
+from engine.advisor.further_facts import check_further_facts
+from engine.advisor.intake import Reader
+from engine.advisor.intake import Workload
+from engine.advisor.objectives import load_objectives
+from engine.advisor.objectives import load_trade_offs
+from engine.advisor.options import TradeOffSettings
+from engine.advisor.outcome import Outcome
+from engine.advisor.pipeline import Bench
+from engine.advisor.pipeline import decide_workload
+from engine.advisor.proof import wishes
+from engine.advisor.rank import Objective
+from engine.advisor.stages import Stages
+from engine.advisor.stages import prepare
+from engine.advisor.tradeoffs import TradeOff
+from engine.advisor.tradeoffs import trade_offs
+from engine.catalogue import Knowledge
+from engine.catalogue import load_knowledge
+from engine.core.calculators import registered
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.errors import nearest_words
+from engine.core.gc_pause import collection_paused
+from engine.core.layers import distinct
+from engine.core.locate import locate
+from engine.core.values import Facts
+from engine.core.version import VERSION
+from engine.core.yaml import Node
+from engine.rules.facts import FactDef
+from engine.rules.facts import Vocabulary
+from engine.rules.facts import coerce
+from engine.rules.facts import load_vocabulary
+from engine.rules.inference.driver import durable_available
+from engine.rules.inference.firing import Level
+from engine.rules.language import evaluate
+from engine.rules.language import parse_condition
+from engine.rules.resolution.graph import Default
+from engine.rules.resolution.run import MakeLevel
+from engine.rules.rulebook import load_rulebook
+from engine.rules.rulebook.model import Known
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.model import Rulebook
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided on one workload; ``to_dict`` puts it under the keys of the output contract."""
+
+    outcome: Outcome
+    workload: Workload
+    expertise: Expertise
+    decided_at: datetime
+
+    @property
+    def exit_code(self) -> int:
+        """0 with a recommendation, 1 without."""
+        return 0 if self.outcome.chosen is not None else 1
+
+    @collection_paused()
+    def trade_offs(self) -> tuple[TradeOff, ...]:
+        """What would be clearly cheaper or faster if one thing were allowed. Takes up to ten further decisions."""
+        expertise = self.expertise
+        return trade_offs(
+            expertise.bench,
+            self.workload.given,
+            self.outcome,
+            expertise.objectives,
+            expertise.trade_off_settings,
+        )
+
+    def to_dict(self, *, full: bool = True, trade_offs: bool = False) -> dict[str, Any]:
+        """The decision as ``whichgpu.decision/1``.
+
+        Args:
+            full: with trace, rules and rejections.
+            trade_offs: with ``trade_offs``, which take further decisions.
+        """
+        expertise = self.expertise
+        head = {
+            "fired_by": expertise.fired_by,
+            "engine_version": VERSION,
+            "decided_at": self.decided_at.isoformat(),
+            "rulebook": {
+                "version": VERSION,
+                "digest": expertise.rulebook.digest,
+                "layers": expertise.layers(),
+            },
+            "knowledge": {"digest": expertise.knowledge.digest, "prices_as_of": expertise.knowledge.prices_as_of},
+        }
+        answer = decision_dict(
+            self.outcome, head, expertise.knowledge, expertise.rules, expertise.vocabulary, full=full
+        )
+        if trade_offs:
+            answer["trade_offs"] = trade_off_list(self.trade_offs(), self.outcome, expertise.vocabulary)
+        return answer
+
+
+@dataclass(frozen=True)
+class Expertise:
+    """The loaded expert. Immutable, and safe to share between threads."""
+
+    vocabulary: Vocabulary
+    knowledge: Knowledge
+    rulebook: Rulebook
+    rules: Mapping[str, Rule]
+    objectives: Mapping[str, Objective]
+    default_objective: str
+    stages: Stages
+    bench: Bench
+    reader: Reader
+    fired_by: str
+    trade_off_settings: TradeOffSettings
+    folders: tuple[Path, ...] = ()  # of the layers of rules, the lowest first
+
+    def layers(self) -> list[dict[str, Any]]:
+        """The layers of rules, the lowest first: name, digests of rules and of added knowledge, what was taken away."""
+        laid = {Path(layer.folder): layer for layer in self.knowledge.layers if not layer.empty}
+        described = []
+        for layer, folder in zip(self.rulebook.layers, self.folders, strict=False):
+            entry: dict[str, Any] = {"name": layer.name, "digest": layer.digest, "rules": layer.rules}
+            if folder in laid:
+                entry["knowledge"] = laid[folder].digest
+            for kind in ("replaced", "disabled"):
+                gone = [c.rule for c in self.rulebook.changes if (c.kind, c.layer) == (kind, layer.name)]
+                entry |= {kind: sorted(gone)} if gone else {}
+            described.append(entry)
+        return described
+
+    def read(self, raw: Node | Mapping[str, object], changes: Iterable[str] = ()) -> Workload:
+        """Check a workload against the vocabulary.
+
+        Raises:
+            InputError: with every problem found.
+        """
+        return self.reader.read(raw, changes)
+
+    def objective(self, name: str | None, facts: Facts) -> Objective:
+        """The named objective, else the one among the facts, else the default.
+
+        Raises:
+            InputError: there is no such objective.
+        """
+        wanted = name or str(facts.get("objective", self.default_objective))
+        if wanted not in self.objectives:
+            near = nearest_words(wanted, self.objectives)
+            fix = f"one of {', '.join(self.objectives)}"
+            raise InputError(Problem("unknown-objective", f"no objective is called {wanted!r}", nearest=near, fix=fix))
+        return replace(self.objectives[wanted], stated=name is not None or "objective" in facts)
+
+    @collection_paused()
+    def decide(
+        self,
+        workload: Workload | Node | Mapping[str, object],
+        *,
+        objective: str | None = None,
+        decided_at: datetime,
+    ) -> Decision:
+        """Decide a workload.
+
+        Args:
+            workload: facts by name, raw or read already. Unknown facts may be left out.
+            objective: cheapest, fastest or balanced; overrules the fact of that name.
+            decided_at: the time to put on the decision; prices are judged stale by it.
+
+        Raises:
+            InputError: the workload is wrong.
+            InternalError: the two engines disagree.
+        """
+        read = workload if isinstance(workload, Workload) else self.read(workload)
+        chosen = self.objective(objective, read.given)
+        if objective is not None and read.given.get("objective") != objective:
+            # Rules read the objective too: a stated one is a fact, however it was stated.
+            read = replace(read, given={**read.given, "objective": objective})
+        return Decision(decide_workload(self.bench, read, chosen, decided_at.date()), read, self, decided_at)
+
+
+@collection_paused()
+def load_expertise(
+    rules_folders: Sequence[Path] = (),
+    *,
+    knowledge_folder: Path | None = None,
+    own_rules: Path | None = None,
+    knowledge: Knowledge | None = None,
+    make_level: MakeLevel = Level,
+    tests: bool = True,
+) -> Expertise:
+    """Load vocabulary, knowledge and rulebook.
+
+    Args:
+        rules_folders: further layers over the shipped rules, the lowest first: rules, and the facts, questions, GPUs,
+            sources and prices that they bring (see ``engine.core.layers``).
+        knowledge_folder: in place of the shipped knowledge.
+        own_rules: in place of the shipped rulebook.
+        knowledge: loaded already, with the same layers; for prices that were changed since.
+        make_level: compiles the rules of a level; tests put other engines in.
+        tests: read the tests inside rules too; a decision needs none.
+
+    Raises:
+        RulebookError: with every problem of the rule files.
+        KnowledgeError: with every problem of a knowledge file.
+    """
+    knowledge_folder = knowledge_folder or locate("knowledge")
+    folders = distinct((own_rules or locate("rules"), *rules_folders))
+    layers = layers_above(folders, own_rules)
+    vocabulary = load_vocabulary(knowledge_folder, layers=layers)
+    knowledge = knowledge or load_knowledge(knowledge_folder, layers=layers)
+    check_further_facts(knowledge, vocabulary, layers)
+    rulebook = load_rulebook(folders, vocabulary, known_names(knowledge), tests=tests)
+    objectives, default = load_objectives(knowledge_folder)
+    stages = prepare(rulebook, vocabulary, registered().values(), defaults_of(vocabulary), make_level)
+    return Expertise(
+        vocabulary=vocabulary,
+        knowledge=knowledge,
+        rulebook=rulebook,
+        rules={rule.id: rule for rule in rulebook.rules},
+        objectives=objectives,
+        default_objective=default,
+        stages=stages,
+        bench=Bench(vocabulary, knowledge, stages, wishes(vocabulary)),
+        reader=Reader(vocabulary, knowledge, _alias_test(vocabulary)),
+        fired_by="durable-rules" if durable_available() else "reference",
+        trade_off_settings=load_trade_offs(knowledge_folder),
+        folders=folders,
+    )
+
+
+def layers_above(folders: Sequence[Path], own_rules: Path | None = None) -> tuple[Path, ...]:
+    """The folders that may bring knowledge of their own: all but the shipped rules."""
+    return tuple(folders[1:]) if own_rules is None else tuple(folders)
+
+
+@lru_cache(maxsize=1)
+def shipped_expertise() -> Expertise:
+    """The shipped rulebook and knowledge, loaded once a process."""
+    return load_expertise()
+
+
+def known_names(knowledge: Knowledge) -> Known:
+    """What rule files may refer to."""
+    gpus = knowledge.gpus.values()
+    return Known(
+        sources=frozenset(knowledge.sources),
+        gpus=frozenset(name for gpu in gpus for name in (gpu.id, gpu.family, gpu.series)),
+        figures=frozenset(knowledge.figures),
+        disagreements=frozenset(knowledge.disagreements),
+        heuristics=frozenset(),
+    )
+
+
+def defaults_of(vocabulary: Vocabulary) -> list[Default]:
+    """The vocabulary's assumptions, in order of the fact and then as written: the first that applies counts."""
+    defaults = []
+    for name, fact in vocabulary.facts.items():
+        for assumption in fact.assumptions:
+            value = coerce(fact, assumption.assume)
+            when = parse_condition(assumption.when, vocabulary, None, "workload") if assumption.when else None
+            if value is not None:
+                defaults.append(Default(name, value, assumption.because, when))
+    return defaults
+
+
+def _alias_test(vocabulary: Vocabulary) -> Any:
+    conditions = {
+        fact.name: parse_condition(fact.alias_when, vocabulary, None, "workload")
+        for fact in vocabulary.facts.values()
+        if fact.alias_when
+    }
+
+    def holds(fact: FactDef, given: Facts) -> bool:
+        return evaluate(conditions[fact.name], given) is True
+
+    return holds

@@ -1,0 +1,262 @@
+"""Parts of the answer about what is known, assumed, missing and out of the question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from engine.advisor.answer.losses import loss_text
+from engine.advisor.answer.plans import plan_dict
+from engine.advisor.answer.refused import refusal_text
+from engine.advisor.answer.refused import refusals_text
+from engine.advisor.answer.wording import rejection_text
+from engine.advisor.answer.wording import say
+from engine.advisor.losses import loss_of
+from engine.advisor.outcome import CandidateJudgement
+from engine.advisor.outcome import NoAnswer
+from engine.advisor.outcome import Outcome
+from engine.advisor.pipeline import asked_facts
+from engine.catalogue import Knowledge
+from engine.rules.facts import Vocabulary
+from engine.rules.resolution.model import Settlement
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.verdicts import verdict_of
+
+
+_KIND_OF_STAGE = {"derive": "recommendation", "reject": "recommendation", "prefer": "recommendation"}
+
+
+def no_answer_dict(no_answer: NoAnswer | None, outcome: Outcome, vocabulary: Vocabulary) -> dict[str, Any] | None:
+    """Why there is no recommendation, in words."""
+    if no_answer is None:
+        return None
+    if no_answer.kind == "facts_missing":
+        labels = [vocabulary.facts[name].label or name for name in no_answer.facts]
+        why = f"nothing can be recommended before this is known: {', '.join(labels)}"
+    elif no_answer.kind == "contradictory":
+        why = "; ".join(rejection_text(rule, outcome.intake.facts, vocabulary) for rule in no_answer.rules)
+    else:
+        why = _nothing_fits(outcome, no_answer.rules, vocabulary)
+    relaxable = no_answer.find_relaxable() if no_answer.find_relaxable else ()
+    facts = (
+        no_answer.facts if no_answer.kind != "nothing_fits" else dict.fromkeys(f for each in relaxable for f in each)
+    )
+    return {
+        "kind": no_answer.kind,
+        "why": why,
+        "facts": list(facts),
+        "relaxable": [list(names) for names in relaxable],
+        "rules": [r.id for r in no_answer.rules],
+    }
+
+
+def _nothing_fits(outcome: Outcome, rules: tuple[Rule, ...], vocabulary: Vocabulary) -> str:
+    round_ = outcome.round
+    if round_ is not None and round_.refused and not round_.rejections:
+        return refusals_text(round_.refused)
+    if round_ is None or not round_.rejections:
+        return "no accelerator is left to plan with; look at the candidates and exclusions"
+    reasons = []
+    for rule in rules[:3]:
+        hit = [entry for entry in round_.rejections if any(rule.id == other.id for other in entry.rules)]
+        example = min(hit, key=lambda entry: (len(entry.rules), entry.plan.id))
+        text = rejection_text(rule, {**outcome.intake.facts, **example.facts}, vocabulary)
+        reasons.append(f"{rule.title} ({len(hit)} of {len(round_.plans)} plans; for example {text})")
+    left_out = f"; {refusals_text(round_.refused)}" if round_.refused else ""
+    return f"every plan is rejected. {'; '.join(reasons)}{left_out}"
+
+
+def rejected_list(outcome: Outcome, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    """One entry for each GPU and rule, with the counts that the rule rejects."""
+    grouped: dict[tuple[str, str], dict[str, Any]] = {}
+    for entry in outcome.round.rejections if outcome.round else ():
+        for rule in entry.rules:
+            key = (entry.plan.gpu.id, rule.id)
+            if key not in grouped:
+                facts = {**outcome.intake.facts, **entry.facts}
+                grouped[key] = {
+                    "gpu": entry.plan.gpu.id,
+                    "family": entry.plan.gpu.family,
+                    "rule": rule.id,
+                    "reason": rejection_text(rule, facts, vocabulary),
+                    "counts": [],
+                    "sources": list(rule.sources),
+                }
+            grouped[key]["counts"].append(entry.plan.count)
+    for value in grouped.values():
+        value["counts"].sort()
+    return [grouped[key] for key in sorted(grouped)]
+
+
+def candidate_dict(
+    candidate: CandidateJudgement,
+    outcome: Outcome,
+    knowledge: Knowledge,
+    rules: Mapping[str, Rule],
+    vocabulary: Vocabulary,
+) -> dict[str, Any]:
+    """The verdict on a GPU that the user named, with its facts."""
+    shared = outcome.final.facts
+    reason, rule = _candidate_reason(candidate, outcome, knowledge, rules, vocabulary)
+    plan = candidate.plan
+    known = knowledge.gpu_facts[candidate.gpu_id]
+    return {
+        "gpu": candidate.gpu_id,
+        "family": candidate.family,
+        "verdict": candidate.verdict,
+        "reason": reason,
+        "rule": rule,
+        "plan": plan_dict(plan, judged=candidate.judged, rules=dict(rules), shared=shared, vocabulary=vocabulary)
+        if plan
+        else None,
+        "facts": {name.removeprefix("gpu."): value for name, value in sorted(known.items())},
+        "is_current": candidate.is_current,
+    }
+
+
+def _candidate_reason(
+    candidate: CandidateJudgement,
+    outcome: Outcome,
+    knowledge: Knowledge,
+    rules: Mapping[str, Rule],
+    vocabulary: Vocabulary,
+) -> tuple[str, str | None]:
+    if candidate.rejection is not None:
+        rule = candidate.rejection.rules[0]
+        return rejection_text(rule, {**outcome.final.facts, **candidate.facts}, vocabulary), rule.id
+    if candidate.refused is not None:
+        return refusal_text(candidate.refused), None
+    if candidate.plan is None:
+        return knowledge.gpus[candidate.gpu_id].not_plannable_because or "it cannot be planned with", None
+    if candidate.verdict == "unproven":
+        missing = candidate.judged.missing if candidate.judged else ()
+        return f"cannot be proven without: {', '.join(missing)}", None
+    return _standing(candidate, outcome, rules, vocabulary)
+
+
+def _standing(
+    candidate: CandidateJudgement, outcome: Outcome, rules: Mapping[str, Rule], vocabulary: Vocabulary
+) -> tuple[str, str | None]:
+    """Where a plan that nothing rejects stands beside the answer, and the rule behind it."""
+    if outcome.chosen is None or outcome.round is None:
+        return "nothing speaks against it, and nothing is recommended before more is known", None
+    if candidate.verdict == "recommended":
+        return "it is the recommendation", None
+    judged = candidate.judged
+    loss = loss_of(judged, outcome.chosen, outcome.round.judged) if judged else None
+    if judged is None or loss is None:
+        return "it does the job, but this count of it was not among the plans", None
+    text = loss_text(loss, judged, outcome.objective, rules, outcome.final.facts, vocabulary)
+    return text, loss.rules[0] if loss.kind == "fallback" else None
+
+
+def assumptions(
+    outcome: Outcome, undecided: Mapping[str, frozenset[str]], vocabulary: Vocabulary
+) -> list[dict[str, Any]]:
+    """What was taken for granted: defaults of the vocabulary, and inputs that the sizing filled in."""
+    entries: dict[str, dict[str, Any]] = {}
+    for name, fact in outcome.intake.settled.items():
+        if fact.claim.origin == "assumed":
+            entries[name] = {"fact": name, "value": fact.value, "because": fact.claim.formula}
+    for item in outcome.assumed:
+        if item.fact not in outcome.intake.settled:
+            entries.setdefault(item.fact, {"fact": item.fact, "value": item.value, "because": item.because})
+    sized = bool(outcome.chosen and outcome.chosen.ranked.plan.memory)
+    for name, entry in entries.items():
+        known = vocabulary.facts.get(name)
+        bears_on = "cost" if known is not None and known.topic == "money" else "memory"
+        entry["may_change"] = sorted(undecided.get(name, frozenset()) | ({bears_on} if sized else set()))
+    return [entries[name] for name in sorted(entries)]
+
+
+def open_questions(
+    outcome: Outcome, undecided: Mapping[str, frozenset[str]], vocabulary: Vocabulary
+) -> list[dict[str, Any]]:
+    """Facts worth asking: those that block, then those that rules ask for, then what undecided rules lack."""
+    facts = outcome.final.facts
+    blocking = [*(outcome.no_answer.facts if outcome.no_answer and outcome.no_answer.kind == "facts_missing" else ())]
+    if outcome.chosen:
+        blocking += outcome.chosen.missing
+    asked = asked_facts([*outcome.intake.fired, *(item.rule for item in outcome.fired)])
+    rest = sorted(
+        (name for name in undecided if _worth_asking(name, vocabulary)),
+        key=lambda name: (vocabulary.facts[name].askable != "always", -len(undecided[name]), name),
+    )
+    questions = []
+    for name in dict.fromkeys([*blocking, *sorted(asked), *rest]):
+        fact = vocabulary.facts.get(name)
+        source = outcome.final.settled.get(name)
+        if (
+            fact is None
+            or fact.scope != "workload"
+            or (name in facts and (source is None or source.claim.origin != "assumed"))
+        ):
+            continue
+        text = say(fact.question or f"What is the {fact.label or name}?", facts, vocabulary)
+        questions.append(
+            {
+                "fact": name,
+                "question": text,
+                "may_change": sorted(undecided.get(name, frozenset())),
+                "blocking": name in blocking,
+                "asked_by": asked.get(name),
+            }
+        )
+    return questions
+
+
+def _worth_asking(name: str, vocabulary: Vocabulary) -> bool:
+    fact = vocabulary.facts.get(name)
+    return fact is not None and fact.askable in ("always", "if_it_matters") and fact.question is not None
+
+
+def undecided_facts(outcome: Outcome, rules: Iterable[Rule]) -> dict[str, frozenset[str]]:
+    """For each unknown fact that some rule waits for: what that rule would have a say in.
+
+    Rules on plans count where they wait on the chosen plan.
+    """
+    found: dict[str, set[str]] = {}
+    if outcome.chosen is not None:
+        facts = {**outcome.final.facts, **outcome.chosen.facts}
+        for rule in rules:
+            if rule.each == "plan" and not rule.reads <= facts.keys():  # What reads only known facts waits for none.
+                for name in verdict_of(rule, facts).missing:
+                    found.setdefault(name, set()).add(_say_in(rule))
+    for settlement in (outcome.intake, outcome.final):
+        for level in settlement.judged:
+            for rule_id, rule in level.evaluation.matcher.rules.items():
+                if level.evaluation.outcome(rule_id, 0) is None:
+                    for name in level.evaluation.verdict(rule_id, 0).missing:
+                        found.setdefault(name, set()).add(_say_in(rule))
+    return {name: frozenset(kinds) for name, kinds in found.items()}
+
+
+def _say_in(rule: Rule) -> str:
+    if "procurement" in rule.writes:
+        return "procurement"
+    return _KIND_OF_STAGE.get(rule.stage, "advice")
+
+
+def contradiction_warnings(settlement: Settlement, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    """Given values that differ from what was looked up or computed."""
+    entries = []
+    for fact, claim in settlement.contradictions():
+        definition = vocabulary.facts[fact.name]
+        text = (
+            f"{definition.label or fact.name}: {fact.value} was given and is used, "
+            f"but {claim.by} says {claim.value} ({claim.formula})"
+        )
+        entries.append(
+            {
+                "code": "W-GIVEN-CONTRADICTED",
+                "text": text,
+                "because": "A stated value that differs by more than 5 % from a known one is often a slip.",
+                "rule": None,
+                "also": [],
+                "scope": "workload",
+                "sources": list(claim.sources),
+                "priority": 1,
+            }
+        )
+    return entries

@@ -1,0 +1,188 @@
+"""Why this plan and not a cheaper or faster one: what was passed over for which reason, and what that costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.advisor.answer.plans import unverified_dict
+from engine.advisor.answer.wording import because
+from engine.advisor.answer.wording import fallback_text
+from engine.advisor.choice import joins_no_more
+from engine.advisor.losses import PLACES
+from engine.advisor.losses import first_by_evidence
+from engine.advisor.losses import loss_of
+from engine.advisor.losses import rules_behind
+from engine.advisor.options import gain_of
+from engine.advisor.outcome import Judged
+from engine.advisor.outcome import Outcome
+from engine.core.values import Facts
+from engine.rules.facts import Vocabulary
+from engine.rules.rulebook.model import Rule
+
+
+def chosen_over(outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    """The plans that would have been cheaper and faster, or better by the objective, and the reason against each.
+
+    First those that the answer loses to in cost and speed, then those that only the objective would put before it.
+    """
+    answer = outcome.chosen
+    if answer is None or outcome.round is None:
+        return []
+    margin = 1 + outcome.objective.dominance_margin
+    beating, better = [], []
+    for entry in outcome.round.judged:
+        if entry is answer or entry.standing is None or answer.standing is None:
+            continue
+        if _beats(entry, answer, margin):
+            beating.append(entry)
+        elif (
+            _has_more_merit(entry, answer, margin)
+            and gain_of(entry.measures, answer.measures, outcome.objective) >= margin
+        ):
+            better.append(entry)
+    seen: set[tuple[str | None, str]] = set()
+    shown = list(beating)
+    for entry in sorted(better, key=lambda e: e.standing.merit or 0.0):  # type: ignore[union-attr]
+        reason, rule = _reason(entry, answer, outcome)
+        if (rule, reason) not in seen and reason != "evidence":
+            seen.add((rule, reason))
+            shown.append(entry)
+    return [_entry(entry, answer, outcome, rules, vocabulary) for entry in shown]
+
+
+def preference_cost(outcome: Outcome) -> dict[str, Any] | None:
+    """What preferences cost beside the best plan of the same standing; None where the answer is that plan."""
+    answer = outcome.chosen
+    if answer is None or answer.standing is None or answer.standing.merit is None or outcome.round is None:
+        return None
+    rivals = [
+        entry
+        for entry in outcome.round.judged
+        if entry.standing is not None
+        and entry.standing.tier == answer.standing.tier
+        and entry.standing.dominated_by is None
+        and entry.standing.merit is not None
+        and entry.standing.merit < answer.standing.merit
+        and gain_of(entry.measures, answer.measures, outcome.objective) > 1
+    ]
+    if not rivals:
+        return None
+    best = min(rivals, key=lambda entry: entry.standing.merit)  # type: ignore[union-attr,arg-type,return-value]
+    counted = {award.rule for award in best.ranked.awards if award.counted and award.points > 0}
+    for_it = [a.rule for a in answer.ranked.awards if a.rule and a.counted and a.points > 0 and a.rule not in counted]
+    held_against = {award.rule for award in answer.ranked.awards if award.counted and award.points < 0}
+    against = [
+        award.rule
+        for award in best.ranked.awards
+        if award.rule and award.counted and award.points < 0 and award.rule not in held_against
+    ]
+    return {
+        **_beside(best, answer),
+        "share": gain_of(best.measures, answer.measures, outcome.objective) - 1,
+        "rules_for": for_it,
+        "rules_against": against,
+    }
+
+
+def stands_in_for(outcome: Outcome) -> dict[str, Any] | None:
+    """The plan that the evidence puts first and that the answer beats as its equal; None where the answer is first."""
+    answer = outcome.chosen
+    if answer is None or outcome.round is None:
+        return None
+    first = first_by_evidence(answer, outcome.round.judged)
+    if first is answer:
+        return None
+    return {**_beside(first, answer), "rules": sorted({*first.card_bands, *first.count_bands})}
+
+
+def below_answer(judged: Judged, outcome: Outcome) -> dict[str, Any]:
+    """A plan beside the answer by what choosing compares: where it lost, the plan that beats it, and its ratios."""
+    loss = loss_of(judged, outcome.chosen, outcome.round.judged if outcome.round else ())
+    beaten_by = judged.standing.dominated_by if judged.standing else None
+    both = _beside(judged, outcome.chosen) if outcome.chosen else {}
+    ratios = {name: both.get(name) for name in ("cost_ratio", "speed_ratio")}
+    return {"dominated_by": beaten_by, "below_for": loss.kind if loss else None, **ratios}
+
+
+def _beats(entry: Judged, answer: Judged, margin: float) -> bool:
+    mine, its = entry.measures, answer.measures
+    if mine.cost is None or its.cost is None or mine.time is None or its.time is None:
+        return False
+    return mine.cost * margin <= its.cost and mine.time * margin <= its.time
+
+
+def _has_more_merit(entry: Judged, answer: Judged, margin: float) -> bool:
+    if entry.standing is None or answer.standing is None:
+        return False
+    mine, its = entry.standing.merit, answer.standing.merit
+    return mine is not None and its is not None and mine * margin <= its
+
+
+def _reason(entry: Judged, answer: Judged, outcome: Outcome) -> tuple[str, str | None]:
+    """The first way in which the plan stands below the answer, and the rule behind it."""
+    if entry.standing is not None and answer.standing is not None:
+        first = first_by_evidence(answer, outcome.round.judged if outcome.round else ())
+        for name, mine, its in zip(PLACES, entry.standing.tier, answer.standing.tier, strict=True):
+            if mine and not its:
+                rules = rules_behind(name, entry, first)
+                return name, rules[0] if rules else None
+    return "evidence", None
+
+
+def _entry(
+    entry: Judged, answer: Judged, outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary
+) -> dict[str, Any]:
+    reason, name = _reason(entry, answer, outcome)
+    rule = rules.get(name) if name else None
+    shared: Facts = outcome.final.facts
+    if rule is None:
+        gaps = [str(unverified_dict(gap, vocabulary)["text"]) for gap in entry.unverified]
+        lacking = "; ".join(gaps) or f"not verified without {', '.join(entry.missing)}"
+        text = lacking if entry.missing else _because_of_evidence(entry, answer)
+    elif reason == "fallback":
+        text = fallback_text(rule, {**shared, **entry.facts}, vocabulary)
+    else:
+        text = because(rule, {**shared, **answer.facts}, vocabulary)
+    stated = _stated(rule, outcome) if rule else list(entry.missing)
+    waits = sorted(f for f in rule.reads if f not in shared and "." not in f) if rule else []
+    return {
+        **_beside(entry, answer),
+        "reason": reason,
+        "rule": name,
+        "because": text,
+        "facts": stated,
+        "waits_for": waits,
+        "sources": list(rule.sources) if rule else [],
+    }
+
+
+def _because_of_evidence(entry: Judged, answer: Judged) -> str:
+    """Why a plan of the same standing that is cheaper and faster is not the answer."""
+    if joins_no_more(entry.ranked.plan, answer.ranked.plan):
+        return "the rules give it fewer points of evidence"
+    return "it joins more cards over PCIe or takes more machines, which no stated objective asks for"
+
+
+def _stated(rule: Rule, outcome: Outcome) -> list[str]:
+    """The facts of the workload that a rule reads, and those behind figures that it reads of all plans."""
+    found = {name for name in rule.reads if name in outcome.intake.facts}
+    surveyed = outcome.round.survey.settled if outcome.round else {}
+    for name in rule.reads & surveyed.keys():
+        found |= {inner for inner in surveyed[name].claim.inputs if inner in outcome.intake.facts}
+    return sorted(found)
+
+
+def _beside(entry: Judged, answer: Judged) -> dict[str, Any]:
+    """A plan beside the answer: what it costs and how fast it is, as shares, and what the answer costs more."""
+    plan, its = entry.ranked.plan, answer.ranked.plan
+    mine, other = entry.measures, answer.measures
+    hour, own_hour = plan.cost.usd_per_hour, its.cost.usd_per_hour
+    return {
+        "id": plan.id,
+        "gpu": plan.gpu.id,
+        "count": plan.count,
+        "usd_per_hour": hour,
+        "cost_ratio": mine.cost / other.cost if mine.cost is not None and other.cost else None,
+        "speed_ratio": other.time / mine.time if mine.time and other.time else None,
+        "price_usd_per_hour": own_hour - hour if hour is not None and own_hour is not None else None,
+    }

@@ -1,0 +1,155 @@
+"""A decision as the one JSON value of the output contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+from typing import Any
+
+from engine.advisor.answer.answers import assumptions
+from engine.advisor.answer.answers import candidate_dict
+from engine.advisor.answer.answers import contradiction_warnings
+from engine.advisor.answer.answers import no_answer_dict
+from engine.advisor.answer.answers import open_questions
+from engine.advisor.answer.answers import rejected_list
+from engine.advisor.answer.answers import undecided_facts
+from engine.advisor.answer.choice import below_answer
+from engine.advisor.answer.choice import chosen_over
+from engine.advisor.answer.choice import preference_cost
+from engine.advisor.answer.choice import stands_in_for
+from engine.advisor.answer.claims import claims_on_answer
+from engine.advisor.answer.outranked import outranked
+from engine.advisor.answer.outranked import passed_over
+from engine.advisor.answer.plans import plan_dict
+from engine.advisor.answer.procurement import procurement_dict
+from engine.advisor.answer.procurement import procurement_figures_dict
+from engine.advisor.answer.refused import refusal_warnings
+from engine.advisor.answer.refused import refused_list
+from engine.advisor.answer.remarks import aged_rules
+from engine.advisor.answer.remarks import disagreements
+from engine.advisor.answer.remarks import figures
+from engine.advisor.answer.remarks import monitoring
+from engine.advisor.answer.remarks import remarks
+from engine.advisor.answer.schema import BULKY_KEYS
+from engine.advisor.answer.schema import DECISION_FORMAT
+from engine.advisor.answer.sizing import sizing_dict
+from engine.advisor.answer.trace import build_trace
+from engine.advisor.answer.verdicts import verdicts
+from engine.advisor.losses import first_by_evidence
+from engine.advisor.outcome import Judged
+from engine.advisor.outcome import Outcome
+from engine.catalogue import Knowledge
+from engine.core.canonical import plain
+from engine.rules.facts import Vocabulary
+from engine.rules.rulebook.model import Rule
+
+
+MOST_ALTERNATIVES = 60
+#: A plan further behind the answer, in points of evidence, is no alternative to it: it is listed as outranked.
+FARTHEST_ALTERNATIVE = 6.0
+
+
+def decision_dict(
+    outcome: Outcome,
+    head: Mapping[str, Any],
+    knowledge: Knowledge,
+    rules: Mapping[str, Rule],
+    vocabulary: Vocabulary,
+    *,
+    full: bool = True,
+) -> dict[str, Any]:
+    """The decision under the contract's keys, figures rounded to six significant digits.
+
+    Args:
+        outcome: what was decided.
+        head: format-level keys: who fired the rules, versions, digests, the time.
+        knowledge: for figures and disagreements.
+        rules: all rules by id.
+        vocabulary: for labels and questions.
+        full: with trace, rule verdicts and rejections; without a trace, facts have no ``seq`` in it.
+    """
+    alternatives = pick_alternatives(outcome)
+    shown = ([outcome.chosen] if outcome.chosen else []) + alternatives
+    shared = outcome.final.facts
+    trace = build_trace(outcome, shown, vocabulary, rules, knowledge.gpus) if full else None
+    undecided = undecided_facts(outcome, rules.values())
+    fired = outcome.fired
+
+    def in_words(judged: Judged | None) -> dict[str, Any] | None:
+        if judged is None:
+            return None
+        return plan_dict(judged.ranked.plan, judged=judged, rules=dict(rules), shared=shared, vocabulary=vocabulary)
+
+    warnings = contradiction_warnings(outcome.intake, vocabulary) + remarks(fired, "warn", vocabulary)
+    warnings += refusal_warnings(outcome, vocabulary)
+    warnings += aged_rules(outcome, rules, str(head["decided_at"])[:10], vocabulary)
+    recommendation = in_words(outcome.chosen)
+    if recommendation is not None:
+        recommendation["chosen_over"] = chosen_over(outcome, dict(rules), vocabulary)
+        recommendation["stands_in_for"] = stands_in_for(outcome)
+        recommendation["preference_cost"] = preference_cost(outcome)
+        recommendation["claims"] = claims_on_answer(outcome, rules, knowledge.gpus)
+    decision = {
+        "format": DECISION_FORMAT,
+        **head,
+        "objective": outcome.objective.name,
+        "objective_stated": outcome.objective.stated,
+        "facts": {
+            name: {"value": fact.value, "origin": fact.claim.origin, "seq": trace.seq(name) if trace else None}
+            for name, fact in sorted(outcome.final.settled.items())
+        },
+        "recommendation": recommendation,
+        "no_answer": no_answer_dict(outcome.no_answer, outcome, vocabulary),
+        "alternatives": [{**(in_words(entry) or {}), **below_answer(entry, outcome)} for entry in alternatives],
+        "outranked": outranked(outcome, shown),
+        "candidates": [candidate_dict(c, outcome, knowledge, rules, vocabulary) for c in outcome.candidates],
+        "rejected": [*rejected_list(outcome, vocabulary), *passed_over(outcome, shown)] if full else [],
+        "phases": [{"phase": name, "recommendation": in_words(judged)} for name, judged in outcome.phases],
+        "sizing": sizing_dict(outcome),
+        "figures": {**procurement_figures_dict(outcome.procurement), **figures(fired, knowledge)},
+        "procurement": procurement_dict(outcome, vocabulary),
+        "advice": remarks(fired, "advise", vocabulary),
+        "warnings": warnings,
+        "monitoring": monitoring(fired, vocabulary),
+        "disagreements": disagreements(fired, knowledge),
+        "assumptions": assumptions(outcome, undecided, vocabulary),
+        "open_questions": open_questions(outcome, undecided, vocabulary),
+        "trace": trace.entries if trace else [],
+        "rules": verdicts(outcome, rules) if full else [],
+    }
+    refused = refused_list(outcome)
+    if refused:
+        decision["refused"] = refused
+    if not full:
+        for key in BULKY_KEYS:
+            del decision[key]
+    rounded: dict[str, Any] = plain(decision)
+    return rounded
+
+
+def _price_assumed(entry: Judged) -> bool:
+    return entry.facts.get("plan.assumed_price") is True and entry.facts.get("plan.named") is not True
+
+
+def pick_alternatives(outcome: Outcome) -> list[Judged]:
+    """The best surviving plan of every family that evidence puts near the first, then further counts and splits."""
+    if outcome.round is None:
+        return []
+    judged = outcome.round.judged
+    least = first_by_evidence(outcome.chosen, judged).ranked.score - FARTHEST_ALTERNATIVE if outcome.chosen else -inf
+    guessed = outcome.chosen is not None and not _price_assumed(outcome.chosen)
+    rest = [
+        entry
+        for entry in judged
+        if entry is not outcome.chosen
+        and entry.ranked.score >= least
+        and not (guessed and _price_assumed(entry))  # Nobody could order it.
+    ]
+    seen = {outcome.chosen.ranked.plan.gpu.family} if outcome.chosen else set()
+    first: list[Judged] = []
+    further: list[Judged] = []
+    for entry in rest:
+        family = entry.ranked.plan.gpu.family
+        (further if family in seen else first).append(entry)
+        seen.add(family)
+    return [*first, *further][:MOST_ALTERNATIVES]

@@ -1,0 +1,208 @@
+"""A plan under the keys of the output contract."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.advisor.answer.wording import because
+from engine.advisor.answer.wording import say
+from engine.advisor.outcome import Judged
+from engine.advisor.outcome import Unverified
+from engine.advisor.rank import Award
+from engine.catalogue.model import Offer
+from engine.core.values import Facts
+from engine.plans.costs.model import Commitment
+from engine.plans.costs.model import Cost
+from engine.plans.model import Plan
+from engine.rules.facts import Vocabulary
+from engine.rules.rulebook.model import Rule
+from engine.sizing.model import MemoryEstimate
+
+
+def plan_dict(
+    plan: Plan, *, judged: Judged | None, rules: dict[str, Rule], shared: Facts, vocabulary: Vocabulary
+) -> dict[str, Any]:
+    """The plan with its numbers; score and points where it was ranked."""
+    ranked = judged.ranked if judged else None
+    facts = {**shared, **judged.facts} if judged else shared
+    value = {
+        "id": plan.id,
+        "gpu": plan.gpu.id,
+        "family": plan.gpu.family,
+        "count": plan.count,
+        "nodes": plan.nodes,
+        "link": plan.link,
+        "node_link": plan.node_link,
+        "parallelism": {
+            "tensor": plan.layout.tensor,
+            "pipeline": plan.layout.pipeline,
+            "data": plan.layout.data,
+            "sharding": plan.layout.sharding,
+        },
+        "partition": _partition(plan),
+        "precision": plan.precision,
+        "why_count": plan.why_count,
+        "offer": _offer(plan.cost.offer, plan.cost.instances),
+        "memory": memory_dict(plan.memory, plan.units, plan.usable_gb),
+        "speed": speed_dict(plan),
+        "cost": cost_dict(plan.cost),
+        "power_w": plan.power_w,
+        "proven": ranked.proven if ranked else plan.memory is not None,
+        "score": ranked.score if ranked else None,
+        "points": [_award(award, rules, facts, vocabulary) for award in (ranked.awards if ranked else ())],
+    }
+    if judged is not None and judged.unverified:
+        value["unverified"] = [unverified_dict(gap, vocabulary) for gap in judged.unverified]
+    return value
+
+
+def unverified_dict(gap: Unverified, vocabulary: Vocabulary) -> dict[str, Any]:
+    """A stated limit that the plan cannot be held against, in words."""
+    limit, figure = (_label(name, vocabulary) for name in (gap.limit, gap.figure))
+    text = f"the {limit} cannot be checked, because the {figure} is not known"
+    return {"limit": gap.limit, "figure": gap.figure, "text": text}
+
+
+def _label(name: str, vocabulary: Vocabulary) -> str:
+    fact = vocabulary.facts.get(name)
+    return (fact.label if fact else None) or name
+
+
+def cost_dict(cost: Cost) -> dict[str, Any]:
+    """What the plan costs, and what is known of renting it."""
+    return {
+        "usd_per_hour": cost.usd_per_hour,
+        "usd_per_month": cost.usd_per_month,
+        "usd_per_1m_tokens": cost.usd_per_1m_tokens,
+        "usd_per_1k_samples": cost.usd_per_1k_samples,
+        "usd_per_run": cost.usd_per_run,
+        "origin": cost.origin,
+        "rented_usd_per_hour": cost.rented_usd_per_hour,
+        "rented_from": _offer(cost.rented_from, cost.instances),
+        "lowest_usd_per_hour": cost.lowest_usd_per_hour,
+        "lowest_offer": _offer(cost.lowest_offer, cost.compared[0].instances if cost.compared else None),
+        "quotes": cost.quotes,
+        "compared": [{"provider": each.offer.provider, "usd_per_hour": each.usd_per_hour} for each in cost.compared],
+        "assumed": cost.assumed,
+        "nearest_offer": _offer(cost.nearest_offer),
+        "instances": cost.instances,
+        "spot_usd_per_hour": cost.spot_usd_per_hour,
+        "committed": [_committed(commitment) for commitment in cost.committed],
+    }
+
+
+def memory_dict(memory: MemoryEstimate | None, count: int, usable_gb: float | None) -> dict[str, Any] | None:
+    """Memory over all GPUs and per GPU, with what each term adds per GPU."""
+    if memory is None:
+        return None
+    breakdown: dict[str, float] = {}
+    for term in memory.terms:
+        breakdown[f"{term.name}_gb"] = breakdown.get(f"{term.name}_gb", 0.0) + term.value
+    return {
+        "needed_gb": memory.per_gpu_gb * count,
+        "per_gpu_gb": memory.per_gpu_gb,
+        "allocated_gb": memory.allocated_gb * count,
+        "available_per_gpu_gb": usable_gb,
+        "headroom_pct": 100 * (1 - memory.per_gpu_gb / usable_gb) if usable_gb else None,
+        "breakdown": breakdown,
+        "low_gb": memory.low_gb * count,
+        "high_gb": memory.high_gb * count,
+        "band_reason": memory.band_reason,
+        "method": memory.method,
+    }
+
+
+def speed_dict(plan: Plan) -> dict[str, float]:
+    """Speed figures over all GPUs as plain numbers, bands as ``x_low`` and ``x_high``."""
+    if plan.speed is None:
+        return {}
+    speeds: dict[str, float] = {}
+    for name, figure in sorted(plan.speed.figures.items()):
+        speeds[name] = figure.value
+        speeds[f"{name}_low"] = figure.low
+        speeds[f"{name}_high"] = figure.high
+    return speeds
+
+
+def _partition(plan: Plan) -> dict[str, Any] | None:
+    part = plan.partition
+    return None if part is None else {"profile": part.profile, "slices": part.slices, "slices_per_gpu": part.per_card}
+
+
+def _offer(offer: Offer | None, instances: int | None = None) -> dict[str, Any] | None:
+    if offer is None:
+        return None
+    return {
+        "provider_class": offer.provider_class,
+        "provider": offer.provider,
+        "instance": offer.instance,
+        "gpus_per_instance": offer.count,
+        "usd_per_instance_hour": offer.usd_per_hour,
+        "instances": instances,
+        "region": offer.region,
+        "as_of": offer.as_of,
+        "source": offer.source,
+    }
+
+
+def _committed(commitment: Commitment) -> dict[str, Any]:
+    return {
+        "term_months": commitment.term_months,
+        "usd_per_hour": commitment.usd_per_hour,
+        "provider": commitment.offer.provider,
+        "instance": commitment.offer.instance,
+        "gpus_per_instance": commitment.offer.count,
+        "instances": commitment.instances,
+        "region": commitment.offer.region,
+        "source": commitment.source,
+    }
+
+
+def _award(award: Award, rules: dict[str, Rule], facts: Facts, vocabulary: Vocabulary) -> dict[str, Any]:
+    rule = rules.get(award.rule) if award.rule else None
+    if rule is None:
+        text = _term_words(award, facts)
+        return {"rule": None, "reason": award.reason, "points": award.points, "counted": True, "because": text}
+    text = say(rule.text, facts, vocabulary) if rule.text else because(rule, facts, vocabulary)
+    return {
+        "rule": rule.id,
+        "reason": award.reason,
+        "points": award.points,
+        "counted": award.counted,
+        "checked": award.checked,
+        "because": text,
+        "sources": list(rule.sources),
+    }
+
+
+#: By term: what the best plan is, how the others stand beside it, and what points weigh that ratios leave out.
+_TERMS = {
+    "cost": ("cheaper", "costs {:.3g} x the cheapest plan", "with a host and what else surrounds the GPUs"),
+    "speed": ("faster", "takes {:.3g} x as long as the fastest plan", "for its number of GPUs"),
+}
+_UNKNOWN_TERMS = {
+    "cost unknown": "no price is known, so it counts as the costliest",
+    "speed unknown": "no speed is known, so it counts as the slowest",
+}
+#: Ratios nearer to one than this, and points below this, are called none.
+_CLOSE, _NO_POINTS = 0.01, 0.005
+
+
+def _term_words(award: Award, facts: Facts) -> str:
+    """The term of cost or speed. Points weigh what surrounds the GPUs and how many there are; the ratio does not."""
+    if award.reason in _UNKNOWN_TERMS:
+        return _UNKNOWN_TERMS[award.reason]
+    better, beside, weighed = _TERMS[award.reason]
+    ratio = facts.get("plan.cost_vs_cheapest")
+    if award.reason == "speed":
+        share = facts.get("plan.speed_vs_fastest")
+        ratio = 1 / share if isinstance(share, int | float) and share else None
+    counts = abs(award.points) >= _NO_POINTS
+    if not isinstance(ratio, int | float):
+        return f"{award.reason} beside the other plans that qualify"
+    if ratio < 1 + _CLOSE:
+        by = "" if ratio == 1 else " by 1 % or more"
+        return f"no plan that qualifies is {better}{by}" + (f"; {weighed}, another is" if counts else "")
+    if not counts:
+        return f"{weighed}, no plan that qualifies is {better}"
+    return f"{beside.format(ratio)} that qualifies"

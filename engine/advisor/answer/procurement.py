@@ -1,0 +1,110 @@
+"""Rent or own, in words: the verdict, the guides' thresholds beside it, and what would turn it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.advisor.answer.wording import because
+from engine.advisor.answer.wording import say
+from engine.advisor.outcome import Outcome
+from engine.advisor.procurement import Procurement
+from engine.plans.costs.procurement import YES_NO
+from engine.plans.costs.procurement import comparison_entries
+from engine.rules.facts import Vocabulary
+from engine.rules.rulebook.model import SetFact
+
+
+def procurement_dict(outcome: Outcome, vocabulary: Vocabulary) -> dict[str, Any]:
+    """The verdict with the rules behind it. Without any rule that set it, it is undecided."""
+    verdict = outcome.final.facts.get("procurement", "undecided")
+    behind = [
+        item
+        for item in outcome.fired
+        if any(isinstance(e, SetFact) and e.fact == "procurement" for e in item.rule.effects)
+    ]
+    reasons = [
+        say(item.rule.text, item.facts, vocabulary) if item.rule.text else because(item.rule, item.facts, vocabulary)
+        for item in behind
+    ]
+    flip = outcome.procurement.flip
+    return {
+        "verdict": verdict,
+        "because": "; ".join(dict.fromkeys(reasons)) or "no rule decides between renting and buying on what is known",
+        "rules": [item.rule.id for item in behind],
+        "sources": list(dict.fromkeys(source for item in behind for source in item.rule.sources)),
+        "thresholds": [
+            {
+                "id": t.id,
+                "source": t.source,
+                "fact": t.fact,
+                "value": t.value,
+                "limit": t.limit,
+                "says": t.says,
+                "scope": t.scope,
+                "in_scope": t.in_scope,
+                "agrees": t.agrees,
+            }
+            for t in outcome.procurement.thresholds
+        ],
+        "comparison": _comparison_dict(outcome.procurement),
+        "flip": {"fact": flip.fact, "now": flip.now, "needed": flip.needed, "verdict": flip.verdict} if flip else None,
+    }
+
+
+def _comparison_dict(procurement: Procurement) -> dict[str, Any] | None:
+    """The sums that the verdict stands on, what each is made of, and how they run over time."""
+    found = procurement.comparison
+    if found is None:
+        return None
+    purchase = found.owning.purchase
+    bands = {
+        key: [figure.low, figure.high] if (figure := procurement.figures.get(name)) else None
+        for key, name in (("rent_band_usd", "lifetime_rent_usd"), ("own_band_usd", "lifetime_cost_usd"))
+    }
+    return {
+        "horizon_years": found.years,
+        "horizon_assumed": not found.years_stated,
+        "rent_usd": found.rent_usd,
+        "own_usd": found.own_usd,
+        "hybrid_usd": found.hybrid_usd,
+        **bands,
+        "ratio": found.ratio,
+        "clear_ratio": found.clear_ratio,
+        "clear": found.clear,
+        "says": found.says,
+        "rent_is_stated_bill": found.bill_month is not None,
+        "rent_usd_per_hour": found.rent.value * found.count if found.rent else None,
+        "own_usd_per_hour": found.own_usd_per_hour,
+        "already_owned": found.owned,
+        "sold": found.sold,
+        "owned_as": procurement.owned_as,
+        "bought_count": purchase.inputs.get("bought_count", found.count) if purchase and not found.owned else None,
+        "lacking": list(found.lacking),
+        "crossing_months": found.crossing_months() if found.own_usd is not None else None,
+        "course": [{"months": months, "rent_usd": rent, "own_usd": own} for months, rent, own in found.course()],
+        "entries": [
+            {
+                "side": side,
+                "name": entry.inputs["entry"],
+                "usd": entry.value,
+                "formula": entry.formula,
+                "source": entry.source,
+            }
+            for side, entry in comparison_entries(found)
+        ],
+    }
+
+
+def procurement_figures_dict(procurement: Procurement) -> dict[str, Any]:
+    """Every figure of the reckoning with its band and source."""
+    return {
+        name: {
+            "value": bool(figure.value) if figure.unit == YES_NO else figure.value,
+            "low": figure.low,
+            "high": figure.high,
+            "unit": figure.unit,
+            "formula": figure.formula,
+            "sources": [figure.source],
+        }
+        for name, figure in sorted(procurement.figures.items())
+    }

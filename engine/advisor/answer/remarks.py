@@ -1,0 +1,158 @@
+"""Advice, warnings, monitoring targets, figures and disagreements of the rules that fired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from engine.advisor.answer.wording import because
+from engine.advisor.answer.wording import say
+from engine.advisor.fired import fired_rules
+from engine.advisor.outcome import Fired
+from engine.advisor.outcome import Outcome
+from engine.catalogue import Knowledge
+from engine.core.values import Facts
+from engine.rules.facts import Vocabulary
+from engine.rules.rulebook.model import Disagree
+from engine.rules.rulebook.model import Monitor
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.model import Say
+from engine.rules.rulebook.model import ShowFigure
+
+
+def remarks(fired: Iterable[Fired], kind: str, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    """One entry a code, the most important first; other rules that say the same are named beside the first."""
+    entries: dict[str, dict[str, Any]] = {}
+    for item in sorted(fired, key=_speaking_order):
+        for effect in item.rule.effects:
+            if not isinstance(effect, Say) or effect.kind != kind:
+                continue
+            if effect.code in entries:
+                _add_witness(entries[effect.code], item)
+                continue
+            ground = because(item.rule, item.facts, vocabulary)
+            entries[effect.code] = {
+                "code": effect.code,
+                "text": say(item.rule.text, item.facts, vocabulary) if item.rule.text else ground,
+                "because": ground,
+                "rule": item.rule.id,
+                "also": [],
+                "scope": item.scope,
+                "sources": list(dict.fromkeys(item.rule.sources)),
+                "priority": vocabulary.codes[effect.code].priority,
+            }
+    return sorted(entries.values(), key=lambda entry: (entry["priority"], entry["code"]))
+
+
+def aged_rules(outcome: Outcome, rules: Mapping[str, Rule], today: str, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    """A warning where rules behind the answer are past the day by which they were to be checked again.
+
+    Args:
+        outcome: what was decided.
+        rules: all rules by id.
+        today: the day of the decision, as 2026-12-31.
+        vocabulary: for the code's priority.
+    """
+    fired = {rule_id for rule_id in fired_rules(outcome) if rule_id in rules}
+    aged = sorted(rule_id for rule_id in fired if (rules[rule_id].valid_until or today) < today)
+    if not aged:
+        return []
+    days = [f"{rule_id} (by {rules[rule_id].valid_until})" for rule_id in aged]
+    return [
+        {
+            "code": "W-RULE-PAST-ITS-DAY",
+            "text": f"Rules behind this answer were to be checked again: {', '.join(days)}",
+            "because": "What is said of prices, availability and the newest hardware ages.",
+            "rule": aged[0],
+            "also": aged[1:],
+            "scope": "workload",
+            "sources": list(dict.fromkeys(source for rule_id in aged for source in rules[rule_id].sources)),
+            "priority": vocabulary.codes["W-RULE-PAST-ITS-DAY"].priority,
+        }
+    ]
+
+
+def monitoring(fired: Iterable[Fired], vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    """Targets to watch, one entry for each figure and rule."""
+    entries = []
+    for item in sorted(fired, key=_speaking_order):
+        for effect in item.rule.effects:
+            if isinstance(effect, Monitor):
+                fact = vocabulary.fact(effect.figure)
+                ground = because(item.rule, item.facts, vocabulary)
+                entries.append(
+                    {
+                        "code": effect.figure,
+                        "text": say(item.rule.text, item.facts, vocabulary) if item.rule.text else ground,
+                        "because": ground,
+                        "rule": item.rule.id,
+                        "sources": list(item.rule.sources),
+                        "low": effect.low,
+                        "high": effect.high,
+                        "unit": fact.unit if fact else None,
+                    }
+                )
+    return entries
+
+
+def figures(fired: Iterable[Fired], knowledge: Knowledge) -> dict[str, dict[str, Any]]:
+    """Figures of the knowledge base that fired rules report."""
+    shown: dict[str, dict[str, Any]] = {}
+    for item in sorted(fired, key=lambda item: item.rule.id):
+        for effect in item.rule.effects:
+            if isinstance(effect, ShowFigure):
+                entry = _known_figure(knowledge.figures[effect.figure], item.facts)
+                if entry is not None:
+                    shown[effect.figure] = entry
+            elif isinstance(effect, Monitor):
+                value = effect.low if effect.high is None or effect.high == effect.low else [effect.low, effect.high]
+                shown.setdefault(effect.figure, {"value": value, "unit": None, "sources": list(item.rule.sources)})
+    return dict(sorted(shown.items()))
+
+
+def _known_figure(figure: Mapping[str, Any], facts: Facts) -> dict[str, Any] | None:
+    """A figure's value: as the knowledge base states it, or as this case's facts say; None while those are unknown."""
+    if "facts" in figure:
+        values = [facts[name] for name in figure["facts"] if name in facts]
+        if len(values) < len(figure["facts"]):
+            return None
+        value: object = values[0] if len(values) == 1 else values
+    else:
+        value = figure["value"]
+    return {"value": value, "unit": figure.get("unit"), "sources": list(figure["sources"])}
+
+
+def disagreements(fired: Iterable[Fired], knowledge: Knowledge) -> list[dict[str, Any]]:
+    """Disagreements between sources that bear on the case, both sides in plain words."""
+    rules: dict[str, list[str]] = {}
+    for item in sorted(fired, key=lambda item: item.rule.id):
+        for effect in item.rule.effects:
+            if isinstance(effect, Disagree):
+                rules.setdefault(effect.conflict, []).append(item.rule.id)
+    entries = []
+    for name in sorted(rules):
+        conflict = knowledge.disagreements[name]
+        entries.append(
+            {
+                "id": name,
+                "title": conflict["title"],
+                "positions": [{"source": p["source"], "says": p["says"]} for p in conflict["positions"]],
+                "followed": conflict["resolution"],
+                "why": conflict.get("why"),
+                "rules": rules[name],
+            }
+        )
+    return entries
+
+
+def _speaking_order(item: Fired) -> tuple[int, int, str, str]:
+    """The chosen plan speaks first, then the workload, then other GPUs; an own text before a general ground."""
+    scope = 2 if item.scope.startswith("candidate ") else 1 if item.scope == "workload" else 0
+    return (scope, 0 if item.rule.text else 1, item.rule.id, item.scope)
+
+
+def _add_witness(entry: dict[str, Any], item: Fired) -> None:
+    if item.rule.id != entry["rule"] and item.rule.id not in entry["also"]:
+        entry["also"].append(item.rule.id)
+        entry["sources"] = list(dict.fromkeys([*entry["sources"], *item.rule.sources]))

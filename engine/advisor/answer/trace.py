@@ -1,0 +1,390 @@
+"""The trace: every fact, firing and figure in order, each with what it was made from, down to inputs and sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from engine.advisor.answer.wording import because
+from engine.advisor.answer.wording import rejection_text
+from engine.advisor.answer.wording import say
+from engine.advisor.outcome import CandidateJudgement
+from engine.advisor.outcome import Fired
+from engine.advisor.outcome import Judged
+from engine.advisor.outcome import Outcome
+from engine.advisor.outcome import Rejection
+from engine.catalogue.model import Gpu
+from engine.core.values import Facts
+from engine.core.values import Value
+from engine.plans.costs.provenance import cost_grounds
+from engine.plans.model import Plan
+from engine.rules.facts import Vocabulary
+from engine.rules.language import facts_read
+from engine.rules.language import words
+from engine.rules.resolution.model import Settlement
+from engine.rules.rulebook.model import Ask
+from engine.rules.rulebook.model import Disagree
+from engine.rules.rulebook.model import Effect
+from engine.rules.rulebook.model import Monitor
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.model import Say
+from engine.rules.rulebook.model import SetFact
+from engine.rules.rulebook.model import ShowFigure
+
+
+Entry = dict[str, Any]
+
+#: Facts of a plan that are choices of the planner; all else about it is worked out.
+_LAYOUT = frozenset(
+    {
+        "plan.count",
+        "plan.data_parallel",
+        "plan.family",
+        "plan.gpu",
+        "plan.gpus_per_node",
+        "plan.link",
+        "plan.node_link",
+        "plan.nodes",
+        "plan.pipeline_parallel",
+        "plan.precision",
+        "plan.replicas",
+        "plan.sharding",
+        "plan.tensor_parallel",
+    }
+)
+_PLANNER = ("whichgpu-judgement",)
+
+
+class TraceBuilder:
+    """Writes entries and remembers which one settled which fact."""
+
+    def __init__(self, vocabulary: Vocabulary, rules: Mapping[str, Rule]) -> None:
+        self._vocabulary = vocabulary
+        self._rules = rules
+        self._seq_of: dict[tuple[str, str], int] = {}
+        self._reads: dict[str, tuple[tuple[str, ...], ...]] = {}
+        self._words: dict[tuple[object, ...], str] = {}
+        self._stand_ins: dict[tuple[str, ...], int] = {}
+        self.entries: list[Entry] = []
+
+    def seq(self, fact: str, scope: str = "workload") -> int | None:
+        """The entry that settled a fact, in the scope or else in the workload's."""
+        return self._seq_of.get((scope, fact), self._seq_of.get(("workload", fact)))
+
+    def add_settlement(
+        self, settlement: Settlement, stated: Mapping[str, Mapping[str, Any]] | None = None, plan_id: str = "workload"
+    ) -> None:
+        """One entry a fact, in the order of settling. Facts that stand in the trace already are passed over.
+
+        Args:
+            settlement: what was settled.
+            stated: for facts whose figure names the values it was made from, those values.
+            plan_id: the plan that such a figure is about.
+        """
+        stated = stated or {}
+        for name, fact in settlement.settled.items():
+            if ("workload", name) in self._seq_of:
+                continue
+            claim = fact.claim
+            rule = self._rules.get(claim.by)
+            entry = self._entry(
+                claim.origin,
+                "workload",
+                matched=self._matched(rule, settlement.facts, "workload")
+                if rule
+                else self._read(claim.inputs, {**settlement.facts, **stated.get(name, {})}, plan_id),
+                effects={name: fact.value},
+                sources=claim.sources,
+            )
+            if rule:
+                entry |= {"rule": rule.id, "because": because(rule, settlement.facts, self._vocabulary)}
+            elif claim.origin != "given":
+                entry |= {"calculator": claim.by, "because": claim.formula or None}
+            if fact.overruled:
+                entry["overruled"] = [{"origin": c.origin, "by": c.by, "value": c.value} for c in fact.overruled]
+            self._seq_of[("workload", name)] = entry["seq"]
+        for collision in settlement.collisions:
+            entry = self._entry("derived", "workload", [], {collision.fact: None}, ())
+            entry["because"] = f"{' and '.join(collision.rules)} set it to different values, so it stays unknown"
+
+    def add_plan(self, plan: Plan, facts: Facts, shared: Facts) -> None:
+        """The numbers of a plan: its GPU, its layout, the terms of its memory, its speed and cost, and what follows."""
+        scope = plan.id
+        own = {name: value for name, value in sorted(facts.items()) if name not in shared}
+        device = {name: value for name, value in own.items() if name.startswith("gpu.")}
+        layout = {name: value for name, value in own.items() if name in _LAYOUT}
+        rest = {name: value for name, value in own.items() if name not in device and name not in layout}
+        self._group("looked_up", scope, "knowledge.gpus", device, [], evidence_of(plan.gpu))
+        self._group(
+            "computed", scope, "plans.layout", layout, [], _PLANNER, f"this count was planned as: {plan.why_count}"
+        )
+        first = len(self.entries)
+        if plan.memory is not None:
+            for term in plan.memory.terms:
+                self._number(scope, f"memory.{term.name}_gb", term.value, term.formula, term.inputs, term.source)
+        for name, figure in sorted((plan.speed.figures if plan.speed else {}).items()):
+            self._number(scope, f"speed.{name}", figure.value, figure.formula, figure.inputs, figure.source)
+        for name, ground in cost_grounds(plan.cost, plan.gpu, plan.count, shared).items():
+            self._number(scope, name, ground.value, ground.formula, ground.inputs, ground.source)
+        made_from = [
+            {"condition": None, "fact": name, "value": value, "seq": entry["seq"]}
+            for entry in self.entries[first:]
+            for name, value in entry["effects"].items()
+        ]
+        made_from += self._read(("gpu.tdp_w", "gpu.usable_gb", "plan.count"), own, scope)
+        self._group("computed", scope, "plans", rest, made_from, ())
+
+    def _group(
+        self,
+        kind: str,
+        scope: str,
+        calculator: str,
+        effects: Mapping[str, Any],
+        matched: list[Entry],
+        sources: Iterable[str],
+        because: str | None = None,
+    ) -> None:
+        """Several facts of one plan that share their origin, as one entry."""
+        if not effects:
+            return
+        entry = self._entry(kind, scope, matched, effects, sources)
+        entry |= {"calculator": calculator, "because": because}
+        for name in effects:
+            self._seq_of[(scope, name)] = entry["seq"]
+
+    def _add_grounds(self, rejection: Rejection, read: Iterable[str], shared: Facts) -> None:
+        """What the rules that reject a plan read of it, made from what. No more is held of it."""
+        scope, facts = rejection.plan.id, rejection.facts
+        wanted = sorted(name for name in read if name in facts and name not in shared)
+        device = {name: facts[name] for name in wanted if name.startswith("gpu.")}
+        layout = {name: facts[name] for name in wanted if name in _LAYOUT}
+        rest = {name: facts[name] for name in wanted if name not in device and name not in layout}
+        used = {"gpu.usable_gb"} if rest and "gpu.usable_gb" in facts else set()
+        device |= {name: facts[name] for name in used}
+        self._group("looked_up", scope, "knowledge.gpus", device, [], evidence_of(rejection.plan.gpu))
+        why = f"this count was planned as: {rejection.plan.why_count}"
+        self._group("computed", scope, "plans.layout", layout | {"plan.count": rejection.plan.count}, [], _PLANNER, why)
+        names = inputs_of(rejection.plan) if rest else ()
+        made_from = self._read([name for name in names if self.seq(name, scope)], {**shared, **facts}, scope)
+        made_from += self._read(sorted(used | {"plan.count"}), facts, scope)
+        self._group("computed", scope, "plans", rest, made_from, ())
+
+    def add_candidate(self, candidate: CandidateJudgement, gpu: Gpu) -> None:
+        """How a GPU that the user named stands, under ``candidate GPU``; its plan is in the trace already."""
+        scope = f"candidate {candidate.gpu_id}"
+        if candidate.plan is None:
+            device = {name: value for name, value in sorted(candidate.facts.items()) if name.startswith("gpu.")}
+            self._group("looked_up", scope, "knowledge.gpus", device, [], evidence_of(gpu))
+        else:
+            for name in candidate.facts:
+                if (seq := self.seq(name, candidate.plan.id)) is not None:
+                    self._seq_of.setdefault((scope, name), seq)
+        standing = {n: value for n, value in sorted(candidate.facts.items()) if n.startswith("candidate.")}
+        why = "how this GPU came off among the plans"
+        self._group("computed", scope, "candidates", standing, [], _PLANNER, why)
+
+    def add_rejections(self, rejections: Iterable[Rejection], shared: Facts) -> None:
+        """One entry for each GPU and rule; the counts that it concerns are among the effects."""
+        grouped: dict[tuple[str, str], list[Rejection]] = {}
+        for rejection in rejections:
+            for rule in rejection.rules:
+                grouped.setdefault((rejection.plan.gpu.id, rule.id), []).append(rejection)
+        examples: dict[str, Rejection] = {}
+        read: dict[str, set[str]] = {}
+        for (_, rule_id), group in sorted(grouped.items()):
+            examples[group[0].plan.id] = group[0]
+            read.setdefault(group[0].plan.id, set()).update(self._rules[rule_id].reads)
+        for plan_id in sorted(examples):
+            self._add_grounds(examples[plan_id], read[plan_id], shared)
+        for (gpu, rule_id), group in sorted(grouped.items()):
+            rule, first = self._rules[rule_id], group[0]
+            facts = {**shared, **first.facts}
+            counts = sorted(entry.plan.count for entry in group)
+            entry = self._entry(
+                "rejected",
+                first.plan.id,
+                self._matched(rule, facts, first.plan.id),
+                {"gpu": gpu, "counts": counts},
+                rule.sources,
+            )
+            entry |= {"rule": rule_id, "because": rejection_text(rule, facts, self._vocabulary)}
+
+    def add_score(self, judged: Judged, shared: Facts) -> None:
+        """One entry for each award of points."""
+        plan = judged.ranked.plan
+        facts = {**shared, **judged.facts}
+        for award in judged.ranked.awards:
+            rule = self._rules.get(award.rule) if award.rule else None
+            entry = self._entry(
+                "scored",
+                plan.id,
+                self._matched(rule, facts, plan.id)
+                if rule
+                else self._read(_term_reads(award.reason, facts), facts, plan.id),
+                {"points": award.points, "reason": award.reason, "counted": award.counted},
+                rule.sources if rule else ("whichgpu-judgement",),
+            )
+            if rule:
+                entry |= {"rule": rule.id, "because": because(rule, facts, self._vocabulary)}
+            else:
+                entry |= {"calculator": "rank", "because": f"the {award.reason} term of the objective"}
+
+    def add_advice(self, fired: Iterable[Fired]) -> None:
+        """One entry for each rule that advised, warned, asked or set something in the last stage."""
+        for item in fired:
+            rule = item.rule
+            entry = self._entry(
+                "advised",
+                item.scope,
+                self._matched(rule, item.facts, item.scope),
+                _effects(rule.effects, item.facts),
+                rule.sources,
+            )
+            entry |= {"rule": rule.id, "because": because(rule, item.facts, self._vocabulary)}
+            if rule.text:
+                entry["text"] = say(rule.text, item.facts, self._vocabulary)
+
+    def _number(
+        self, scope: str, name: str, value: float, formula: str, inputs: Mapping[str, Any], source: str
+    ) -> None:
+        matched = [
+            {"condition": None, "fact": key, "value": inputs[key], "seq": self._seq_of_used(scope, key, inputs[key])}
+            for key in sorted(inputs)
+        ]
+        entry = self._entry("computed", scope, matched, {name: value}, (source,) if source else ())
+        entry |= {"calculator": name, "because": formula}
+
+    def _seq_of_used(self, scope: str, fact: str, value: Any) -> int | None:
+        """The entry behind a value that a figure of a plan was made from.
+
+        A plan may use another than the settled one, the batch that fills its cards, say. That gets an entry of its own;
+        rules go on reading what is settled.
+        """
+        seq = self.seq(fact, scope)
+        if seq is None or (settled := self.entries[seq - 1]["effects"].get(fact)) == value:
+            return seq
+        key = (scope, fact, repr(value))
+        if key not in self._stand_ins:
+            replaced = [{"condition": None, "fact": fact, "value": settled, "seq": seq}]
+            entry = self._entry("computed", scope, replaced, {fact: value}, _PLANNER)
+            entry |= {"calculator": "sizing.job", "because": "this plan is reckoned with its own value of it"}
+            self._stand_ins[key] = entry["seq"]
+        return self._stand_ins[key]
+
+    def _entry(
+        self, kind: str, scope: str, matched: list[Entry], effects: Mapping[str, Any], sources: Iterable[str]
+    ) -> Entry:
+        entry: Entry = {
+            "seq": len(self.entries) + 1,
+            "kind": kind,
+            "rule": None,
+            "calculator": None,
+            "scope": scope,
+            "matched": matched,
+            "effects": dict(effects),
+            "because": None,
+            "sources": list(dict.fromkeys(sources)),
+        }
+        self.entries.append(entry)
+        return entry
+
+    def _matched(self, rule: Rule | None, facts: Facts, scope: str) -> list[Entry]:
+        if rule is None:
+            return []
+        reads = self._reads.get(rule.id)
+        if reads is None:
+            reads = tuple(tuple(sorted(facts_read(condition.expr))) for condition in rule.when)
+            self._reads[rule.id] = reads
+        matched = []
+        for number, names in enumerate(reads):
+            values = tuple(facts.get(name) for name in names)
+            text = self._say(rule, number, values, facts)
+            for name, value in zip(names, values, strict=True):
+                matched.append({"condition": text, "fact": name, "value": value, "seq": self.seq(name, scope)})
+        return matched
+
+    def _say(self, rule: Rule, number: int, values: tuple[Value | None, ...], facts: Facts) -> str:
+        """A condition in words. The same rule meets the same values on many plans, so each wording is kept."""
+        # The types tell True from 1, which are equal as keys.
+        key = (rule.id, number, values, *map(type, values))
+        text = self._words.get(key)
+        if text is None:
+            text = self._words[key] = words(rule.when[number].expr, self._vocabulary, facts)
+        return text
+
+    def _read(self, names: Iterable[str], facts: Facts, scope: str) -> list[Entry]:
+        return [
+            {"condition": None, "fact": name, "value": facts.get(name), "seq": self.seq(name, scope)} for name in names
+        ]
+
+
+def evidence_of(gpu: Gpu) -> list[str]:
+    """The sources of the catalogue's entry on a GPU."""
+    return sorted({source for sources in gpu.evidence.values() for source in sources})
+
+
+def inputs_of(plan: Plan) -> list[str]:
+    """Everything that the plan's memory and speed were reckoned from, by name."""
+    names = {name for term in (plan.memory.terms if plan.memory else ()) for name in term.inputs}
+    names |= {name for figure in (plan.speed.figures.values() if plan.speed else ()) for name in figure.inputs}
+    return sorted(names)
+
+
+def _term_reads(reason: str, facts: Facts) -> list[str]:
+    """What the objective's term of cost or speed was reckoned from."""
+    compared = "plan.cost_vs_cheapest" if reason.startswith("cost") else "plan.speed_vs_fastest"
+    return [name for name in (compared, "objective") if name in facts]
+
+
+def _effects(effects: tuple[Effect, ...], facts: Facts) -> dict[str, Any]:
+    """What an advise rule did, keyed by the word that the rule file uses."""
+    done: dict[str, Any] = {}
+    for effect in effects:
+        match effect:
+            case SetFact():
+                done.setdefault("set", {})[effect.fact] = facts.get(effect.fact)
+            case Say():
+                done.setdefault(effect.kind, []).append(effect.code)
+            case Ask():
+                done.setdefault("ask", []).append(effect.fact)
+            case Monitor():
+                done.setdefault("monitor", {})[effect.figure] = [effect.low, effect.high]
+            case Disagree():
+                done.setdefault("disagree", []).append(effect.conflict)
+            case ShowFigure():
+                done.setdefault("figure", []).append(effect.figure)
+    return done
+
+
+def build_trace(
+    outcome: Outcome,
+    shown: Iterable[Judged],
+    vocabulary: Vocabulary,
+    rules: Mapping[str, Rule],
+    gpus: Mapping[str, Gpu],
+) -> TraceBuilder:
+    """The trace of a decision; ``shown`` are the plans that it holds in full, ``gpus`` the catalogue."""
+    trace = TraceBuilder(vocabulary, rules)
+    held: set[str] = set()
+    trace.add_settlement(outcome.intake)
+    if outcome.round is not None:
+        trace.add_rejections(outcome.round.rejections, outcome.intake.facts)
+        trace.add_settlement(outcome.round.survey)
+        for judged in shown:
+            trace.add_plan(judged.ranked.plan, judged.facts, outcome.intake.facts)
+            trace.add_score(judged, outcome.final.facts)
+            held.add(judged.ranked.plan.id)
+    for candidate in outcome.candidates:
+        plan = candidate.plan
+        if plan is not None and plan.id not in held:
+            own = {name: value for name, value in candidate.facts.items() if not name.startswith("candidate.")}
+            trace.add_plan(plan, own, outcome.final.facts)
+            if candidate.judged is not None:
+                trace.add_score(candidate.judged, outcome.final.facts)
+            held.add(plan.id)
+        trace.add_candidate(candidate, gpus[candidate.gpu_id])
+    reckoned = {name: figure.inputs for name, figure in outcome.procurement.figures.items()}
+    trace.add_settlement(outcome.final, reckoned, outcome.chosen.ranked.plan.id if outcome.chosen else "workload")
+    trace.add_advice(outcome.fired)
+    return trace

@@ -1,0 +1,117 @@
+"""Trade-offs in words and under the keys of the output contract."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.advisor.outcome import Outcome
+from engine.advisor.tradeoffs import TradeOff
+from engine.core.canonical import plain
+from engine.rules.facts import Vocabulary
+from engine.rules.language import format_value
+
+
+#: Ratios nearer to one than this are called the same.
+_SAME = 0.01
+_OBJECTIVES = {"cheapest": "The cheapest plan", "fastest": "The fastest plan"}
+
+
+def trade_off_list(found: Sequence[TradeOff], outcome: Outcome, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    """The trade-offs of an answer, figures rounded to six significant digits."""
+    answer = outcome.chosen
+    if answer is None:
+        return []
+    hour = answer.ranked.plan.cost.usd_per_hour
+    entries = [
+        {
+            "kind": entry.kind,
+            "change": {entry.fact: entry.value} if entry.fact else None,
+            "says": trade_off_sentence(entry, outcome, vocabulary),
+            "plan": {
+                "id": entry.plan.id,
+                "gpu": entry.plan.gpu.id,
+                "count": entry.plan.count,
+                "usd_per_hour": entry.usd_per_hour,
+            },
+            "cost_ratio": entry.cost_ratio,
+            "speed_ratio": entry.speed_ratio,
+            "usd_per_hour_delta": entry.usd_per_hour - hour if entry.usd_per_hour is not None and hour else None,
+            "term_months": entry.term_months,
+        }
+        for entry in found
+    ]
+    rounded: list[dict[str, Any]] = plain(entries)
+    return rounded
+
+
+def trade_off_sentence(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
+    """What would be allowed and what it brings: ``At 48 h instead of 24 h (deadline): 1 x L4 at ...``."""
+    plan = f"{entry.plan.count} x {entry.plan.gpu.name}"
+    price = f" at {_usd(entry.usd_per_hour)} an hour" if entry.usd_per_hour is not None else ""
+    price += " for electricity and upkeep" if entry.plan.cost.origin == "owned" and price else ""
+    price += " if it is bought" if entry.plan.cost.origin == "purchase" and price else ""
+    ratios = [_ratio(entry.cost_ratio, "cheaper", "costlier"), _ratio(entry.speed_ratio, "slower", "faster")]
+    beside = ", ".join(words for words in ratios if words)
+    after = f" {_AFTER[entry.kind]}" if entry.kind in _AFTER else ""
+    return f"{_lead(entry, outcome, vocabulary)}: {plan}{price}{', ' if beside else ''}{beside}.{after}"
+
+
+_AFTER = {
+    "precision": "Test first whether the quality suffices.",
+    "spot": "It can be taken away at any time.",
+    "commitment": "Every hour of the term is paid for.",
+}
+
+
+def _lead(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
+    """What would have to be allowed."""
+    match entry.kind:
+        case "objective":
+            return _OBJECTIVES.get(str(entry.value), f"With objective {entry.value}")
+        case "commitment":
+            return f"Committed for {entry.term_months} months"
+        case "owned":
+            return "On what you own" if entry.plan.cost.origin == "owned" else "What more would buy"
+        case "spot":
+            return "If it may be interrupted"
+        case _:
+            return _changed(entry, outcome, vocabulary)
+
+
+def _changed(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
+    """The one fact that would be another, or would not be stated."""
+    name = entry.fact or ""
+    fact = vocabulary.facts[name]
+    label, before = fact.label or name, outcome.intake.facts.get(name)
+    if entry.value is None:
+        return f"If {label} were not {before}" if isinstance(before, str) else f"Without {name}"
+    if entry.value is True:
+        return f"With {name}=yes"
+    if entry.kind == "precision":
+        return f"With {entry.value} as {label}"
+    instead = f" instead of {format_value(fact, before)}" if before is not None else ""
+    return f"At {format_value(fact, entry.value)}{instead} ({label})"
+
+
+def _ratio(ratio: float | None, less: str, more: str) -> str:
+    """``27 % cheaper``, ``2.6 x the cost``, ``as fast``."""
+    if ratio is None:
+        return ""
+    cost = less == "cheaper"
+    if abs(ratio - 1) < _SAME:
+        return "at the same cost" if cost else "as fast"
+    if ratio >= 2:
+        return f"{ratio:.2g} x {'the cost' if cost else 'as fast'}" if ratio < 100 else f"{ratio:,.0f} x {_OF[cost]}"
+    return f"{abs(ratio - 1) * 100:.0f} % {less if ratio < 1 else more}"
+
+
+_OF = {True: "the cost", False: "as fast"}
+
+
+def _usd(value: float | None) -> str:
+    if value is None:
+        return "an unknown price"
+    if value >= 100:
+        return f"${value:,.0f}"
+    return f"${value:.3g}" if 0 < value < 0.1 else f"${value:.2f}"

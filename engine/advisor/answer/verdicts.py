@@ -1,0 +1,68 @@
+"""What became of every rule, with the first condition that failed or the facts that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.advisor.outcome import Outcome
+from engine.core.values import Facts
+from engine.rules.resolution.model import Settlement
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.model import Verdict
+from engine.rules.rulebook.resolve import Resolution
+from engine.rules.rulebook.verdicts import verdict_of
+
+
+def verdicts(outcome: Outcome, rules: Mapping[str, Rule]) -> list[dict[str, Any]]:
+    """One entry a rule, sorted by id: plan rules on the chosen plan, candidate rules on the first candidate."""
+    found: dict[str, dict[str, Any]] = {}
+    stages = [outcome.intake, outcome.final] + ([outcome.round.survey] if outcome.round else [])
+    for settlement in stages:
+        for verdict in _settled(settlement):
+            found[verdict.rule] = _entry(verdict, "workload")
+    if outcome.chosen is not None:
+        plan_id = outcome.chosen.ranked.plan.id
+        facts = {**outcome.final.facts, **outcome.chosen.facts}
+        for rule in rules.values():
+            if rule.each == "plan":
+                found[rule.id] = _entry(verdict_of(rule, facts, outcome.chosen.prefer), plan_id)
+            elif rule.each == "chosen" and rule.id in found:
+                found[rule.id]["scope"] = plan_id
+    if outcome.candidates:
+        candidate = outcome.candidates[0]
+        fired = {item.rule.id: item.scope for item in outcome.fired if item.rule.each == "candidate"}
+        for rule in rules.values():
+            if rule.each == "candidate":
+                verdict = verdict_of(rule, {**outcome.final.facts, **candidate.facts})
+                entry = _entry(verdict, f"candidate {candidate.gpu_id}")
+                found[rule.id] = {**_entry(Verdict(rule.id, "fired"), fired[rule.id])} if rule.id in fired else entry
+    for rule in rules.values():
+        if rule.id not in found:
+            found[rule.id] = _entry(_out_of_scope(rule, outcome.final.facts), rule.each)
+    return [found[name] for name in sorted(found)]
+
+
+def _settled(settlement: Settlement) -> list[Verdict]:
+    result = []
+    for level in settlement.judged:
+        for verdict in level.evaluation.verdicts(0):
+            by = level.resolution.overridden.get(verdict.rule)
+            result.append(Verdict(verdict.rule, "overridden", by=by) if by else verdict)
+    return result
+
+
+def _out_of_scope(rule: Rule, facts: Facts) -> Verdict:
+    """A rule for plans or candidates where there was none: judged on the workload alone."""
+    return verdict_of(rule, facts, Resolution(()))
+
+
+def _entry(verdict: Verdict, scope: str) -> dict[str, Any]:
+    entry: dict[str, Any] = {"id": verdict.rule, "verdict": verdict.outcome, "scope": scope}
+    if verdict.by is not None:
+        entry["by"] = verdict.by
+    if verdict.missing:
+        entry["missing"] = list(verdict.missing)
+    if verdict.failed is not None:
+        entry |= {"failed": verdict.failed, "value": verdict.value}
+    return entry

@@ -1,0 +1,138 @@
+"""Look-ups: what the catalogue says of the model that the workload names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+
+from engine.advisor.stated import check_against_model
+from engine.catalogue import Knowledge
+from engine.catalogue.configs import model_from_config
+from engine.catalogue.model import ModelSpec
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.values import Value
+from engine.rules.facts import Vocabulary
+from engine.rules.resolution.model import Claim
+from engine.sizing.composed import composed_spec
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The model, if one is named and known, and what it says about facts."""
+
+    model: ModelSpec | None = None
+    claims: dict[str, list[Claim]] = field(default_factory=dict)
+
+
+#: Facts that size a model which the catalogue does not know.
+_SIZE_WITHOUT_MODEL = ("param_count_b", "required_vram_gb", "training_vram_gb", "inference_vram_gb", "model_size_class")
+#: Families whose memory the guides give as a band, whatever the model.
+_BANDED = ("vision", "diffusion_image", "diffusion_video")
+_FAMILIES = {
+    "llm": "llm",
+    "encoder": "llm",
+    "encoder_decoder": "llm",
+    "vision": "vision",
+    "detection": "vision",
+    "diffusion_image": "diffusion_image",
+    "diffusion_video": "diffusion_video",
+    "multimodal": "multimodal",
+}
+_NETWORKS = {"llm": "transformer", "encoder": "transformer", "encoder_decoder": "transformer"}
+
+
+def look_up(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabulary) -> Found:
+    """What the catalogue says of the named model, and of the GPU in use.
+
+    Raises:
+        InputError: see ``look_up_model``.
+    """
+    found = look_up_model(given, knowledge, vocabulary)
+    return Found(found.model, {**memory_at_hand(given, knowledge), **found.claims})
+
+
+def memory_at_hand(given: Mapping[str, Value], knowledge: Knowledge) -> dict[str, list[Claim]]:
+    """The memory of the GPUs in use, as marketed; nothing where the name leaves more than one size open."""
+    if "current_gpu" not in given:
+        return {}
+    members = [knowledge.gpus[gpu_id] for gpu_id in knowledge.find_gpu(str(given["current_gpu"])).ids]
+    sizes = {gpu.vram_gb for gpu in members}
+    each = sizes.pop() if len(sizes) == 1 else None
+    stated = given.get("num_gpus")
+    count = stated if isinstance(stated, int) and not isinstance(stated, bool) else 1
+    if each is None:
+        return {}
+    inputs = ("current_gpu", "num_gpus") if "num_gpus" in given else ("current_gpu",)
+    formula = "marketed memory of the GPU in use x how many there are"
+    sources = tuple(members[0].evidence.get("vram_gb", ()))
+    return {"total_vram_gb": [Claim("looked_up", f"gpus.{members[0].id}", each * count, inputs, formula, sources)]}
+
+
+def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabulary) -> Found:
+    """Find the named model: by its name, or in the Hugging Face ``config.json`` that the name is a path to.
+
+    Raises:
+        InputError: the name is unknown and nothing else says how large the model is, the file describes no model, or
+            a stated figure cannot be true of the model.
+    """
+    name = given.get("model_name")
+    if name is None:
+        return Found()
+    if names_a_config(str(name)):
+        read = model_from_config(Path(str(name)))
+        check_against_model(given, read)
+        return _found(read, None, vocabulary)
+    size = given.get("param_count_b")
+    match = knowledge.find_model(str(name), float(size) if isinstance(size, int | float) else None)
+    spec = match.spec or composed_spec(str(name))
+    if spec is None:
+        if not any(name in given for name in _SIZE_WITHOUT_MODEL) and given.get("model_family") not in _BANDED:
+            raise InputError(
+                Problem(
+                    "unknown-model",
+                    f"no model is called {str(name)!r}",
+                    fact="model_name",
+                    nearest=match.nearest,
+                    fix="name one that 'whichgpu models' lists, or add param_count_b (billions of parameters)",
+                )
+            )
+        return Found()
+    if match.how != "part of the name":  # What is named after a model may have been made larger or smaller.
+        check_against_model(given, spec)
+    return _found(spec, match.weight_precision, vocabulary)
+
+
+def names_a_config(name: str) -> bool:
+    """Whether a model's name is a path to a ``config.json``, or to a folder that holds one."""
+    return name.endswith(".json") or ("/" in name and (Path(name) / "config.json").is_file())
+
+
+def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary) -> Found:
+    claims = {fact: [claim] for fact, claim in _claims(model).items() if fact in vocabulary.facts}
+    implied = precision or model.native_precision
+    if implied:
+        claims["weight_precision"] = [_claim(model, implied, "what the model's name or its published weights say")]
+    return Found(model, claims)
+
+
+def _claims(model: ModelSpec) -> dict[str, Claim]:
+    values: dict[str, Value | None] = {
+        "param_count_b": model.params_b,
+        "active_param_count_b": model.active_params_b,
+        "is_moe": model.moe is not None if model.layers is not None else None,
+        "model_family": _FAMILIES.get(model.kind),
+        "model_architecture": _NETWORKS.get(model.kind),
+        "vision_task": "detection" if model.kind == "detection" else None,
+    }
+    return {
+        name: _claim(model, value, "the catalogue's figure for this model")
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def _claim(model: ModelSpec, value: Value, formula: str) -> Claim:
+    return Claim("looked_up", f"models.{model.id}", value, ("model_name",), formula, tuple(model.sources))

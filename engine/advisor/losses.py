@@ -1,0 +1,92 @@
+"""Why a plan that no rule rejects is not the answer: the first place of the choice at which it lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.advisor.outcome import Judged
+
+
+LossKind = Literal["unverified", "fallback", "guide_cards", "guide_counts", "dominated", "merit", "score"]
+
+#: Places of a tier, in its order, as the reasons for which a plan stands below another.
+PLACES: tuple[LossKind, ...] = ("unverified", "fallback", "guide_counts", "guide_cards")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Where a plan lost, beside the plan that it lost to. Ratios are the plan's own figures by those of the other."""
+
+    kind: LossKind
+    to: Judged
+    rules: tuple[str, ...] = ()  # of a tier: those behind it
+    cost_ratio: float | None = None
+    time_ratio: float | None = None
+    merit_ratio: float | None = None
+    behind: float = 0.0  # points of evidence behind the answer
+
+
+def loss_of(entry: Judged, answer: Judged | None, judged: Sequence[Judged]) -> Loss | None:
+    """Where a plan lost; None where it is the answer, or where there is none.
+
+    Args:
+        entry: a plan that no rule rejects.
+        answer: the recommended plan.
+        judged: all plans of the round, among them the one that beats this one.
+    """
+    if answer is None or answer is entry or entry.standing is None or answer.standing is None:
+        return None
+    first = first_by_evidence(answer, judged)
+    behind = first.ranked.score - entry.ranked.score
+    if entry.standing.tier > answer.standing.tier:
+        kind = next(
+            name
+            for name, mine, its in zip(PLACES, entry.standing.tier, answer.standing.tier, strict=True)
+            if mine and not its
+        )
+        return Loss(kind, answer, rules_behind(kind, entry, first), *_ratios(entry, answer), behind=behind)
+    if entry.standing.dominated_by is not None:
+        by = next(other for other in judged if other.ranked.plan.id == entry.standing.dominated_by)
+        return Loss("dominated", by, (), *_ratios(entry, by), behind=behind)
+    if not entry.standing.eligible:
+        pool = [other for other in judged if other.standing and other.standing.eligible]
+        best = min(pool, key=lambda other: _merit(other) or 0.0, default=answer)
+        return Loss("merit", best, (), *_ratios(entry, best), behind=behind)
+    return Loss("score", first, (), *_ratios(entry, first), behind=behind)
+
+
+def first_by_evidence(answer: Judged, judged: Sequence[Judged]) -> Judged:
+    """The plan for which rules and evidence speak: the answer, or the one that it stands in for."""
+    name = answer.standing.stands_in_for if answer.standing else None
+    return next((entry for entry in judged if entry.ranked.plan.id == name), answer)
+
+
+def rules_behind(kind: LossKind, entry: Judged, first: Judged) -> tuple[str, ...]:
+    """The rules behind a lower tier: those that speak against the plan, or for the one that comes first."""
+    match kind:
+        case "fallback":
+            return entry.fallbacks
+        case "guide_cards":
+            return first.card_bands
+        case "guide_counts":
+            return first.count_bands
+    return ()
+
+
+def _ratios(entry: Judged, other: Judged) -> tuple[float | None, float | None, float | None]:
+    mine, its = entry.measures, other.measures
+    return (
+        _ratio(mine.cost, its.cost),
+        _ratio(mine.time, its.time),
+        _ratio(_merit(entry), _merit(other)),
+    )
+
+
+def _merit(entry: Judged) -> float | None:
+    return entry.standing.merit if entry.standing else None
+
+
+def _ratio(mine: float | None, its: float | None) -> float | None:
+    return mine / its if mine is not None and its else None

@@ -1,0 +1,199 @@
+"""What could be allowed instead: changes of single facts that are worth deciding anew beside an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Literal
+
+from engine.advisor.outcome import Outcome
+from engine.advisor.rank import Objective
+from engine.advisor.relaxing import THE_WORK
+from engine.advisor.survey import Measures
+from engine.advisor.survey import is_job
+from engine.advisor.survey import length_known
+from engine.advisor.survey import measure
+from engine.core.values import Facts
+from engine.core.values import Value
+from engine.rules.facts import Vocabulary
+from engine.rules.facts import coerce
+from engine.rules.rulebook.model import Rule
+
+
+if TYPE_CHECKING:
+    from engine.advisor.pipeline import Bench
+
+
+Loosening = Literal["more", "less"]
+Kind = Literal["precision", "spot", "place", "card", "target", "budget", "load", "objective", "commitment", "owned"]
+
+#: Where work must go on at any time, nothing may be taken away.
+_LASTING_STAGES = frozenset({"production", "maintenance"})
+
+
+@dataclass(frozen=True, slots=True)
+class TradeOffSettings:
+    """What is tried and what is shown. From ``knowledge/objectives.yaml``."""
+
+    least_gain: float  # share by which an option must be cheaper or faster
+    most_decisions: int
+    most_listed: int
+    steps: tuple[float, ...]  # ratios by which a limit is loosened, the smallest first
+    serving_precisions: Mapping[str, Mapping[str, tuple[str, ...]]]  # fact -> value -> lower ones, mildest first
+    training_precisions: Mapping[str, Mapping[str, tuple[str, ...]]]
+    targets: Mapping[str, Loosening]
+    budgets: Mapping[str, Loosening]
+    loads: Mapping[str, Loosening]
+    narrowing: tuple[str, ...]
+    places: tuple[str, ...]
+    cards: tuple[str, ...]  # facts that say which cards are allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One fact to change, and to which values: None takes it away.
+
+    ``nested`` values each allow all that the ones before them allow, so that where the last brings nothing none does.
+    """
+
+    kind: Kind
+    fact: str
+    values: tuple[Value | None, ...]
+    nested: bool = False
+
+
+def options_of(
+    outcome: Outcome,
+    given: Mapping[str, Value],
+    objectives: Mapping[str, Objective],
+    settings: TradeOffSettings,
+    bench: Bench,
+) -> list[Option]:
+    """The options that an answer leaves open, in the order in which they are tried.
+
+    Args:
+        outcome: an outcome with an answer.
+        given: what was stated.
+        objectives: by name.
+        settings: what is tried.
+        bench: what the answer was decided with.
+    """
+    facts, vocabulary = outcome.intake.facts, bench.vocabulary
+    options = list(_precisions(facts, settings, vocabulary))
+    if _may_be_interrupted(facts):
+        options.append(Option("spot", "interruptible", (True,)))
+    options += [Option("place", name, (None,)) for name in settings.places if name in given]
+    options += [Option("card", name, (None,)) for name in settings.narrowing if name in given]
+    options += _cards(outcome, given, settings, bench)
+    for kind, limits in (("target", settings.targets), ("budget", settings.budgets), ("load", settings.loads)):
+        options += _limits(kind, limits, given, settings.steps, vocabulary)  # type: ignore[arg-type]
+    return options + list(_objectives(outcome.objective, objectives))
+
+
+def _precisions(facts: Facts, settings: TradeOffSettings, vocabulary: Vocabulary) -> Iterator[Option]:
+    serving = facts.get("task") == "inference"
+    for fact, lower in (settings.serving_precisions if serving else settings.training_precisions).items():
+        values = lower.get(str(facts.get(fact)), ()) if fact in vocabulary.facts else ()
+        if values:
+            yield Option("precision", fact, tuple(values))
+
+
+def _may_be_interrupted(facts: Facts) -> bool:
+    if facts.get("interruptible") is True or facts.get("mission_critical") is True:
+        return False
+    return is_job(facts) or not (facts.get("lifecycle_stage") in _LASTING_STAGES or facts.get("latency_hard") is True)
+
+
+def _limits(
+    kind: Kind,
+    limits: Mapping[str, Loosening],
+    given: Mapping[str, Value],
+    steps: Iterable[float],
+    vocabulary: Vocabulary,
+) -> Iterator[Option]:
+    """Stated limits, loosened step by step within what the facts allow."""
+    for name, looser in limits.items():
+        now, fact = given.get(name), vocabulary.facts.get(name)
+        if fact is None or not isinstance(now, int | float) or isinstance(now, bool):
+            continue
+        wanted = [now * step if looser == "more" else now / step for step in steps]
+        if fact.type == "int":
+            wanted = [round(value) for value in wanted]
+        lowest, highest = fact.min if fact.min is not None else 0, fact.max
+        inside = [v for v in wanted if v >= lowest and (highest is None or v <= highest) and v != now]
+        values = [coerce(fact, float(f"{value:.3g}") if fact.type != "int" else value) for value in inside]
+        if values:
+            yield Option(kind, name, tuple(dict.fromkeys(values)), nested=True)
+
+
+def _objectives(now: Objective, objectives: Mapping[str, Objective]) -> Iterator[Option]:
+    """The cheapest and the fastest, where they are not what the answer is."""
+    for name in ("cheapest", "fastest"):
+        if name in objectives and not (now.stated and name == now.name):
+            yield Option("objective", "objective", (name,))
+
+
+def _cards(outcome: Outcome, given: Mapping[str, Value], settings: TradeOffSettings, bench: Bench) -> list[Option]:
+    """What is stated about cards, or left open, that alone keeps a better plan from being the answer."""
+    best: dict[tuple[str, Value | None], float] = {}
+    for rules, gain in _kept_back(outcome, settings.least_gain, bench):
+        freeing = [_freeing(rule, given, settings.cards, bench.vocabulary) for rule in rules]
+        for change in set.intersection(*freeing) if freeing else set():
+            best[change] = max(best.get(change, 0.0), gain)
+    order = sorted(best, key=lambda change: (-best[change], change[0]))
+    return [Option("card", fact, (value,)) for fact, value in order[:3]]
+
+
+def _freeing(
+    rule: Rule, given: Mapping[str, Value], cards: Iterable[str], vocabulary: Vocabulary
+) -> set[tuple[str, Value | None]]:
+    """The facts whose change could keep a rule from firing: those stated; else what it waits for."""
+    read = [name for name in cards if name in rule.reads and name in vocabulary.facts and name not in THE_WORK]
+    stated: set[tuple[str, Value | None]] = {(name, None) for name in read if name in given}
+    return stated or {(name, True) for name in read if vocabulary.facts[name].type == "bool"}
+
+
+def _kept_back(outcome: Outcome, least_gain: float, bench: Bench) -> Iterator[tuple[tuple[Rule, ...], float]]:
+    """The rules against each plan that would be clearly better, and how much better it would be."""
+    answer, found = outcome.chosen, outcome.round
+    if answer is None or found is None:
+        return
+    rules = bench.stages.prefer.by_id
+    for entry in found.judged:
+        against = tuple(rules[name] for name in entry.fallbacks if name in rules)
+        gain = gain_of(entry.measures, answer.measures, outcome.objective)
+        if against and not answer.fallbacks and gain >= 1 + least_gain:
+            yield against, gain
+    job = is_job(found.survey.facts)
+    by_run = job and length_known([entry.ranked.plan for entry in found.judged])
+    for rejection in found.rejections:
+        measured = measure(
+            rejection.plan,
+            job=job,
+            by_run=by_run,
+            objective=outcome.objective,
+            highest_usd_per_gpu_hour=bench.knowledge.dearest_usd_per_gpu_hour,
+        )
+        gain = gain_of(measured, answer.measures, outcome.objective)
+        if gain >= 1 + least_gain:
+            yield rejection.rules, gain
+
+
+def gain_of(one: Measures, other: Measures, objective: Objective) -> float:
+    """How many times better the first is by cost and time as the objective weighs them; 1 where that is not known.
+
+    Unlike merit it asks nothing more of more GPUs.
+    """
+    gain = 1.0
+    for mine, its, exponent in (
+        (one.cost, other.cost, objective.cost_exponent),
+        (one.time, other.time, objective.time_exponent),
+    ):
+        if exponent:
+            if not mine or its is None:
+                return 1.0
+            gain *= (its / mine) ** exponent
+    return gain

@@ -1,0 +1,124 @@
+"""What one decision consists of before it is put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Literal
+
+from engine.advisor.choice import Standing
+from engine.advisor.procurement import Procurement
+from engine.advisor.rank import Objective
+from engine.advisor.rank import Ranked
+from engine.advisor.survey import UNMEASURED
+from engine.advisor.survey import Measures
+from engine.catalogue.model import ModelSpec
+from engine.core.values import Facts
+from engine.plans.gate import Refusal
+from engine.plans.model import Plan
+from engine.rules.resolution.model import Settlement
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.resolve import Resolution
+from engine.sizing.job import Assumed
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A plan and the rules that reject it, sorted by id."""
+
+    plan: Plan
+    rules: tuple[Rule, ...]
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Unverified:
+    """A stated limit that a plan cannot be held against, because a figure or fact is not known."""
+
+    limit: str  # the fact that states it, such as latency_slo_ms
+    figure: str  # what is missing, such as plan.latency_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A surviving plan with everything the rules read of it."""
+
+    ranked: Ranked
+    facts: Facts  # plan.* and gpu.*, survey facts included
+    prefer: Resolution
+    missing: tuple[str, ...] = ()  # unproven: facts that a reject rule lacks
+    unverified: tuple[Unverified, ...] = ()  # the stated limits among them, each with what is missing
+    measures: Measures = UNMEASURED
+    fallbacks: tuple[str, ...] = ()  # rules by which it is chosen only where no other plan qualifies
+    card_bands: tuple[str, ...] = ()  # rules by which a guide names its card for the case
+    count_bands: tuple[str, ...] = ()  # rules by which a guide names its count for the case
+    standing: Standing | None = None
+
+
+CandidateVerdict = Literal["recommended", "alternative", "outranked", "rejected", "unproven"]
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateJudgement:
+    """What the answer says of a GPU that the user named."""
+
+    gpu_id: str
+    family: str
+    verdict: CandidateVerdict
+    plan: Plan | None
+    facts: Facts
+    rejection: Rejection | None = None
+    judged: Judged | None = None
+    is_current: bool = False
+    refused: Refusal | None = None  # its figures cannot be true
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """Why there is no recommendation."""
+
+    kind: Literal["nothing_fits", "facts_missing", "contradictory"]
+    facts: tuple[str, ...]
+    rules: tuple[Rule, ...] = ()
+    #: Finds the stated facts without which, each set alone, some plan qualifies; takes a dozen decisions.
+    find_relaxable: Callable[[], tuple[tuple[str, ...], ...]] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """A rule that fired in the advise stage, on which facts."""
+
+    rule: Rule
+    scope: str  # workload, a plan id, or "candidate <gpu id>"
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRound:
+    """Plans made, rejected, surveyed and ranked for one task."""
+
+    plans: tuple[Plan, ...]
+    rejections: tuple[Rejection, ...]
+    judged: tuple[Judged, ...]  # best first
+    survey: Settlement
+    derived: dict[str, tuple[str, ...]] = field(default_factory=dict)  # plan id -> plan-scope derive rules that fired
+    refused: tuple[Refusal, ...] = ()  # plans whose figures cannot be true
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Everything that was decided, unrendered."""
+
+    objective: Objective
+    intake: Settlement
+    model: ModelSpec | None
+    round: PlanRound | None
+    final: Settlement
+    chosen: Judged | None
+    no_answer: NoAnswer | None
+    candidates: tuple[CandidateJudgement, ...]
+    fired: tuple[Fired, ...]
+    procurement: Procurement
+    phases: tuple[tuple[str, Judged | None], ...]
+    assumed: tuple[Assumed, ...]  # sizing inputs that the job filled in

@@ -1,0 +1,235 @@
+"""The pipeline of one decision: settle, plan, reject, survey, prefer, rank, advise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace
+from datetime import date
+
+from engine.advisor.candidates import judge_candidates
+from engine.advisor.intake import Workload
+from engine.advisor.lookups import look_up
+from engine.advisor.outcome import CandidateJudgement
+from engine.advisor.outcome import Fired
+from engine.advisor.outcome import Judged
+from engine.advisor.outcome import NoAnswer
+from engine.advisor.outcome import Outcome
+from engine.advisor.outcome import PlanRound
+from engine.advisor.procurement import Procurement
+from engine.advisor.procurement import reckon
+from engine.advisor.rank import Objective
+from engine.advisor.relaxing import relaxable_facts
+from engine.advisor.round import run_round
+from engine.advisor.ruleset import RuleSet
+from engine.advisor.stages import Stages
+from engine.catalogue import Knowledge
+from engine.catalogue.model import ModelSpec
+from engine.core.errors import InputError
+from engine.core.values import Facts
+from engine.core.values import Value
+from engine.plans.candidates import candidate_plans
+from engine.plans.maker import PlanMaker
+from engine.plans.model import Plan
+from engine.rules.facts import Vocabulary
+from engine.rules.resolution.model import Claim
+from engine.rules.resolution.model import Settlement
+from engine.rules.rulebook.model import Ask
+from engine.rules.rulebook.model import ConsiderCounts
+from engine.rules.rulebook.model import Rule
+from engine.sizing.intake import job_from_facts
+
+
+TRAINING_TASKS = ("pretraining", "full_finetuning", "peft_finetuning")
+
+
+#: ``candidate_plans``, or what stands in for it.
+MakePlans = Callable[..., list[Plan]]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What every decision is made with: loaded once, never changed."""
+
+    vocabulary: Vocabulary
+    knowledge: Knowledge
+    stages: Stages
+    unstated: frozenset[str]
+    make_plans: MakePlans = candidate_plans  # a comparison of two rulebooks makes the plans of both at once
+
+    def plan_maker(self, model: ModelSpec | None, intake: Settlement) -> PlanMaker:
+        """Makes the plans of one settled workload."""
+        job = job_from_facts(intake.facts, model, assumed=intake.assumed)
+        return PlanMaker(job, intake.facts, self.knowledge)
+
+
+def decide_workload(bench: Bench, workload: Workload, objective: Objective, today: date | None = None) -> Outcome:
+    """Decide one workload. Unknown facts are no error: the outcome says what is missing.
+
+    ``today`` is the day that the age of prices is reckoned from.
+    """
+    given = {name: Claim("given", "input", value) for name, value in workload.given.items()}
+    found = look_up(workload.given, bench.knowledge, bench.vocabulary)
+    intake = bench.stages.intake.run(given, extra=found.claims)
+    maker = bench.plan_maker(found.model, intake)
+    no_answer = _contradiction(bench.stages.contradictions, intake) or _must_ask(bench.vocabulary, intake)
+    plan_round = None
+    if no_answer is None:
+        plan_round = _round(bench, maker, intake, objective)
+        no_answer = _nothing_fits(plan_round, bench, workload, objective)
+    chosen = plan_round.judged[0] if plan_round and plan_round.judged else None
+    phases = _phases(bench, workload, intake, objective, chosen) if no_answer is None else ()
+    procurement = reckon(intake.facts, chosen.ranked.plan if chosen else None, today, gpus=bench.knowledge.gpus)
+    final, fired = _advise(bench.stages, plan_round.survey if plan_round else intake, chosen, procurement)
+    candidates = judge_candidates(maker, final.facts, bench.knowledge, bench.stages.reject, plan_round)
+    fired = (*fired, *_advise_candidates(bench.stages.candidate, final.facts, candidates))
+    return Outcome(
+        objective=objective,
+        intake=intake,
+        model=found.model,
+        round=plan_round,
+        final=final,
+        chosen=chosen,
+        no_answer=no_answer,
+        candidates=candidates,
+        fired=fired,
+        procurement=procurement,
+        phases=phases,
+        assumed=tuple(maker.job.assumed),
+    )
+
+
+def asked_counts(rules: Iterable[Rule]) -> dict[int, str]:
+    """GPU counts that fired rules want planned, each with the first rule that asks for it."""
+    counts: dict[int, str] = {}
+    for rule in sorted(rules, key=lambda rule: rule.id):
+        for effect in rule.effects:
+            if isinstance(effect, ConsiderCounts):
+                for count in effect.counts:
+                    counts.setdefault(count, rule.id)
+    return counts
+
+
+def asked_facts(rules: Iterable[Rule]) -> dict[str, str]:
+    """Facts that fired rules want asked, each with the first rule that asks."""
+    facts: dict[str, str] = {}
+    for rule in sorted(rules, key=lambda rule: rule.id):
+        for effect in rule.effects:
+            if isinstance(effect, Ask):
+                facts.setdefault(effect.fact, rule.id)
+    return facts
+
+
+def _round(bench: Bench, maker: PlanMaker, intake: Settlement, objective: Objective) -> PlanRound:
+    asked = asked_counts(intake.fired)
+    plans = bench.make_plans(maker.job, intake.facts, bench.knowledge, asked, maker=maker)
+    return run_round(plans, intake, bench.stages, bench.knowledge, bench.unstated, objective)
+
+
+def _contradiction(rules: RuleSet, intake: Settlement) -> NoAnswer | None:
+    resolution = rules.run(intake.facts, [{}], ["workload"]).resolutions[0]
+    fired = rules.fired(resolution)
+    if not fired:
+        return None
+    facts = sorted({name for rule in fired for name in rule.reads if name in intake.facts})
+    return NoAnswer("contradictory", rules=fired, facts=tuple(facts))
+
+
+def _must_ask(vocabulary: Vocabulary, intake: Settlement) -> NoAnswer | None:
+    missing = tuple(
+        name
+        for name, fact in vocabulary.facts.items()
+        if fact.settle == "must_ask" and fact.scope == "workload" and name not in intake.facts
+    )
+    return NoAnswer("facts_missing", facts=missing) if missing else None
+
+
+def round_on(bench: Bench, given: Mapping[str, Value], objective: Objective) -> PlanRound | None:
+    """The plans on these facts, judged, without what follows from the choice; None where the facts allow no round."""
+    try:
+        found = look_up(given, bench.knowledge, bench.vocabulary)
+        claims = {name: Claim("given", "input", value) for name, value in given.items()}
+        intake = bench.stages.intake.run(claims, extra=found.claims)
+        if _contradiction(bench.stages.contradictions, intake) or _must_ask(bench.vocabulary, intake):
+            return None
+        return _round(bench, bench.plan_maker(found.model, intake), intake, objective)
+    except InputError:
+        return None
+
+
+def _qualifies(bench: Bench, given: Mapping[str, Value], objective: Objective) -> bool:
+    """Whether some plan qualifies on these facts."""
+    found = round_on(bench, given, objective)
+    return found is not None and bool(found.judged)
+
+
+def _nothing_fits(plan_round: PlanRound, bench: Bench, workload: Workload, objective: Objective) -> NoAnswer | None:
+    if plan_round.judged:
+        return None
+    counts: dict[str, int] = {}
+    by_id: dict[str, Rule] = {}
+    for rejection in plan_round.rejections:
+        for rule in rejection.rules:
+            counts[rule.id] = counts.get(rule.id, 0) + 1
+            by_id[rule.id] = rule
+    rules = [by_id[name] for name in sorted(counts, key=lambda name: (-counts[name], name))]
+    facts = sorted({name for rule in rules[:3] for name in rule.reads if name in plan_round.survey.facts})
+
+    def find() -> tuple[tuple[str, ...], ...]:
+        return relaxable_facts(
+            workload.given, rules, bench.vocabulary, lambda given: _qualifies(bench, given, objective)
+        )
+
+    return NoAnswer("nothing_fits", rules=tuple(rules), facts=tuple(facts), find_relaxable=find)
+
+
+def _advise(
+    stages: Stages, before: Settlement, chosen: Judged | None, procurement: Procurement
+) -> tuple[Settlement, tuple[Fired, ...]]:
+    """Run the advise rules on the workload and the chosen plan. What they set becomes part of the facts."""
+    context: Facts = chosen.facts if chosen else {}
+    settler = stages.outcome_of_chosen if chosen else stages.outcome
+    final = settler.run({}, extra=procurement.claims, before=before, context=context)
+    fired = []
+    for rule in final.fired:
+        scope = chosen.ranked.plan.id if chosen and rule.each == "chosen" else "workload"
+        fired.append(Fired(rule, scope, {**final.facts, **context}))
+    return final, tuple(fired)
+
+
+def _advise_candidates(rules: RuleSet, facts: Facts, candidates: Sequence[CandidateJudgement]) -> tuple[Fired, ...]:
+    names = [f"candidate {candidate.gpu_id}" for candidate in candidates]
+    run = rules.run(facts, [candidate.facts for candidate in candidates], names)
+    return tuple(
+        Fired(rule, name, {**facts, **candidate.facts})
+        for candidate, name, resolution in zip(candidates, names, run.resolutions, strict=True)
+        for rule in rules.fired(resolution)
+    )
+
+
+def _phases(
+    bench: Bench, workload: Workload, intake: Settlement, objective: Objective, chosen: Judged | None
+) -> tuple[tuple[str, Judged | None], ...]:
+    """Training and serving planned apart, where the project does both."""
+    if intake.facts.get("trains_and_serves") is not True:
+        return ()
+    task = intake.facts["task"]
+    if task in TRAINING_TASKS:
+        other = _best(bench, workload, {"task": "inference"}, objective)
+        return (("training", chosen), ("serving", other))
+    training = intake.facts.get("training_task", "peft_finetuning")
+    return (("training", _best(bench, workload, {"task": training}, objective)), ("serving", chosen))
+
+
+def _best(bench: Bench, workload: Workload, changes: Mapping[str, Value], objective: Objective) -> Judged | None:
+    """The best plan of the workload with some given facts changed."""
+    given = {**workload.given, **changes}
+    given.pop("trains_and_serves", None)
+    if given.get("task") == "inference":
+        given.pop("peft_method", None)
+    changed = replace(workload, given=given)
+    outcome = decide_workload(bench, changed, objective)
+    return outcome.chosen

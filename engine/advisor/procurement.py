@@ -1,0 +1,136 @@
+"""Rent against own for the chosen plan: the figures as facts that advise rules read, and the guides' lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from datetime import date
+
+from engine.catalogue.model import Gpu
+from engine.core.values import Facts
+from engine.core.values import Value
+from engine.plans.costs.comparison import CostComparison
+from engine.plans.costs.comparison import compare_costs
+from engine.plans.costs.constants import EconomicsConstants
+from engine.plans.costs.constants import load_economics
+from engine.plans.costs.offers import price_age_days
+from engine.plans.costs.ownership import owned_form
+from engine.plans.costs.power import CARD_SEGMENTS
+from engine.plans.costs.power import DESK_CARDS
+from engine.plans.costs.procurement import Flip
+from engine.plans.costs.procurement import nearest_flip
+from engine.plans.costs.procurement import procurement_facts
+from engine.plans.costs.procurement import procurement_figures
+from engine.plans.costs.thresholds import Threshold
+from engine.plans.costs.thresholds import guide_thresholds
+from engine.plans.costs.thresholds import thresholds_disagree
+from engine.plans.model import Plan
+from engine.rules.resolution.model import Claim
+from engine.sizing.model import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Procurement:
+    """What was computed of renting and owning."""
+
+    figures: dict[str, Figure] = field(default_factory=dict)
+    thresholds: tuple[Threshold, ...] = ()
+    flip: Flip | None = None
+    claims: dict[str, list[Claim]] = field(default_factory=dict)
+    comparison: CostComparison | None = None
+    owned_as: str | None = None  # the GPU that would be bought, where it is another form of the plan's
+
+
+def reckon(
+    facts: Facts, plan: Plan | None, today: date | None = None, *, gpus: Mapping[str, Gpu] | None = None
+) -> Procurement:
+    """Compare renting with owning for a plan, or for what the facts alone say where there is none.
+
+    Args:
+        facts: settled facts.
+        plan: the recommended plan.
+        today: tells how old the plan's price is; without it nothing is said of that.
+        gpus: the catalogue, for the form in which the plan's GPU is sold where it is not sold singly.
+    """
+    constants = load_economics()
+    owned_as = _owned_as(plan, gpus or {}, constants)
+    comparison = compare_costs(facts, plan, constants, owned_as=owned_as)
+    figures = procurement_figures(facts, plan, constants, owned_as)
+    thresholds = guide_thresholds(facts, plan, comparison, constants)
+    claims = {
+        name: [
+            Claim(
+                "computed",
+                f"economics.{name}",
+                value,
+                tuple(sorted(figures[name].inputs)),
+                figures[name].formula,
+                (figures[name].source,),
+            )
+        ]
+        for name, value in procurement_facts(figures).items()
+    }
+    claims |= _of_the_comparison(comparison)
+    claims |= _of_the_lines(thresholds)
+    claims |= _of_the_plan(facts, plan, today)
+    return Procurement(
+        figures, thresholds, nearest_flip(comparison), claims, comparison, owned_as.id if owned_as else None
+    )
+
+
+def _owned_as(plan: Plan | None, gpus: Mapping[str, Gpu], constants: EconomicsConstants) -> Gpu | None:
+    """What would be bought in place of a rented plan's GPU; a plan that is bought or owned stays what it is."""
+    if plan is None or plan.cost.origin in {"owned", "purchase"}:
+        return None
+    form = owned_form(plan.gpu, plan.count, gpus.values(), constants)
+    return None if form is plan.gpu else form
+
+
+def _of_the_comparison(comparison: CostComparison) -> dict[str, list[Claim]]:
+    judged = ("whichgpu-judgement",)
+    reads = ("own_vs_rent_cost_ratio", "clear_cost_ratio")
+    claims = {}
+    if comparison.says != "unknown":
+        words = f"clear where the sums differ by {comparison.clear_ratio:g} x or more"
+        claims["comparison_says"] = [Claim("computed", "economics.comparison", comparison.says, reads, words, judged)]
+        claims["comparison_clear"] = [Claim("computed", "economics.comparison", comparison.clear, reads, words, judged)]
+    if (pays := comparison.hybrid_pays) is not None:
+        words = "owning the base load and renting the peaks is not clearly costlier than either alone"
+        claims["hybrid_pays"] = [Claim("computed", "economics.comparison", pays, reads, words, judged)]
+    return claims
+
+
+def _of_the_lines(thresholds: tuple[Threshold, ...]) -> dict[str, list[Claim]]:
+    sources = tuple(dict.fromkeys(threshold.source for threshold in thresholds))
+    disagree = thresholds_disagree(thresholds)
+    words = "the guides' thresholds compared"
+    claims = {"thresholds_disagree": [Claim("computed", "economics.thresholds", disagree, (), words, sources)]}
+    for line in thresholds:
+        name = f"{line.id}_line_applies"
+        claims[name] = [Claim("computed", f"economics.{name}", line.in_scope, (), line.scope, (line.source,))]
+    return claims
+
+
+def _of_the_plan(facts: Facts, plan: Plan | None, today: date | None) -> dict[str, list[Claim]]:
+    claims: dict[str, list[Claim]] = {}
+    if plan is None:
+        return claims
+    card = plan.gpu.segment in CARD_SEGMENTS and plan.count <= DESK_CARDS
+    words = f"{plan.count} x {plan.gpu.segment}; up to {DESK_CARDS} of {' or '.join(CARD_SEGMENTS)} go under a desk"
+    claims["desk_card"] = [Claim("computed", "economics.desk_card", card, (), words, ("whichgpu-judgement",))]
+    if "gpus_owned" in facts:
+        owned: Value = plan.cost.origin == "owned"
+        words = "as many of the plan's GPU as it takes are among gpus_owned"
+        claims["already_owned"] = [Claim("computed", "economics.already_owned", owned, ("gpus_owned",), words)]
+    if today is not None and plan.cost.offer is not None:
+        age = Claim(
+            "computed",
+            "economics.price_age_days",
+            max(0, price_age_days(plan.cost.offer, today)),
+            (),
+            "day of the decision - day the price was seen",
+            (plan.cost.offer.source,),
+        )
+        claims["price_age_days"] = [age]
+    return claims

@@ -1,0 +1,121 @@
+"""Evidence as points: of the strongest rule per reason, and what a doubling of cost or speed weighs beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.plans.model import Plan
+from engine.rules.rulebook.model import Fallback
+from engine.rules.rulebook.model import Points
+from engine.rules.rulebook.model import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """How plans are compared. From ``knowledge/objectives.yaml``.
+
+    Merit is cost^cost_exponent x time^time_exponent x gain_of_doubling^log2(GPUs), lower is better. A stated objective
+    lets preferences choose among plans whose merit is at most ``preference_share`` worse than the best.
+    """
+
+    name: str
+    cost_exponent: float
+    time_exponent: float
+    gain_of_doubling: float  # what twice as many GPUs have to bring
+    preference_share: float
+    cost_points: float  # points that half the cost is worth as evidence
+    speed_points: float  # points that twice the speed is worth as evidence
+    around_usd_per_hour: float  # what surrounds rented GPUs, where evidence is weighed
+    guide_cost_ratio: float  # what the cards that a guide names may cost beside a faster plan of equal standing
+    dominance_margin: float  # share by which a plan must be cheaper and faster than another to rule it out
+    meaning: str
+    sources: tuple[str, ...]
+    stated: bool = False
+
+    def merit(self, cost: float, time: float, count: int) -> float:
+        """What the objective minimises. ``cost`` and ``time`` in any unit that all compared plans share."""
+        # Most exponents are zero or one: powers of floats are slow.
+        value = cost if self.cost_exponent == 1 else float(cost**self.cost_exponent)
+        if self.time_exponent:
+            value *= time if self.time_exponent == 1 else float(time**self.time_exponent)
+        if self.gain_of_doubling != 1 and count > 1:
+            value *= self.gain_of_doubling ** math.log2(count)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Award:
+    """Points that one rule, or the cost or speed term (rule None), gives a plan."""
+
+    rule: str | None
+    reason: str
+    points: float
+    counted: bool = True  # False where a stronger rule of the same reason, or a computed figure, stands in for it
+    checked: bool = False  # a claim whose figures are computed: it counts through cost and speed alone
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A plan with its score and how the score came about."""
+
+    plan: Plan
+    score: float
+    awards: tuple[Award, ...]
+    proven: bool
+
+
+def awards_of(rules: Iterable[Rule], *, figures_known: bool) -> list[Award]:
+    """One award a rule; within a reason only the strongest for and the strongest against count.
+
+    Repeating a heuristic in other words thus adds no weight. Ties go to the lower rule id. A claim about cost or speed
+    counts only where the figures are not computed: else they speak for themselves.
+    """
+    awards = [
+        Award(rule.id, effect.reason, effect.points, checked=figures_known and effect.claim is not None)
+        for rule in sorted(rules, key=lambda rule: rule.id)
+        for effect in rule.effects
+        if isinstance(effect, Points)
+    ]
+    best: dict[tuple[str, bool], Award] = {}
+    for award in awards:
+        key = (award.reason, award.points > 0)
+        if not award.checked and (key not in best or abs(award.points) > abs(best[key].points)):
+            best[key] = award
+    counted = set(map(id, best.values()))
+    return [
+        award if id(award) in counted else Award(award.rule, award.reason, award.points, False, award.checked)
+        for award in awards
+    ]
+
+
+def band_rules(rules: Iterable[Rule], band: str) -> tuple[str, ...]:
+    """The rules by which a guide names a plan's cards, or its count, for the case."""
+    return tuple(
+        rule.id
+        for rule in rules
+        if any(isinstance(effect, Points) and effect.band == band and effect.points > 0 for effect in rule.effects)
+    )
+
+
+def fallback_rules(rules: Iterable[Rule]) -> Mapping[str, str]:
+    """The rules that let a plan be chosen only where nothing else can be, each with its text."""
+    return {rule.id: effect.text for rule in rules for effect in rule.effects if isinstance(effect, Fallback)}
+
+
+def cost_term(cost: float | None, cheapest: float | None, feared: float | None, weight: float) -> Award | None:
+    """``weight x log2(cheapest / cost)``; an unknown cost counts as what is feared of it."""
+    known = cost if cost is not None else feared
+    if cheapest is None or cheapest <= 0 or known is None or known <= 0:
+        return None
+    return Award(None, "cost" if cost is not None else "cost unknown", -weight * math.log2(known / cheapest))
+
+
+def speed_term(speed: float | None, fastest: float | None, slowest: float | None, weight: float) -> Award | None:
+    """``weight x log2(speed / fastest)``; an unknown speed counts as the slowest known."""
+    if fastest is None or slowest is None or slowest <= 0 or weight == 0:
+        return None
+    known = speed if speed is not None else slowest
+    return Award(None, "speed" if speed is not None else "speed unknown", weight * math.log2(known / fastest))

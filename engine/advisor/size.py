@@ -1,0 +1,113 @@
+"""Sizing a stated configuration: does this job fit these GPUs, with how much of what, and how fast?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.advisor.advisor import Expertise
+from engine.advisor.answer.plans import memory_dict
+from engine.advisor.answer.plans import speed_dict
+from engine.advisor.intake import Workload
+from engine.advisor.lookups import look_up
+from engine.core.canonical import plain
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.plans.fit_suggestions import Relief
+from engine.plans.fit_suggestions import relief_dict
+from engine.plans.fit_suggestions import relief_of
+from engine.plans.model import Plan
+from engine.rules.resolution.model import Claim
+from engine.sizing.memory import granted_of
+
+
+def size_workload(
+    expertise: Expertise, workload: Workload, *, gpu: str | None = None, count: int | None = None
+) -> dict[str, Any]:
+    """Memory, fit and speed of a workload on a configuration, as the ``size`` answer of the output contract.
+
+    Args:
+        expertise: the loaded expert.
+        workload: the job.
+        gpu: any name of one accelerator; else the workload's ``gpu``, ``current_gpu`` or only candidate.
+        count: how many; else the workload's ``count`` or ``num_gpus``, else 1.
+
+    Raises:
+        InputError: no accelerator is named, the name is unknown, or the job's size is.
+    """
+    given = {name: Claim("given", "input", value) for name, value in workload.given.items()}
+    found = look_up(workload.given, expertise.knowledge, expertise.vocabulary)
+    intake = expertise.stages.intake.run(given, extra=found.claims)
+    gpu_id = _gpu_id(expertise, workload, gpu)
+    number = count or workload.count or int(workload.given.get("num_gpus", 1))  # type: ignore[arg-type]
+    maker = expertise.bench.plan_maker(found.model, intake)
+    plan = maker.plan(expertise.knowledge.gpus[gpu_id], number, "stated")
+    if plan.memory is None:
+        missing = "the model's size is not known"
+        fix = "add model_name, or param_count_b (billions of parameters)"
+        raise InputError(Problem("size-unknown", f"the memory cannot be reckoned: {missing}", fix=fix))
+    granted = granted_of(maker.job, plan.gpu)
+    return _answer(plan, workload, relief_of(plan, maker), granted)
+
+
+def _answer(plan: Plan, workload: Workload, relief: Relief | None, granted: float | None) -> dict[str, Any]:
+    memory = memory_dict(plan.memory, plan.count, plan.gpu.usable_gb) or {}
+    terms = plan.memory.terms if plan.memory else ()
+    answer = {
+        "id": workload.id,
+        "gpu": plan.gpu.id,
+        "count": plan.count,
+        "fits": _fits(plan, granted),
+        "granted_per_gpu_gb": granted,
+        "tight": _tight(plan, granted),
+        **memory,
+        "speed": speed_dict(plan),
+        "link": plan.link,
+        "parallelism": {
+            "tensor": plan.layout.tensor,
+            "pipeline": plan.layout.pipeline,
+            "data": plan.layout.data,
+            "sharding": plan.layout.sharding,
+        },
+        "terms": [
+            {"name": term.name, "gb": term.value, "formula": term.formula, "inputs": term.inputs, "source": term.source}
+            for term in terms
+        ],
+        "relief": relief_dict(relief) if relief else None,
+    }
+    rounded: dict[str, Any] = plain(answer)
+    return rounded
+
+
+def _fits(plan: Plan, granted: float | None) -> bool | None:
+    """The best estimate is within what the job may take. A recommended plan also needs a margin: see ``_tight``."""
+    if plan.memory is None or granted is None:
+        return None
+    return plan.memory.per_gpu_gb <= granted
+
+
+def _tight(plan: Plan, granted: float | None) -> bool | None:
+    """It fits by the best estimate, but not with the margin that a recommendation keeps."""
+    fits = _fits(plan, granted)
+    return None if fits is None else fits and not plan.facts.get("plan.fits")
+
+
+def _gpu_id(expertise: Expertise, workload: Workload, gpu: str | None) -> str:
+    name = gpu or workload.gpu or workload.given.get("current_gpu")
+    listed = workload.given.get("gpu_candidates", ())
+    if name is None and isinstance(listed, tuple) and len(listed) == 1:
+        name = str(listed[0])
+    if name is None:
+        fix = "add --gpu NAME, or 'gpu:' to the workload"
+        raise InputError(Problem("no-gpu", "no GPU is named to size the job on", fact="gpu", fix=fix))
+    match = expertise.knowledge.find_gpu(str(name))
+    if not match.found:
+        raise InputError(
+            Problem(
+                "unknown-gpu",
+                f"no GPU is called {str(name)!r}",
+                fact="gpu",
+                nearest=match.nearest,
+                fix="see: whichgpu gpus",
+            )
+        )
+    return match.ids[-1]

@@ -1,0 +1,98 @@
+"""The rulebook sorted into the stages of a decision, each compiled once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.advisor.ruleset import RuleSet
+from engine.core.calculators import Calculator
+from engine.core.errors import Problem
+from engine.core.errors import RulebookError
+from engine.rules.facts import Vocabulary
+from engine.rules.resolution.graph import Default
+from engine.rules.resolution.run import MakeLevel
+from engine.rules.resolution.run import Settler
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.model import Rulebook
+from engine.rules.rulebook.order import levels
+
+
+#: The moments of a decision, in order. A fact can be read from its moment on.
+MOMENTS = ("intake", "plan", "survey", "outcome")
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Every stage, ready to run."""
+
+    intake: Settler
+    contradictions: RuleSet  # reject rules on the workload itself
+    plan_levels: tuple[RuleSet, ...]
+    reject: RuleSet
+    survey: Settler
+    prefer: RuleSet
+    outcome: Settler  # where no plan was chosen
+    outcome_of_chosen: Settler
+    candidate: RuleSet
+
+
+def prepare(
+    rulebook: Rulebook,
+    vocabulary: Vocabulary,
+    calculators: Iterable[Calculator],
+    defaults: Iterable[Default],
+    make_level: MakeLevel,
+) -> Stages:
+    """Sort the rules by stage, scope and moment, and order those that set facts.
+
+    Raises:
+        RulebookError: rules feed each other in a circle, or a rule reads what is known only after it has to fire.
+    """
+    derive = rulebook.of_stage("derive", "workload")
+    advise = rulebook.of_stage("advise", "workload")
+    moments = fact_moments(derive + advise, vocabulary)
+    by_moment = {moment: tuple(r for r in derive if _moment(r, moments) == moment) for moment in MOMENTS}
+    _refuse_late(by_moment["plan"], "a workload rule cannot read what belongs to one plan")
+    chosen = rulebook.of_stage("advise", "chosen")
+    last = by_moment["outcome"] + advise
+    return Stages(
+        intake=Settler(calculators, by_moment["intake"], defaults, make_level),
+        contradictions=RuleSet(rulebook.of_stage("reject", "workload"), make_level),
+        plan_levels=tuple(RuleSet(level, make_level) for level in levels(rulebook.of_stage("derive", "plan"))),
+        reject=RuleSet(rulebook.of_stage("reject", "plan"), make_level),
+        survey=Settler((), by_moment["survey"], (), make_level),
+        prefer=RuleSet(rulebook.of_stage("prefer", "plan"), make_level),
+        outcome=Settler((), last, (), make_level),
+        outcome_of_chosen=Settler((), last + chosen, (), make_level),
+        candidate=RuleSet(rulebook.of_stage("advise", "candidate"), make_level),
+    )
+
+
+def fact_moments(rules: Iterable[Rule], vocabulary: Vocabulary) -> dict[str, str]:
+    """The moment from which each fact is settled: as declared, or later where its rules read later facts."""
+    rules = tuple(rules)
+    rank = {name: MOMENTS.index(fact.available) for name, fact in vocabulary.facts.items()}
+    changed = True
+    while changed:
+        changed = False
+        for rule in rules:
+            reads = max((rank.get(name, 0) for name in rule.reads), default=0)
+            needed = MOMENTS.index("outcome") if rule.stage == "advise" else reads
+            for fact in rule.writes:
+                if rank.get(fact, 0) < needed:
+                    rank[fact] = needed
+                    changed = True
+    return {name: MOMENTS[index] for name, index in rank.items()}
+
+
+def _moment(rule: Rule, moments: Mapping[str, str]) -> str:
+    touched = rule.reads | rule.writes
+    return MOMENTS[max((MOMENTS.index(moments.get(name, "intake")) for name in touched), default=0)]
+
+
+def _refuse_late(rules: Iterable[Rule], message: str) -> None:
+    problems = [Problem("late-fact", f"{rule.id}: {message}", rule.place) for rule in rules]
+    if problems:
+        raise RulebookError(problems)

@@ -1,0 +1,228 @@
+"""Trade-offs: what would be cheaper or faster if one thing were allowed. Each is decided anew, so that it is true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import replace
+
+from engine.advisor.options import Kind
+from engine.advisor.options import Option
+from engine.advisor.options import TradeOffSettings
+from engine.advisor.options import options_of
+from engine.advisor.outcome import Judged
+from engine.advisor.outcome import Outcome
+from engine.advisor.pipeline import Bench
+from engine.advisor.pipeline import round_on
+from engine.advisor.rank import Objective
+from engine.advisor.survey import is_job
+from engine.core.values import Value
+from engine.plans.costs.constants import load_economics
+from engine.plans.costs.usage import usage_of
+from engine.plans.model import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class TradeOff:
+    """One option and the plan that it leads to. Ratios are its figure by the answer's."""
+
+    kind: Kind
+    fact: str | None  # None where nothing that is stated changes
+    value: Value | None  # None takes the fact away
+    plan: Plan
+    usd_per_hour: float | None  # of the option: on spot or with a commitment it is not the plan's
+    cost_ratio: float | None
+    speed_ratio: float | None
+    term_months: int | None = None
+
+    @property
+    def clear_by(self) -> float:
+        """The larger of its gains in cost and in speed."""
+        return max(1 / self.cost_ratio if self.cost_ratio else 0.0, self.speed_ratio or 0.0)
+
+    def gain(self, objective: Objective) -> float:
+        """How many times better it is by the objective; unknown figures count as the answer's."""
+        cheaper = (self.cost_ratio or 1.0) ** -objective.cost_exponent
+        return float(cheaper * (self.speed_ratio or 1.0) ** objective.time_exponent)
+
+
+def trade_offs(
+    bench: Bench,
+    given: Mapping[str, Value],
+    outcome: Outcome,
+    objectives: Mapping[str, Objective],
+    settings: TradeOffSettings,
+) -> tuple[TradeOff, ...]:
+    """What would be clearly cheaper or faster than the answer, the largest gain by its objective first.
+
+    Args:
+        bench: what the answer was decided with.
+        given: what was stated.
+        outcome: the answer.
+        objectives: by name.
+        settings: what is tried, and how much of it.
+    """
+    answer = outcome.chosen
+    if answer is None or outcome.round is None:
+        return ()
+    least = 1 + settings.least_gain
+    found = list(_owned(outcome, least))
+    found += [entry for entry in _commitments(outcome) if entry.clear_by >= least]
+    search = _Search(bench, given, outcome, answer, objectives, settings.most_decisions)
+    options = options_of(outcome, given, objectives, settings, bench)
+    # Those of the objective are tried last and always.
+    reserved = sum(option.kind == "objective" for option in options)
+    for option in options:
+        last = option.kind == "objective"
+        found += search.gains(option, least, keep=0 if last else reserved)
+
+    def order(entry: TradeOff) -> tuple[object, ...]:
+        return (-entry.gain(outcome.objective), -entry.clear_by, entry.kind, entry.fact or "", entry.plan.id)
+
+    return tuple(_distinct(sorted(found, key=order)))[: settings.most_listed]
+
+
+def _distinct(entries: Iterable[TradeOff]) -> Iterator[TradeOff]:
+    """Those that are not said already: one change of a fact and plan, once."""
+    seen: set[tuple[Kind, str | None, str, int | None]] = set()
+    for entry in entries:
+        key = (entry.kind, entry.fact, entry.plan.id, entry.term_months)
+        if key not in seen:
+            seen.add(key)
+            yield entry
+
+
+@dataclass(slots=True)
+class _Search:
+    """Decides options, at most ``left`` of them."""
+
+    bench: Bench
+    given: Mapping[str, Value]
+    outcome: Outcome
+    answer: Judged
+    objectives: Mapping[str, Objective]
+    left: int
+
+    def gains(self, option: Option, least: float, *, keep: int) -> list[TradeOff]:
+        """What an option brings: of nested values the first that is clear, of others each that is clearly more."""
+        values = list(option.values)
+        if option.nested:
+            if len(values) > 1 and self._clear(option, values[-1], least, keep) is None:
+                return []
+            found = (self._clear(option, value, least, keep) for value in values)
+            return [entry for entry in found if entry is not None][:1]
+        kept: list[TradeOff] = []
+        reached = 1.0
+        for value in values:
+            entry = self._clear(option, value, least, keep)
+            if entry is not None and entry.clear_by >= least * reached:
+                kept.append(entry)
+                reached = entry.clear_by
+        return kept
+
+    def _clear(self, option: Option, value: Value | None, least: float, keep: int) -> TradeOff | None:
+        if self.left <= keep:
+            return None
+        self.left -= 1
+        entry = self._decided(option, value)
+        return entry if entry is not None and entry.clear_by >= least else None
+
+    def _decided(self, option: Option, value: Value | None) -> TradeOff | None:
+        given = {name: known for name, known in self.given.items() if name != option.fact}
+        objective = self.outcome.objective
+        if value is not None:
+            given[option.fact] = value
+        if option.kind == "objective":
+            objective = replace(self.objectives[str(value)], stated=True)
+        found = round_on(self.bench, given, objective)
+        if found is None or not found.judged:
+            return None
+        best = found.judged[0]
+        if self.answer.ranked.proven and not best.ranked.proven:
+            return None
+        entry = beside(option.kind, best, self.answer)
+        if option.kind == "spot":
+            entry = min((_on_spot(entry), _on_spot(self._unchanged())), key=lambda each: each.cost_ratio or 1.0)
+        if option.kind == "objective" and not _lives_up_to(entry, str(value), self.outcome.objective):
+            return None
+        return replace(entry, fact=option.fact, value=value)
+
+    def _unchanged(self) -> TradeOff:
+        return beside("spot", self.answer, self.answer)
+
+
+def _lives_up_to(entry: TradeOff, objective: str, now: Objective) -> bool:
+    """Whether the plan of another objective is indeed cheaper or faster: more GPUs may be faster than is worth it."""
+    ratio = entry.speed_ratio if objective == "fastest" else 1 / entry.cost_ratio if entry.cost_ratio else None
+    return ratio is not None and ratio >= 1 + now.dominance_margin
+
+
+def beside(kind: Kind, entry: Judged, answer: Judged) -> TradeOff:
+    """A plan beside the answer, with nothing changed yet."""
+    mine, its = entry.measures, answer.measures
+    return TradeOff(
+        kind=kind,
+        fact=None,
+        value=None,
+        plan=entry.ranked.plan,
+        usd_per_hour=entry.ranked.plan.cost.usd_per_hour,
+        cost_ratio=_ratio(mine.cost, its.cost),
+        speed_ratio=_ratio(its.time, mine.time),
+    )
+
+
+def _ratio(part: float | None, whole: float | None) -> float | None:
+    return part / whole if part is not None and whole else None
+
+
+def _priced(entry: TradeOff, usd_per_hour: float, share: float) -> TradeOff:
+    """The same plan at another price: ``share`` of what it costs."""
+    cost_ratio = entry.cost_ratio * share if entry.cost_ratio is not None else None
+    return replace(entry, usd_per_hour=usd_per_hour, cost_ratio=cost_ratio)
+
+
+def _on_spot(entry: TradeOff) -> TradeOff:
+    """The plan at its interruptible price, where one is known and lower."""
+    cost = entry.plan.cost
+    spot, hour = cost.spot_usd_per_hour, cost.usd_per_hour
+    if cost.origin != "offer" or spot is None or not hour or spot >= hour:
+        return entry
+    return _priced(entry, spot, spot / hour)
+
+
+def _owned(outcome: Outcome, least: float) -> Iterator[TradeOff]:
+    """Beside hardware that is there: the best plan to pay for that is faster; beside another answer: what is there."""
+    answer = outcome.chosen
+    if answer is None or outcome.round is None:
+        return
+    has = answer.ranked.plan.cost.origin == "owned"
+    for entry in outcome.round.judged:
+        if (entry.ranked.plan.cost.origin == "owned") == has or not entry.ranked.proven:
+            continue
+        option = beside("owned", entry, answer)
+        if not has or (entry.fallbacks == () and (option.speed_ratio or 0.0) >= least):
+            yield option
+            return
+
+
+def _commitments(outcome: Outcome) -> Iterator[TradeOff]:
+    """The answer at the price of each term, where every hour is paid for."""
+    answer = outcome.chosen
+    if answer is None or answer.ranked.plan.cost.origin != "offer":
+        return
+    plan = answer.ranked.plan
+    cost, facts = plan.cost, outcome.intake.facts
+    constants = load_economics()
+    months = facts.get("project_months")
+    if is_job(facts) and facts.get("always_on") is not True and usage_of(facts, plan.count, constants) is None:
+        return  # Nothing says that a run goes on for the length of a term.
+    for commitment in cost.committed:
+        if isinstance(months, int | float) and months < commitment.term_months:
+            continue
+        monthly = commitment.usd_per_hour * constants["hours_per_month"].value
+        if cost.usd_per_month and cost.usd_per_hour:
+            same = beside("commitment", answer, answer)
+            option = _priced(same, commitment.usd_per_hour, monthly / cost.usd_per_month)
+            yield replace(option, term_months=commitment.term_months)

@@ -1,0 +1,166 @@
+"""Comparing two editions: their rules and knowledge, and what they answer to the same workloads."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from datetime import datetime
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from engine.advisor.advisor import Expertise
+from engine.authoring.diff.affected import Affected
+from engine.authoring.diff.answers import PARTS
+from engine.authoring.diff.answers import Answer
+from engine.authoring.diff.answers import Edition
+from engine.authoring.diff.answers import answer_pairs
+from engine.authoring.diff.answers import pairs_of
+from engine.authoring.diff.model import Comparison
+from engine.authoring.diff.model import Moved
+from engine.authoring.diff.model import Names
+from engine.authoring.diff.model import Told
+from engine.authoring.diff.rulediff import RuleChange
+from engine.authoring.diff.rulediff import rule_changes
+from engine.authoring.diff.workloads import Named
+from engine.authoring.diff.workloads import example_workloads
+from engine.authoring.diff.workloads import sampled_workloads
+from engine.authoring.diff.workloads import scenario_workloads
+from engine.authoring.diff.workloads import workloads_in_tests
+from engine.core.calculators import registered
+from engine.rules.facts import Vocabulary
+
+
+#: Workloads taken from the tests of rules that did not change, spread over the rulebook; the sample does the rest.
+_MOST_TESTS = 150
+
+
+def compare(
+    old: Edition,
+    new: Edition,
+    *,
+    moment: datetime,
+    examples: Iterable[Path] = (),
+    sample: int = 2000,
+    seed: int = 1,
+    processes: int = 2,
+) -> Comparison:
+    """Compare two editions.
+
+    Args:
+        old: what the other is measured against.
+        new: the edition that is judged.
+        moment: the time at which both decide.
+        examples: folders of workload files.
+        sample: how many workloads to draw beside the examples and the tests inside rules.
+        seed: the same seed draws the same workloads.
+        processes: how many answer at the same time; 1 stays in this process.
+
+    Raises:
+        RulebookError, KnowledgeError: an edition cannot be loaded.
+    """
+    before, after = old.load(), new.load()
+    changes = rule_changes(before.rulebook, after.rulebook)
+    vocabulary = _joined(before.vocabulary, after.vocabulary)
+    workloads = gather(after, vocabulary, changes, examples, sample, seed)
+    facts = [named.facts for named in workloads]
+    answers = pairs_of(before, after, facts, moment) if processes < 2 else _answers(old, new, facts, moment, processes)
+    affected = Affected(changes, after.rulebook, vocabulary, registered())
+    told = tuple(Told(change, affected.of(change) if change.decisive else ()) for change in changes)
+    return Comparison(
+        old=old.label,
+        new=new.label,
+        digests=(before.rulebook.digest, after.rulebook.digest),
+        rules=told,
+        knowledge=tuple(found for found in knowledge_changes(before, after) if found),
+        moved=_moved(workloads, answers, changes),
+        compared=dict(sorted(Counter(named.origin for named in workloads).items())),
+        seed=seed,
+    )
+
+
+def gather(
+    after: Expertise,
+    vocabulary: Vocabulary,
+    changes: Sequence[RuleChange],
+    examples: Iterable[Path],
+    sample: int,
+    seed: int,
+) -> list[Named]:
+    """The workloads to compare on: examples, scenarios, tests inside rules as they are and were, and the sample."""
+    found = [named for folder in examples for named in example_workloads(folder)]
+    found += scenario_workloads(after.folders)
+    concerned = [rule for change in changes for rule in (change.old, change.new) if rule is not None]
+    changed = {named.name: named for named in workloads_in_tests(concerned)}
+    others = [named for named in workloads_in_tests(after.rulebook.rules) if named.name not in changed]
+    found += [*changed.values(), *others[:: 1 + len(others) // _MOST_TESTS]]
+    return [*found, *sampled_workloads(vocabulary, sample, seed)]
+
+
+def knowledge_changes(before: Expertise, after: Expertise) -> Iterable[Names]:
+    """What came, went and changed among facts, codes, GPUs, models and offers."""
+    yield _names("facts", before.vocabulary.facts, after.vocabulary.facts)
+    yield _names("codes", before.vocabulary.codes, after.vocabulary.codes)
+    yield _names("GPUs", before.knowledge.gpus, after.knowledge.gpus)
+    yield _names("models", before.knowledge.models, after.knowledge.models)
+    offers = [
+        {f"{o.provider} {o.instance or ''} {o.count} x {o.gpu} {o.region or ''}".replace("  ", " "): o for o in side}
+        for side in (before.knowledge.offers, after.knowledge.offers)
+    ]
+    yield _names("offers", offers[0], offers[1])
+
+
+def _names(kind: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Names:
+    return Names(
+        kind,
+        added=tuple(sorted(after.keys() - before.keys())),
+        removed=tuple(sorted(before.keys() - after.keys())),
+        changed=tuple(sorted(name for name in before.keys() & after.keys() if before[name] != after[name])),
+    )
+
+
+def _joined(before: Vocabulary, after: Vocabulary) -> Vocabulary:
+    return Vocabulary({**before.facts, **after.facts}, {**before.codes, **after.codes})
+
+
+def _answers(
+    old: Edition, new: Edition, facts: Sequence[Mapping[str, Any]], moment: datetime, processes: int
+) -> list[tuple[Answer, Answer]]:
+    """The answers of both, in order; the workloads are dealt out to the processes."""
+    dealt = [facts[first::processes] for first in range(processes)]
+    # Processes that start afresh: a copy of this one would carry its loaded rules and its threads along.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_reference_alone) as pool:
+        waiting = [pool.submit(answer_pairs, old, new, hand, moment) for hand in dealt]
+        hands = [future.result() for future in waiting]
+    return [hands[place % processes][place // processes] for place in range(len(facts))]
+
+
+def _reference_alone() -> None:
+    """Fire rules by the reference evaluator: on every decision the other engine only has to agree with it."""
+    os.environ["WHICHGPU_ENGINE"] = "reference"
+
+
+def _moved(
+    workloads: Sequence[Named], answers: Sequence[tuple[Answer, Answer]], changes: Sequence[RuleChange]
+) -> tuple[Moved, ...]:
+    moved = []
+    for named, (was, now) in zip(workloads, answers, strict=True):
+        parts = was.differs_from(now)
+        if parts:
+            moved.append(Moved(named, was, now, parts, _behind(was, now, changes)))
+    ranks = {part: place for place, part in enumerate(("refused", *PARTS))}
+    origins = {"example": 0, "scenario": 1, "test": 2, "sample": 3}
+    return tuple(sorted(moved, key=lambda entry: (ranks[entry.parts[0]], origins[entry.workload.origin])))
+
+
+def _behind(old: Answer, new: Answer, changes: Sequence[RuleChange]) -> tuple[str, ...]:
+    """The changed rules that had a part in the difference; where none had, whatever fired on one side only."""
+    changed = {change.id for change in changes if change.decisive}
+    changed |= {change.old.id for change in changes if change.old is not None and change.decisive}
+    apart = old.fired ^ new.fired
+    concerned = changed & (old.fired | new.fired)
+    return tuple(sorted(concerned & apart or concerned or apart))

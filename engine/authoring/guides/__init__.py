@@ -1,0 +1,1 @@
+"""What the guides say, and where the rulebook and the knowledge carry it."""

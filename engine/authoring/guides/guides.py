@@ -1,0 +1,318 @@
+"""Where each heuristic of the catalogue stands: the manifest ``knowledge/coverage.yaml``, held against the rulebook.
+
+Every heuristic is either carried by something (rules, facts that are asked for, figures, values of the knowledge,
+calculators, code of the pipeline, disagreements that rules report) or set aside with a reason. The manifest says by
+what; ``check_coverage`` says where the manifest and what it speaks of differ.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from typing import Literal
+
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import ValidationError
+
+from engine.advisor.advisor import Expertise
+from engine.authoring.guides.numbers import missing_numbers
+from engine.core.calculators import registered
+from engine.core.errors import KnowledgeError
+from engine.core.yaml import problems_from_pydantic
+from engine.core.yaml import read_document
+from engine.rules.rulebook.model import Disagree
+
+
+#: Why a heuristic is carried by nothing: a seller's praise of itself, a statement that another is followed instead of
+#: (the disagreement says which), or the same statement in other words.
+SetAside = Literal["promotion", "superseded", "duplicate"]
+_FEWER_THAN = 60
+_CLOSE = 0.02
+
+
+class GpuValue(BaseModel):
+    """A figure of one GPU in the catalogue: what it ``is``, or the GPU whose figure it is ``above``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    gpu: str
+    field: str
+    is_: Any = None
+    above: str | None = None
+
+
+class Sum(BaseModel):
+    """What a calculator gives for stated facts."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    calculator: str
+    given: dict[str, Any]
+    is_: float
+
+
+class Entry(BaseModel):
+    """One heuristic of the manifest."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rules: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+    disagreements: tuple[str, ...] = ()
+    values: tuple[GpuValue, ...] = ()
+    sums: tuple[Sum, ...] = ()
+    costs: dict[str, Any] = {}
+    code: tuple[str, ...] = ()
+    without_numbers: str | None = None  # why a number that the heuristic states stands nowhere
+    set_aside: SetAside | None = None
+    instead: str | None = None  # the heuristic or the disagreement that stands for it
+    because: str | None = None
+
+    @property
+    def carried(self) -> bool:
+        """Whether anything carries it."""
+        told = any((self.rules, self.facts, self.figures)) or (bool(self.disagreements) and self.set_aside is None)
+        return told or self.by_hand
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether something carries it that does not say so itself: values, calculators, costs, code."""
+        return any((self.values, self.sums, self.costs, self.code))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A heuristic as the catalogue has it, with its entry in the manifest."""
+
+    id: str
+    guide: str
+    section: str
+    paraphrase: str
+    numbers: tuple[str, ...]
+    entry: Entry | None
+
+    def where(self) -> list[str]:
+        """What carries it, in short; or that it is set aside, and why."""
+        entry = self.entry
+        if entry is None:
+            return ["nowhere"]
+        said = [f"{kind} {name}" for kind, names in _named(entry) for name in names]
+        said += [f"value {value.gpu} {value.field}" for value in entry.values]
+        said += [f"calculator {done.calculator}" for done in entry.sums]
+        said += [f"cost {name}" for name in entry.costs] + [f"code {name}" for name in entry.code]
+        if entry.set_aside:
+            said.insert(0, f"set aside ({entry.set_aside}): {entry.because}")
+        return said
+
+
+def _named(entry: Entry) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return (
+        ("rule", entry.rules),
+        ("fact", entry.facts),
+        ("figure", entry.figures),
+        ("disagreement", entry.disagreements),
+    )
+
+
+def read_manifest(folder: Path) -> dict[str, Entry]:
+    """The manifest of a knowledge folder; empty where it has none.
+
+    Raises:
+        KnowledgeError: with every problem of the file.
+    """
+    if not (folder / "coverage.yaml").is_file():
+        return {}
+    document = read_document(folder / "coverage.yaml", error=KnowledgeError, cached=True)
+    entries: dict[str, Entry] = {}
+    problems = []
+    for name, raw in document.plain["coverage"].items():
+        try:
+            entries[name] = Entry.model_validate(_renamed(raw))
+        except ValidationError as error:
+            problems += problems_from_pydantic(error, document.node, ("coverage", name))
+    if problems:
+        raise KnowledgeError(problems)
+    return entries
+
+
+def _renamed(raw: Any) -> Any:
+    """``is`` is a word of Python, so the records call it ``is_``."""
+    if isinstance(raw, dict):
+        return {("is_" if key == "is" else key): _renamed(value) for key, value in raw.items()}
+    return [_renamed(value) for value in raw] if isinstance(raw, list) else raw
+
+
+def standings(expertise: Expertise, manifest: Mapping[str, Entry] | None = None) -> list[Standing]:
+    """Every heuristic with its entry, in the order of the catalogue; by default of the manifest beside it."""
+    folder = Path(expertise.knowledge.folder)
+    entries = read_manifest(folder) if manifest is None else manifest
+    return [
+        Standing(
+            row["id"],
+            row["guide"],
+            row["section"],
+            row["paraphrase"],
+            tuple(map(str, row["numbers"])),
+            entries.get(row["id"]),
+        )
+        for row in catalogue_of(folder)
+    ]
+
+
+def catalogue_of(folder: Path) -> list[dict[str, Any]]:
+    """The heuristics of a knowledge folder as they stand in its file; none where it has no such file."""
+    file = folder / "heuristics.yaml"
+    if not file.is_file():
+        return []
+    content: dict[str, list[dict[str, Any]]] = read_document(file, error=KnowledgeError, cached=True).plain
+    return content["heuristics"]
+
+
+def carriers(expertise: Expertise) -> dict[str, dict[str, set[str]]]:
+    """By kind and heuristic, what says of itself that it carries the heuristic."""
+    knowledge = expertise.knowledge
+    found: dict[str, dict[str, set[str]]] = {"rules": {}, "facts": {}, "figures": {}, "disagreements": {}}
+    for rule in expertise.rulebook.rules:
+        _note(found["rules"], rule.encodes, rule.id)
+    for fact in expertise.vocabulary.facts.values():
+        _note(found["facts"], fact.encodes, fact.name)
+    for name, figure in knowledge.figures.items():
+        _note(found["figures"], figure.get("encodes", ()), name)
+    for name, dispute in knowledge.disagreements.items():
+        _note(found["disagreements"], dispute.get("heuristics", ()), name)
+    return found
+
+
+def _note(kind: dict[str, set[str]], heuristics: Any, carrier: str) -> None:
+    for heuristic in heuristics:
+        kind.setdefault(heuristic, set()).add(carrier)
+
+
+def uncarried(expertise: Expertise) -> list[str]:
+    """Heuristics that nothing in this rulebook and knowledge carries, and that are not set aside; sorted."""
+    told = {name for kind in carriers(expertise).values() for name in kind}
+    rest = (standing for standing in standings(expertise) if standing.id not in told)
+    return sorted(s.id for s in rest if s.entry is None or not (s.entry.by_hand or s.entry.set_aside))
+
+
+def check_coverage(expertise: Expertise, manifest: Mapping[str, Entry] | None = None) -> list[str]:
+    """Everything in which the manifest, the catalogue and the rest of the project differ, in words."""
+    entries = read_manifest(Path(expertise.knowledge.folder)) if manifest is None else manifest
+    listed = standings(expertise, entries)
+    known = {standing.id for standing in listed}
+    actual = carriers(expertise)
+    carried = {name for kind in actual.values() for name in kind}
+    said = [f"{name} is not in the catalogue of heuristics" for name in sorted((set(entries) | carried) - known)]
+    for standing in listed:
+        if standing.entry is None:
+            said.append(f"{standing.id} is not in the manifest")
+        else:
+            said += [f"{standing.id}: {what}" for what in _faults(standing, standing.entry, actual, known, expertise)]
+    aside = [standing for standing in listed if standing.entry and standing.entry.set_aside]
+    if len(aside) >= _FEWER_THAN:
+        said.append(f"{len(aside)} heuristics are set aside; fewer than {_FEWER_THAN} may be")
+    return said + [f"disagreement {name} is reported by no rule" for name in unreported(expertise)]
+
+
+def unreported(expertise: Expertise) -> list[str]:
+    """Disagreements that no rule reports."""
+    reported = {
+        effect.conflict for rule in expertise.rulebook.rules for effect in rule.effects if isinstance(effect, Disagree)
+    }
+    return sorted(set(expertise.knowledge.disagreements) - reported)
+
+
+def _faults(
+    standing: Standing,
+    entry: Entry,
+    actual: Mapping[str, Mapping[str, set[str]]],
+    known: set[str],
+    expertise: Expertise,
+) -> Iterator[str]:
+    for kind, by_heuristic in actual.items():
+        listed, found = set(getattr(entry, kind)), by_heuristic.get(standing.id, set())
+        for name in sorted(found - listed):
+            yield f"{name} says that it carries it, and the manifest does not list it among the {kind}"
+        for name in sorted(listed - found):
+            yield f"the manifest lists {name} among the {kind}, which says nothing of it"
+    if entry.set_aside:
+        yield from _aside_faults(entry, known, expertise)
+    elif not entry.carried:
+        yield "nothing carries it, and it is not set aside"
+    yield from (fault for value in entry.values if (fault := _value_fault(value, expertise)))
+    yield from (fault for done in entry.sums if (fault := _sum_fault(done)))
+    yield from (fault for name, value in entry.costs.items() if (fault := _cost_fault(name, value, expertise)))
+    yield from (f"there is no code {name}" for name in entry.code if not _exists(name))
+    if not entry.set_aside:
+        missing = missing_numbers(standing.numbers, entry, expertise)
+        if missing and entry.without_numbers is None:
+            yield f"its numbers {', '.join(missing)} stand in nothing that carries it"
+        if not missing and entry.without_numbers is not None:
+            yield "without_numbers says why numbers are missing, and none is"
+
+
+def _aside_faults(entry: Entry, known: set[str], expertise: Expertise) -> Iterator[str]:
+    if not entry.because:
+        yield "it is set aside without because"
+    if entry.carried:
+        yield "it is set aside, and something carries it"
+    if entry.set_aside == "superseded" and entry.instead not in expertise.knowledge.disagreements:
+        yield "superseded needs instead: the disagreement that says what is followed"
+    if entry.set_aside == "duplicate" and entry.instead not in known:
+        yield "duplicate needs instead: the heuristic that it repeats"
+
+
+def _value_fault(value: GpuValue, expertise: Expertise) -> str | None:
+    found = gpu_figure(value.gpu, value.field, expertise)
+    if value.above is not None:
+        other = gpu_figure(value.above, value.field, expertise)
+        return None if found > other else f"{value.field} of {value.gpu} is {found}, not above {other} of {value.above}"
+    return None if _same(value.is_, found) else f"{value.field} of {value.gpu} is {found}, not {value.is_}"
+
+
+def gpu_figure(gpu_id: str, field: str, expertise: Expertise) -> Any:
+    """A field of a GPU in the catalogue, ``tflops.fp16`` among them; None where it is not known."""
+    gpu = expertise.knowledge.gpus[gpu_id]
+    if field.startswith("tflops."):
+        return gpu.tflops.get(field.removeprefix("tflops."))
+    known = expertise.knowledge.gpu_facts[gpu_id].get(f"gpu.{field}")
+    return getattr(gpu, field, None) if known is None else known
+
+
+def _sum_fault(done: Sum) -> str | None:
+    calculator = registered().get(done.calculator)
+    if calculator is None:
+        return f"nothing computes {done.calculator}"
+    inputs = dict.fromkeys((*calculator.needs, *calculator.uses)) | done.given
+    found = calculator.function(**inputs)
+    return None if _same(done.is_, found) else f"{done.calculator} of {done.given} is {found}, not {done.is_}"
+
+
+def _cost_fault(name: str, wanted: Any, expertise: Expertise) -> str | None:
+    item = expertise.knowledge.costs.get(name)
+    if item is None:
+        return f"there is no cost {name}"
+    found = item.value if item.value is not None else [item.low, item.high]
+    return None if _same(wanted, found) else f"{name} is {found}, not {wanted}"
+
+
+def _same(wanted: Any, found: Any) -> bool:
+    if isinstance(wanted, list | tuple) and isinstance(found, list | tuple):
+        return len(wanted) == len(found) and all(map(_same, wanted, found))
+    if isinstance(wanted, bool) or not isinstance(wanted, int | float):
+        return bool(wanted == found)
+    return isinstance(found, int | float) and abs(wanted - found) <= _CLOSE * abs(wanted)
+
+
+def _exists(name: str) -> bool:
+    module, _, attribute = name.partition(":")
+    try:
+        return hasattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError:
+        return False

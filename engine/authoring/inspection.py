@@ -1,0 +1,108 @@
+"""The checks over a loaded rulebook, with all that they have to know of the rest of the engine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from engine.advisor.advisor import Expertise
+from engine.advisor.advisor import known_names
+from engine.authoring import Finding
+from engine.authoring import StatedNumber
+from engine.authoring import lint_rulebook
+from engine.core.calculators import registered
+from engine.core.errors import KnowledgeError
+from engine.core.yaml import read_document
+from engine.rules.facts import Vocabulary
+from engine.rules.rulebook.model import Known
+
+
+#: Read by the engine itself: phases, power, the weights of an objective, a vision task's networks, the sizing shown.
+READ_BY_THE_PIPELINE = frozenset({"objective", "pue", "recommended_vram_gb", "training_task", "vision_task"})
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e\d+)?")
+_FIGURE = re.compile(r"^(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>%|[A-Za-z/]+)")
+_LIMIT = re.compile(r"(?P<fact>[a-z][a-z_.0-9]*)\s*(?:[<>=]=?|in)\s*(?P<numbers>[\[{]?\d[\d., e]*)")
+
+
+def inspect(expertise: Expertise, today: date) -> list[Finding]:
+    """What the checks find in the rulebook, sorted by place. ``today`` is the day by which a rule may be too old."""
+    return lint_rulebook(
+        expertise.rulebook,
+        expertise.vocabulary,
+        known_with_heuristics(expertise),
+        today,
+        produced=produced_facts(expertise.vocabulary),
+        consumed=consumed_facts(),
+        calculated=calculated_facts(),
+        heuristic_numbers=heuristic_numbers(Path(expertise.knowledge.folder)),
+    )
+
+
+def known_with_heuristics(expertise: Expertise) -> Known:
+    """The names that rules may refer to, the ids of the heuristics catalogue among them."""
+    return replace(known_names(expertise.knowledge), heuristics=heuristic_ids(Path(expertise.knowledge.folder)))
+
+
+def heuristic_ids(folder: Path) -> frozenset[str]:
+    """The ids in ``heuristics.yaml`` of a knowledge folder; none where it has no such file. Raises KnowledgeError."""
+    return frozenset(entry["id"] for entry in _heuristics(folder))
+
+
+def heuristic_numbers(folder: Path) -> dict[str, frozenset[StatedNumber]]:
+    """The numbers that each heuristic of the catalogue states, with their units or facts. Raises KnowledgeError."""
+    return {
+        entry["id"]: frozenset((*_figures(entry["numbers"]), *_limits(entry["condition"]["expr"])))
+        for entry in _heuristics(folder)
+    }
+
+
+def _heuristics(folder: Path) -> list[Any]:
+    file = folder / "heuristics.yaml"
+    if not file.is_file():
+        return []
+    content: dict[str, list[Any]] = read_document(file, error=KnowledgeError, cached=True).plain
+    return content["heuristics"]
+
+
+def _figures(texts: Iterable[object]) -> Iterator[StatedNumber]:
+    """``24 GB`` and the like, as the catalogue lists them."""
+    for text in texts:
+        match = _FIGURE.match(str(text))
+        if match:
+            yield StatedNumber(match["unit"], float(match["number"].replace(",", "")))
+
+
+def _limits(expr: str) -> Iterator[StatedNumber]:
+    """What the catalogue's reading aid holds a fact against: ``param_count_b <= 7``, ``num_gpus in [16, 64]``."""
+    for match in _LIMIT.finditer(expr):
+        for number in _NUMBER.findall(match["numbers"]):
+            yield StatedNumber(match["fact"], float(number))
+
+
+def calculated_facts() -> dict[str, frozenset[str]]:
+    """The facts that calculators give, with those that each of them reads."""
+    return {item.output: frozenset((*item.needs, *item.uses)) for item in registered().values()}
+
+
+def produced_facts(vocabulary: Vocabulary) -> frozenset[str]:
+    """Facts that something other than a rule settles: calculators, the survey over plans, the rent-or-own reckoning."""
+    later = {name for name, fact in vocabulary.facts.items() if fact.available in ("survey", "outcome")}
+    return frozenset(registered()) | later - {"procurement"}  # That verdict only rules can give.
+
+
+def worked_out_facts(expertise: Expertise) -> frozenset[str]:
+    """Facts that the engine works out by other means than rules, so that a check cannot look into them."""
+    by_rules = {fact for rule in expertise.rulebook.rules for fact in rule.writes} - set(registered())
+    return produced_facts(expertise.vocabulary) - by_rules
+
+
+def consumed_facts() -> frozenset[str]:
+    """Facts that something other than a rule reads: calculators' inputs, and what sizing, plans and prices are told."""
+    read = {name for calculator in registered().values() for name in (*calculator.needs, *calculator.uses)}
+    return READ_BY_THE_PIPELINE | read

@@ -1,0 +1,64 @@
+"""Condition that every value passes, or rule that always fires.
+
+Why: a rule that fires on everything says nothing about the case at hand; a condition that binds nothing is most often a
+limit at the wrong end of the range, or a choice that was forgotten.
+
+Bad::
+
+    - id: any-model
+      when: [param_count_b > 0]
+
+Good::
+
+    - id: any-model
+      when: [param_count_b is known]      # if that is what is meant
+
+Silence: put ``# lint: allow always-true: why`` at the end of the line with the rule's id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.authoring.lint.finding import Check
+from engine.authoring.lint.finding import Desk
+from engine.authoring.lint.finding import Finding
+from engine.authoring.lint.formulas import opposite
+from engine.rules.language.shaping import facts_read
+from engine.rules.language.tree import And
+from engine.rules.language.tree import Expr
+from engine.rules.language.tree import Known
+from engine.rules.language.tree import Not
+from engine.rules.language.tree import Or
+
+
+def _run(desk: Desk) -> Iterator[Finding]:
+    regions = desk.regions
+    for rule in desk.rulebook.rules:
+        # A table's last row may well catch everything; its table is then what binds.
+        if rule.table is None and regions.never(opposite(regions.where(rule))):
+            why = "" if rule.when else "has no condition and "
+            yield CHECK.about(rule, f"{rule.id} {why}always fires", fix="say when it holds")
+            continue
+        for condition in rule.when:
+            if facts_read(condition.expr) and not _can_fail(condition.expr, desk):
+                yield CHECK.about(
+                    rule,
+                    f"`{condition.text}` in {rule.id} holds for every value",
+                    place=condition.place,
+                    fix="narrow it, or write `is known` if that is meant",
+                )
+
+
+def _can_fail(expr: Expr, desk: Desk) -> bool:
+    """Whether some known value fails the condition. ``is known`` and ``is unknown`` ask just that, and are fine."""
+    return _asks_known(expr) or not desk.regions.never(desk.regions.conditions.false(expr))
+
+
+def _asks_known(expr: Expr) -> bool:
+    if isinstance(expr, And | Or):
+        return any(_asks_known(part) for part in expr.operands)
+    return isinstance(expr, Known) or (isinstance(expr, Not) and _asks_known(expr.operand))
+
+
+CHECK = Check("always-true", "warning", _run, __doc__ or "")

@@ -1,0 +1,56 @@
+"""Rule that can never fire.
+
+Why: its conditions contradict each other, the range of a fact, or what other rules derive. It is a mistake, most often
+a limit or an operator the wrong way round.
+
+Bad::
+
+    - id: huge-models
+      when:
+        - param_count_b > 70
+        - param_count_b < 7
+
+Good::
+
+    - id: huge-models
+      when:
+        - param_count_b > 7
+        - param_count_b < 70
+
+Facts that rules derive are looked into: ``training`` and ``task == inference`` contradict each other where a rule says
+that inference is no training. For whole numbers ``> 8`` and ``< 9`` leave nothing.
+
+Silence: put ``# lint: allow unreachable-rule: why`` at the end of the line with the rule's id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.authoring.lint.finding import Check
+from engine.authoring.lint.finding import Desk
+from engine.authoring.lint.finding import Finding
+from engine.rules.rulebook.model import Rule
+
+
+def _run(desk: Desk) -> Iterator[Finding]:
+    for rule in desk.rulebook.rules:
+        if desk.regions.never(desk.regions.where(rule)):
+            yield CHECK.about(
+                rule, f"{rule.id} can never fire: {_reason(rule, desk)}", fix="correct one of the conditions"
+            )
+
+
+def _reason(rule: Rule, desk: Desk) -> str:
+    """The condition, or the pair of them, that no facts satisfy."""
+    regions = desk.regions
+    for at, one in enumerate(rule.when):
+        if regions.never(regions.true(one.expr)):
+            return f"`{one.text}` never holds"
+        for two in rule.when[:at]:
+            if regions.never(regions.true(one.expr, two.expr)):
+                return f"`{one.text}` contradicts `{two.text}`"
+    return "its conditions together leave no case"
+
+
+CHECK = Check("unreachable-rule", "error", _run, __doc__ or "")

@@ -1,0 +1,116 @@
+"""What a check reports, and what checks are made of."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Any
+from typing import Literal
+
+from engine.authoring.lint.regions import Case
+from engine.authoring.lint.regions import Example
+from engine.authoring.lint.regions import Regions
+from engine.core.errors import Place
+from engine.rules.facts import Vocabulary
+from engine.rules.rulebook.model import Known
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.model import Rulebook
+
+
+#: error: the rulebook is wrong; warning: it may well be; info: worth knowing.
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One remark of a check about one rule, table or fact."""
+
+    check: str
+    severity: Severity
+    message: str
+    rule: str | None = None  # id of the rule, table or fact it is about
+    place: Place | None = None
+    nearest: tuple[str, ...] = ()
+    fix: str | None = None
+    possible: bool = False  # it hangs on a comparison that is not looked into
+    example: Example | None = None  # a workload that shows it; None for a fact that is unknown there
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as JSON values."""
+        place = self.place
+        return {
+            "check": self.check,
+            "severity": self.severity,
+            "message": self.message,
+            "rule": self.rule,
+            "path": place.path if place else None,
+            "line": place.line if place else None,
+            "column": place.column if place else None,
+            "nearest": list(self.nearest),
+            "fix": self.fix,
+            "possible": self.possible,
+            "example": None if self.example is None else dict(self.example),
+        }
+
+    def sort_key(self) -> tuple[str, int, int, str, str, str]:
+        """By file, line and column, then check; findings without a place come first."""
+        place = self.place or Place("", 0, 0)
+        return (place.path, place.line, place.column, self.check, self.rule or "", self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedNumber:
+    """A number that a source states of something: a unit (``GB``) or a fact (``param_count_b``)."""
+
+    of: str
+    number: float
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """All that a check may look at."""
+
+    rulebook: Rulebook
+    vocabulary: Vocabulary
+    known: Known
+    today: datetime.date
+    regions: Regions
+    produced: frozenset[str] = frozenset()  # facts that calculators, look-ups and plans produce
+    consumed: frozenset[str] = frozenset()  # facts that calculators and the pipeline read
+    calculated: Mapping[str, frozenset[str]] = field(default_factory=dict)  # calculators' outputs: what each reads
+    heuristic_numbers: Mapping[str, frozenset[StatedNumber]] = field(default_factory=dict)  # by heuristic
+    checks: frozenset[str] = frozenset()  # ids of all checks
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check. ``page`` says what it finds, why that matters, a bad and a good example, and how to silence it."""
+
+    id: str
+    severity: Severity
+    run: Callable[[Desk], Iterator[Finding]]
+    page: str
+
+    def about(
+        self,
+        rule: Rule,
+        message: str,
+        *,
+        place: Place | None = None,
+        severity: Severity | None = None,
+        nearest: tuple[str, ...] = (),
+        fix: str | None = None,
+        case: Case | None = None,
+    ) -> Finding:
+        """A finding of this check about ``rule``. A ``case`` shows it; one that is not certain makes it possible."""
+        where = place or rule.place
+        possible = case is not None and not case.certain
+        example = case.example if case else None
+        rank: Severity = severity or self.severity
+        if possible and rank == "error":
+            rank = "warning"
+        return Finding(self.id, rank, message, rule.id, where, nearest, fix, possible, example)

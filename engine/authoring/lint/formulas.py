@@ -1,0 +1,185 @@
+"""Conditions as formulas of two truth values over classes of facts.
+
+A condition of the rule language is true, false or unknown. "It is true" and "it is not true" are plain yes-or-no
+questions about classes of values, so De Morgan's laws hold for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import cast
+
+from engine.authoring.lint.atlas import Atlas
+from engine.authoring.lint.atlas import is_simple
+from engine.rules.language.shaping import facts_read
+from engine.rules.language.shaping import to_nnf
+from engine.rules.language.tree import And
+from engine.rules.language.tree import Compare
+from engine.rules.language.tree import CompareOp
+from engine.rules.language.tree import Const
+from engine.rules.language.tree import Expr
+from engine.rules.language.tree import FactRef
+from engine.rules.language.tree import Has
+from engine.rules.language.tree import Known
+from engine.rules.language.tree import Member
+from engine.rules.language.tree import Not
+from engine.rules.language.tree import Or
+from engine.rules.rulebook.writing import written
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """The fact's class is one of ``mask``. ``full`` holds all classes that the fact has."""
+
+    fact: str
+    mask: int
+    full: int
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Every part holds; without parts: true."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    """Some part holds; without parts: false."""
+
+    parts: tuple[Formula, ...]
+
+
+Formula = Literal | All | Any
+
+TRUE = All(())
+FALSE = Any(())
+
+#: A comparison that is none of a fact with a constant has a pseudo-fact: how its sides compare. The bits: below, the
+#: same, above. Nothing else is known of it, so a finding that needs a certain answer is only possible.
+OPAQUE = "?"
+_SIGNS = {"<": 1, "==": 2, ">": 4, "<=": 3, ">=": 6, "!=": 5}
+_MIRRORED: dict[CompareOp, CompareOp] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+#: An item of a list is a pseudo-fact of two classes: absent, present.
+ITEM = " has "
+
+
+def both(*parts: Formula) -> Formula:
+    """Every part: flattened, literals of one fact merged, the plain cases decided."""
+    merged = _merge(All, parts)
+    if any(part == FALSE for part in merged):
+        return FALSE
+    return merged[0] if len(merged) == 1 else All(merged)
+
+
+def either(*parts: Formula) -> Formula:
+    """Some part: flattened, literals of one fact merged, the plain cases decided."""
+    merged = _merge(Any, parts)
+    if any(part == TRUE for part in merged):
+        return TRUE
+    return merged[0] if len(merged) == 1 else Any(merged)
+
+
+def _merge(kind: type[All | Any], parts: Iterable[Formula]) -> tuple[Formula, ...]:
+    masks: dict[str, Literal] = {}
+    rest: dict[Formula, None] = {}
+    for part in parts:
+        for inner in part.parts if isinstance(part, kind) else (part,):
+            if isinstance(inner, Literal):
+                seen = masks.get(inner.fact, inner)
+                mask = seen.mask & inner.mask if kind is All else seen.mask | inner.mask
+                masks[inner.fact] = Literal(inner.fact, mask, inner.full)
+            else:
+                rest[inner] = None
+    literals = (literal(entry.fact, entry.mask, entry.full) for entry in masks.values())
+    neutral = TRUE if kind is All else FALSE
+    return (*(entry for entry in literals if entry != neutral), *rest)
+
+
+def opposite(formula: Formula) -> Formula:
+    """What holds exactly where ``formula`` does not."""
+    if isinstance(formula, Literal):
+        return literal(formula.fact, formula.full & ~formula.mask, formula.full)
+    parts = tuple(opposite(part) for part in formula.parts)
+    return either(*parts) if isinstance(formula, All) else both(*parts)
+
+
+def literal(fact: str, mask: int, full: int) -> Formula:
+    """A literal, or a constant where the mask holds nothing or everything."""
+    if not mask:
+        return FALSE
+    return TRUE if mask == full else Literal(fact, mask, full)
+
+
+def uncertain(fact: str) -> bool:
+    """Whether a fact of a literal is a comparison that is not looked into."""
+    return fact.startswith(OPAQUE)
+
+
+class Conditions:
+    """Turns conditions into formulas."""
+
+    def __init__(self, atlas: Atlas) -> None:
+        self.atlas = atlas
+
+    def true(self, expr: Expr) -> Formula:
+        """Where the condition is true."""
+        return self._true(to_nnf(expr))
+
+    def false(self, expr: Expr) -> Formula:
+        """Where the condition is false, and not merely unknown."""
+        return self._true(to_nnf(Not(expr)))
+
+    def known(self, fact: str) -> Formula:
+        """Where the fact is known."""
+        classes = self.atlas.of(fact)
+        return literal(fact, classes.known, classes.full)
+
+    def _true(self, expr: Expr) -> Formula:  # noqa: PLR0911  # One case per kind of node.
+        match expr:
+            case And(operands):
+                return both(*(self._true(part) for part in operands))
+            case Or(operands):
+                return either(*(self._true(part) for part in operands))
+            case Const(value):
+                return TRUE if value is True else FALSE
+            case FactRef(name):
+                return self._is(name, "==", True)
+            case Not(FactRef(name)):
+                return self._is(name, "==", False)
+            case Known(FactRef(name), negated):
+                return opposite(self.known(name)) if negated else self.known(name)
+            case Has(FactRef(name), item):
+                return both(self.known(name), literal(f"{name}{ITEM}{item}", 2, 3))
+            case Not(Has(FactRef(name), item)):
+                return both(self.known(name), literal(f"{name}{ITEM}{item}", 1, 3))
+            case Member(FactRef(name), choices, negated):
+                classes = self.atlas.of(name)
+                mask = classes.among(choices)
+                return literal(name, classes.known & ~mask if negated else mask, classes.full)
+            case Compare():
+                return self._compare(expr)
+            case Member():
+                sign = 1 if expr.negated else 2
+                return self._opaque(expr, f"{written(expr.left)} in {expr.choices}", sign, 3)
+        return self._opaque(expr, written(expr), 2, 3)
+
+    def _is(self, name: str, op: str, value: bool | float | str) -> Formula:
+        classes = self.atlas.of(name)
+        return literal(name, classes.where(op, value), classes.full)
+
+    def _compare(self, expr: Compare) -> Formula:
+        left, right, op = expr.left, expr.right, expr.op
+        if isinstance(left, Const) and isinstance(right, FactRef):
+            left, right, op = right, left, _MIRRORED[op]
+        if is_simple(expr):
+            return self._is(cast("FactRef", left).name, op, cast("Const", right).value)
+        if written(right) < written(left):
+            left, right, op = right, left, _MIRRORED[op]
+        return self._opaque(expr, f"{written(left)} ~ {written(right)}", _SIGNS[op], 7)
+
+    def _opaque(self, expr: Expr, key: str, mask: int, full: int) -> Formula:
+        """A comparison by name, true only where all that it reads is known."""
+        known = (self.known(name) for name in sorted(facts_read(expr)))
+        return both(*known, literal(f"{OPAQUE}{key}", mask, full))

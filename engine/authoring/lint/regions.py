@@ -1,0 +1,242 @@
+"""Where rules fire: as formulas over the facts that people state, with the derive rules put in for what they derive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.authoring.lint.atlas import Atlas
+from engine.authoring.lint.formulas import FALSE
+from engine.authoring.lint.formulas import ITEM
+from engine.authoring.lint.formulas import All
+from engine.authoring.lint.formulas import Conditions
+from engine.authoring.lint.formulas import Formula
+from engine.authoring.lint.formulas import Literal
+from engine.authoring.lint.formulas import both
+from engine.authoring.lint.formulas import either
+from engine.authoring.lint.formulas import literal
+from engine.authoring.lint.formulas import opposite
+from engine.authoring.lint.formulas import uncertain
+from engine.authoring.lint.search import GaveUp
+from engine.authoring.lint.search import solve
+from engine.core.values import Scalar
+from engine.core.values import Value
+from engine.rules.facts import Vocabulary
+from engine.rules.language.tree import Const
+from engine.rules.language.tree import Expr
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.model import Rulebook
+from engine.rules.rulebook.model import SetFact
+from engine.rules.rulebook.resolve import overriders
+
+
+#: A workload that shows a finding: values by fact; None for a fact that has to be unknown.
+Example = Mapping[str, Value | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A case that was searched for. ``certain``: no comparison outside the algebra has to come out in some way."""
+
+    example: Example
+    certain: bool
+
+
+class Regions:
+    """The regions of one rulebook's rules."""
+
+    def __init__(
+        self,
+        rulebook: Rulebook,
+        vocabulary: Vocabulary,
+        computed: Iterable[str] = (),
+        extra: Iterable[tuple[str, Scalar]] = (),
+    ) -> None:
+        """Prepare.
+
+        Args:
+            rulebook: the rules.
+            vocabulary: the facts.
+            computed: facts that calculators and the pipeline give: what they are is not looked into.
+            extra: constants by fact that conditions from elsewhere will name.
+        """
+        self._rules = {rule.id: rule for rule in rulebook.rules}
+        self._vocabulary = vocabulary
+        self.conditions = Conditions(Atlas(rulebook, vocabulary, extra))
+        self._above = overriders(self._rules)
+        self._rows: dict[str, list[Rule]] = {}
+        for rule in rulebook.rules:
+            if rule.table is not None and rule.hit == "first":
+                self._rows.setdefault(rule.table, []).append(rule)
+        self._setters, self._dim = _producers(rulebook, vocabulary, frozenset(computed))
+        self._where: dict[str, Formula] = {}
+        self._fires: dict[str, Formula] = {}
+        self._inlined: dict[Literal, Formula] = {}
+        self._open: set[str] = set()
+
+    def true(self, *exprs: Expr) -> Formula:
+        """Where all conditions are true."""
+        return both(*(self._inline(self.conditions.true(expr)) for expr in exprs))
+
+    def false(self, expr: Expr) -> Formula:
+        """Where the condition is false, its facts being known."""
+        return self._inline(self.conditions.false(expr))
+
+    def known(self, fact: str) -> Formula:
+        """Where the fact is known, by whatever settles it."""
+        return self._inline(self.conditions.known(fact))
+
+    def where(self, rule: Rule) -> Formula:
+        """Where all conditions of a rule are true."""
+        if rule.id not in self._where:
+            self._where[rule.id] = self.true(*(condition.expr for condition in rule.when))
+        return self._where[rule.id]
+
+    def fires(self, rule: Rule) -> Formula:
+        """Where a rule fires: it matches, no earlier row of a ``first`` table does, and no rule overrides it."""
+        if rule.id not in self._fires:
+            beaten = (opposite(self.where(other)) for other in (*self.earlier(rule), *self.overriding(rule)))
+            self._fires[rule.id] = both(self.where(rule), *beaten)
+        return self._fires[rule.id]
+
+    def earlier(self, rule: Rule) -> list[Rule]:
+        """The rows above, where the table takes the first that matches."""
+        rows = self._rows.get(rule.table or "", ())
+        return sorted((row for row in rows if row.row < rule.row), key=lambda row: row.row)
+
+    def overriding(self, rule: Rule) -> list[Rule]:
+        """The rules that override this one and fire at the same time: those of its stage and scope."""
+        above = (self._rules[name] for name in sorted(self._above.get(rule.id, ())))
+        return [other for other in above if (other.stage, other.each) == (rule.stage, rule.each)]
+
+    def never(self, *formulas: Formula) -> bool:
+        """Whether it is proved that the formulas never hold together."""
+        try:
+            return solve(*formulas) is None
+        except GaveUp:
+            return False
+
+    def cover(self, target: Formula, rules: Sequence[Rule], region: Callable[[Rule], Formula]) -> list[Rule]:
+        """As few of the rules as have ``target`` inside their regions taken together; none if all do not suffice."""
+        if self.never(target) or not self.never(target, *(opposite(region(rule)) for rule in rules)):
+            return []
+        needed = list(rules)
+        for rule in reversed(rules):
+            fewer = [other for other in needed if other is not rule]
+            if fewer and self.never(target, *(opposite(region(other)) for other in fewer)):
+                needed = fewer
+        return needed
+
+    def find(self, *formulas: Formula) -> Case | None:
+        """A case in which all formulas hold, a certain one if there is one. None: there is none, or too far to seek."""
+        try:
+            masks = solve(*(self._certain(formula) for formula in formulas))
+            if masks is not None:
+                return Case(self._example(masks, certain=True), certain=True)
+        except GaveUp:
+            pass
+        try:
+            masks = solve(*formulas)
+        except GaveUp:
+            return None
+        return None if masks is None else Case(self._example(masks, certain=False), certain=False)
+
+    def _certain(self, formula: Formula) -> Formula:
+        """The formula with everything that is not looked into taken for false."""
+        if isinstance(formula, Literal):
+            return FALSE if uncertain(formula.fact) or formula.fact in self._dim else formula
+        parts = (self._certain(part) for part in formula.parts)
+        return both(*parts) if isinstance(formula, All) else either(*parts)
+
+    def _inline(self, formula: Formula) -> Formula:
+        if not isinstance(formula, Literal):
+            parts = tuple(self._inline(part) for part in formula.parts)
+            return both(*parts) if isinstance(formula, All) else either(*parts)
+        if formula.fact not in self._setters or formula.fact in self._open:
+            return formula
+        if formula not in self._inlined:
+            self._open.add(formula.fact)
+            self._inlined[formula] = self._derived(formula)
+            self._open.discard(formula.fact)
+        return self._inlined[formula]
+
+    def _derived(self, wanted: Literal) -> Formula:
+        """Where the rules give the fact a wanted value; where none gives one, it may still be stated."""
+        classes = self.conditions.atlas.of(wanted.fact)
+        setters = self._setters[wanted.fact]
+        gives = [self.fires(rule) for rule, value in setters if classes.where("==", value) & wanted.mask]
+        silent = (opposite(self.fires(rule)) for rule, _ in setters)
+        stated = wanted.mask
+        if self._vocabulary.facts[wanted.fact].role == "output":
+            stated &= classes.unknown
+        return either(*gives, both(*silent, literal(wanted.fact, stated, wanted.full)))
+
+    def _example(self, masks: Mapping[str, int], *, certain: bool) -> Example:
+        example: dict[str, Value | None] = {}
+        items: dict[str, list[str]] = {}
+        for fact, mask in sorted(masks.items()):
+            if uncertain(fact):
+                continue
+            if ITEM in fact:
+                name, _, item = fact.partition(ITEM)
+                items.setdefault(name, []).extend([item] if mask == 2 else [])
+                continue
+            classes = self.conditions.atlas.of(fact)
+            if mask == classes.unknown:
+                example[fact] = None
+            elif mask == classes.known and not certain:
+                continue  # It only has to be known for a comparison, and some value of it may fail that.
+            elif not mask & classes.unknown:
+                example[fact] = classes.example(mask)
+        for name, found in items.items():
+            if example.get(name) is not None:
+                example[name] = tuple(sorted(found))
+        for name in [name for name, value in example.items() if value == "a list"]:
+            example[name] = ()
+        return dict(sorted(example.items()))
+
+
+def _producers(
+    rulebook: Rulebook, vocabulary: Vocabulary, computed: frozenset[str]
+) -> tuple[dict[str, list[tuple[Rule, bool | int | float | str]]], frozenset[str]]:
+    """Facts that rules alone set to constants, with their rules; and facts that are worked out in other ways."""
+    setters: dict[str, list[tuple[Rule, bool | int | float | str]]] = {}
+    dim = set(computed)
+    for rule in rulebook.rules:
+        for effect in rule.effects:
+            if not isinstance(effect, SetFact):
+                continue
+            if isinstance(effect.expr, Const) and rule.each == "workload":
+                setters.setdefault(effect.fact, []).append((rule, effect.expr.value))
+            else:
+                dim.add(effect.fact)
+    plain = {
+        fact: found
+        for fact, found in setters.items()
+        if fact not in dim and vocabulary.facts[fact].role != "input" and vocabulary.facts[fact].type != "list"
+    }
+    return plain, frozenset(dim)
+
+
+def named(rules: Sequence[Rule]) -> str:
+    """Rules by id in a sentence: ``a``, ``a and b``, ``a, b and c``."""
+    ids = [rule.id for rule in rules]
+    return ids[0] if len(ids) == 1 else f"{', '.join(ids[:-1])} and {ids[-1]}"
+
+
+def shown(example: Example) -> str:
+    """An example in a line: ``param_count_b = 70, task = inference, budget_usd_total unknown``."""
+    return ", ".join(
+        f"{name} unknown" if value is None else f"{name} = {_shown(value)}" for name, value in example.items()
+    )
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return f"[{', '.join(str(item) for item in value)}]"
+    return f"{value:g}" if isinstance(value, float) else str(value)

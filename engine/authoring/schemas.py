@@ -1,0 +1,212 @@
+"""JSON Schemas of every kind of file that experts edit, so that editors complete and check while they type.
+
+Made from what the loaders check with. Names of facts, codes, GPUs and sources are offered for completion and never
+enforced: a layer may bring its own, and the loader knows them all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from collections.abc import Mapping
+from fnmatch import fnmatch
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic import TypeAdapter
+
+from engine.advisor.objectives import ObjectivesFile
+from engine.authoring.testing.expectations import EXPECTATIONS
+from engine.catalogue import Knowledge
+from engine.catalogue.schemas import entry_schemas
+from engine.catalogue.schemas import knowledge_file_schemas
+from engine.plans.constants import PlanConstants
+from engine.plans.costs.constants import EconomicsConstants
+from engine.rules.facts import Vocabulary
+from engine.rules.facts.model import Code
+from engine.rules.facts.model import FactDef
+from engine.rules.rulebook import rule_file_schema
+from engine.sizing.constants import SizingConstants
+from engine.sizing.speed_constants import SpeedConstants
+
+
+Schema = dict[str, Any]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+#: Where a layer keeps the schemas that its files name in their first lines.
+LAYER_FOLDER = ".schemas"
+#: The kinds of file that a layer may have.
+LAYER_SCHEMAS = (
+    "codes",
+    "costs",
+    "disagreements",
+    "figures",
+    "gpus",
+    "models",
+    "rules",
+    "scenarios",
+    "sources",
+    "vocabulary",
+)
+
+#: Which schema each shipped file follows, by its path from the root. The first that matches counts.
+FILES: tuple[tuple[str, str], ...] = (
+    ("rules/scenarios/*.yaml", "scenarios"),
+    ("rules/*.yaml", "rules"),
+    ("knowledge/gpus/*.yaml", "gpus"),
+    ("knowledge/models/*.yaml", "models"),
+    ("knowledge/memory_reserve.yaml", "reserves"),
+    ("knowledge/*.yaml", ""),  # the file's own name
+)
+
+_WHOLE_FILES: dict[str, type[BaseModel]] = {
+    "economics": EconomicsConstants,
+    "objectives": ObjectivesFile,
+    "plans": PlanConstants,
+    "sizing": SizingConstants,
+    "speed": SpeedConstants,
+}
+
+
+def file_schemas(vocabulary: Vocabulary, knowledge: Knowledge) -> dict[str, Schema]:
+    """The schemas by name. The vocabulary and the knowledge give the names to offer."""
+    schemas = {
+        "rules": _rules(vocabulary, knowledge),
+        "vocabulary": _by_name("facts", FactDef, "name", "the facts, by name"),
+        "scenarios": scenario_file_schema(),
+        "codes": _by_name("codes", Code, "code", "the codes of advice (A-) and warnings (W-)"),
+        **knowledge_file_schemas(),
+        **entry_schemas(),
+    }
+    for name, record in _WHOLE_FILES.items():
+        schemas[name] = {"$schema": DIALECT, **TypeAdapter(record).json_schema(), "title": f"whichgpu {name}"}
+        _without_bands(schemas[name])
+    _settles(schemas["vocabulary"])
+    return dict(sorted(schemas.items()))
+
+
+def scenario_file_schema() -> Schema:
+    """The schema of the files in ``scenarios/`` of a rule folder."""
+    anything: Schema = {"type": "object"}
+    properties: Schema = {
+        "id": {"type": "string", "description": "its name in kebab-case"},
+        "says": {"type": "string", "description": "in a sentence what it is about"},
+        "given": {**anything, "description": "the workload, as in a workload file"},
+        "expect": {
+            **anything,
+            "properties": {name: {} for name in sorted(EXPECTATIONS)},
+            "description": "what the answer contains",
+        },
+    }
+    required = ["id", "given", "expect"]
+    item = {**anything, "properties": properties, "required": required, "additionalProperties": False}
+    return {"$schema": DIALECT, "title": "whichgpu scenarios", "type": "array", "items": item}
+
+
+def schema_name(path: str) -> str | None:
+    """The schema of the file at this path from the root (``rules/limits.yaml``), or None if it has none."""
+    for pattern, name in FILES:
+        if fnmatch(path, pattern):
+            return name or path.rpartition("/")[2].removesuffix(".yaml")
+    return None
+
+
+def heading(path: str, folder: str = "docs/schemas") -> str:
+    """The first line of the file at this path, by which editors find its schema."""
+    up = "../" * path.count("/")
+    return f"# yaml-language-server: $schema={up}{folder}/{schema_name(path)}.schema.json"
+
+
+def text_of(schema: Mapping[str, Any]) -> str:
+    """The committed form of a schema."""
+    return json.dumps(schema, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _rules(vocabulary: Vocabulary, knowledge: Knowledge) -> Schema:
+    """The schema of rule files, with the names that are known offered where one is due."""
+    schema = rule_file_schema()
+    facts = sorted(vocabulary.facts)
+    workload = [name for name in facts if "." not in name]
+    definitions = schema["$defs"]
+    definitions["facts"] = _offered(facts)
+    definitions["sources"] = _offered(knowledge.sources)
+    definitions["advice"] = _offered(code for code in vocabulary.codes if code.startswith("A-"))
+    definitions["warnings"] = _offered(code for code in vocabulary.codes if code.startswith("W-"))
+    definitions["figures"] = _offered(knowledge.figures)
+    definitions["disagreements"] = _offered(knowledge.disagreements)
+    definitions["gpus"] = _offered({name for gpu in knowledge.gpus.values() for name in (gpu.id, gpu.family)})
+    definitions["cards"] = _offered(
+        {name for gpu in knowledge.gpus.values() for name in (gpu.id, gpu.family, gpu.series)}
+    )
+    claim = definitions["claim"]["anyOf"][1]["properties"]
+    claim["over"] = {"$ref": "#/$defs/cards", "description": claim["over"]["description"]}
+    for kind in ("rule", "table", "row"):
+        definitions[kind]["properties"]["sources"] = _names("sources", definitions[kind]["properties"]["sources"])
+    effects = definitions["effects"]["properties"]
+    kinds = {"advise": "advice", "warn": "warnings", "figure": "figures", "disagree": "disagreements", "ask": "facts"}
+    for key, names in kinds.items():
+        effects[key] = _names(names, effects[key])
+    definitions["table"]["properties"]["columns"]["items"] = {"$ref": "#/$defs/facts"}
+    effects["set"]["properties"] = _described(vocabulary, facts)
+    for test in definitions["test"]["anyOf"]:
+        properties = test["properties"]
+        if "given" in properties:
+            properties["given"]["properties"] = _described(vocabulary, workload)
+            properties["plan"]["properties"] = {"gpu": {"$ref": "#/$defs/gpus"}}
+    return schema
+
+
+def _offered(names: Iterable[str]) -> Schema:
+    """Any text, the known names being offered."""
+    return {"anyOf": [{"enum": sorted(names)}, {"type": "string", "minLength": 1}]}
+
+
+def _names(definition: str, old: Mapping[str, Any]) -> Schema:
+    one = {"$ref": f"#/$defs/{definition}"}
+    return {"anyOf": [one, {"type": "array", "items": one}], "description": old["description"]}
+
+
+def _described(vocabulary: Vocabulary, names: Iterable[str]) -> Schema:
+    """Keys with what they mean; their values are the loader's to judge, since ``70b`` is a number too."""
+    return {name: {"description": vocabulary.facts[name].meaning or vocabulary.facts[name].label} for name in names}
+
+
+def _by_name(key: str, record: type[BaseModel], name: str, says: str) -> Schema:
+    """A file that maps names to records. An entry with ``because`` changes one of a layer below."""
+    schema = TypeAdapter(record).json_schema()
+    definitions = schema.pop("$defs", {})
+    properties = {field: value for field, value in schema["properties"].items() if field != name}
+    required = [field for field in schema["required"] if field != name]
+    closed = {"type": "object", "additionalProperties": False}
+    reason = {"because": {"type": "string", "description": "in a layer: why the entry below is changed"}}
+    return {
+        "$schema": DIALECT,
+        "title": f"whichgpu {key}",
+        "description": says,
+        **closed,
+        "properties": {key: {"type": "object", "additionalProperties": {"$ref": "#/$defs/entry"}}},
+        "required": [key],
+        "$defs": {
+            **definitions,
+            "entry": {
+                "if": {"required": ["because"]},
+                "then": {**closed, "properties": {**properties, **reason}},
+                "else": {**closed, "properties": properties, "required": required},
+            },
+        },
+    }
+
+
+def _without_bands(schema: Schema) -> None:
+    """A constant may leave out its band; the loader then takes the value for both ends."""
+    for definition in schema.get("$defs", {}).values():
+        if {"value", "low", "high"} <= set(definition.get("properties", {})):
+            definition["required"] = [key for key in definition.get("required", ()) if key not in ("low", "high")]
+
+
+def _settles(schema: Schema) -> None:
+    """``settle`` may be one assumption, without a list around it."""
+    entry = schema["$defs"]["entry"]
+    for branch in ("then", "else"):
+        entry[branch]["properties"]["settle"]["anyOf"].append({"$ref": "#/$defs/Assume"})

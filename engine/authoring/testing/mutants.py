@@ -1,0 +1,95 @@
+"""Small mistakes made on purpose in conditions: limits moved, comparisons turned round, conditions left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from dataclasses import replace
+
+from engine.core.values import Scalar
+from engine.rules.facts import Vocabulary
+from engine.rules.language.tree import And
+from engine.rules.language.tree import Compare
+from engine.rules.language.tree import Const
+from engine.rules.language.tree import Expr
+from engine.rules.language.tree import FactRef
+from engine.rules.language.tree import Has
+from engine.rules.language.tree import Known
+from engine.rules.language.tree import Member
+from engine.rules.language.tree import Not
+from engine.rules.language.tree import Or
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.writing import written
+
+
+#: A limit moves by this share of itself, whole numbers by one at least.
+NUDGE = 0.2
+
+_FLIPPED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_ORDERED = frozenset({"<", "<=", ">", ">="})
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A rule with one condition changed. ``expr`` None: the condition is left out."""
+
+    rule: str
+    condition: int  # its position in ``when``
+    expr: Expr | None
+    what: str  # the change in words
+
+
+def mutants_of(rule: Rule, vocabulary: Vocabulary) -> Iterator[Mutant]:
+    """All mutants of a rule, in the order of its conditions."""
+    for at, condition in enumerate(rule.when):
+        yield Mutant(rule.id, at, None, f"`{condition.text}` left out")
+        for expr, what in _changes(condition.expr, vocabulary):
+            yield Mutant(rule.id, at, expr, what)
+
+
+def _changes(expr: Expr, vocabulary: Vocabulary) -> Iterator[tuple[Expr, str]]:
+    match expr:
+        case And(operands) | Or(operands):
+            for at, part in enumerate(operands):
+                if isinstance(expr, Or) and len(operands) > 1:
+                    others = operands[:at] + operands[at + 1 :]
+                    fewer = others[0] if len(others) == 1 else replace(expr, operands=others)
+                    yield fewer, f"the alternative `{written(part)}` left out"
+                for changed, what in _changes(part, vocabulary):
+                    yield replace(expr, operands=(*operands[:at], changed, *operands[at + 1 :])), what
+        case Compare():
+            yield from _compared(expr, vocabulary)
+        case Member() | Known():
+            yield from _turned(expr, replace(expr, negated=not expr.negated))
+        case Not(operand):
+            yield from _turned(expr, operand)
+        case FactRef() | Has():
+            yield from _turned(expr, Not(expr))
+        case _:
+            return
+
+
+def _turned(expr: Expr, turned: Expr) -> Iterator[tuple[Expr, str]]:
+    yield turned, f"`{written(expr)}` turned into `{written(turned)}`"
+
+
+def _compared(expr: Compare, vocabulary: Vocabulary) -> Iterator[tuple[Expr, str]]:
+    yield from _turned(expr, replace(expr, op=_FLIPPED[expr.op]))  # type: ignore[arg-type]
+    left, right = expr.left, expr.right
+    if expr.op not in _ORDERED or not isinstance(left, FactRef) or not isinstance(right, Const):
+        return
+    if isinstance(right.value, bool | str):
+        return
+    whole = vocabulary.facts[left.name].type == "int"
+    for limit in nudged(right.value, whole=whole):
+        yield from _turned(expr, replace(expr, right=Const(limit)))
+
+
+def nudged(limit: float, *, whole: bool) -> tuple[Scalar, Scalar]:
+    """The limit a little lower and a little higher."""
+    step = abs(limit) * NUDGE
+    if whole:
+        whole_step = max(1, round(step))
+        return int(limit) - whole_step, int(limit) + whole_step
+    step = step or 1.0
+    return limit - step, limit + step

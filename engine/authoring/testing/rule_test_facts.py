@@ -1,0 +1,147 @@
+"""The facts that a rule would see on a made-up case: what the tests inside rules are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+from engine.advisor.advisor import Expertise
+from engine.advisor.lookups import look_up
+from engine.advisor.procurement import reckon
+from engine.catalogue.model import Gpu
+from engine.core.errors import InputError
+from engine.core.errors import Problem
+from engine.core.values import Facts
+from engine.core.values import Value
+from engine.plans.model import Plan
+from engine.rules.facts import coerce
+from engine.rules.resolution.model import Claim
+from engine.rules.resolution.model import Settlement
+from engine.rules.rulebook.model import Each
+
+
+class LateFacts(Mapping[str, Value]):
+    """Facts of which some are settled last, and worked out only when one of them is asked for."""
+
+    def __init__(self, facts: Mapping[str, Value], late: frozenset[str], settle: Callable[[], Facts]) -> None:
+        """``facts`` are known now; ``settle`` gives those of ``late`` that come to be known, among others."""
+        self._facts = facts
+        self._late = late
+        self._settle = settle
+        self._all: Facts | None = None
+
+    def __getitem__(self, name: str) -> Value:
+        if name in self._facts:
+            return self._facts[name]
+        if name not in self._late:
+            raise KeyError(name)
+        return self._whole()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._whole(), **self._facts})
+
+    def __len__(self) -> int:
+        return len({**self._whole(), **self._facts})
+
+    def _whole(self) -> Facts:
+        if self._all is None:
+            self._all = {name: value for name, value in self._settle().items() if name in self._late}
+        return self._all
+
+
+class Rehearsal:
+    """Settles the facts of a rule's test as a decision would, and lays what the test states over them."""
+
+    def __init__(self, expertise: Expertise) -> None:
+        self.expertise = expertise
+        closes = {fact for level in expertise.stages.outcome.levels for fact in level.closes}
+        facts = expertise.vocabulary.facts.values()
+        self._late = frozenset(closes | {fact.name for fact in facts if fact.available == "outcome"})
+        self._settled: dict[tuple[tuple[str, str, Value], ...], Settlement] = {}
+
+    def facts_for(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
+        """All facts that a rule of this scope would read.
+
+        Args:
+            given: workload facts. Those that only a later moment settles may be stated too, and then stand. A fact
+                stated as unknown is so, whatever would settle it.
+            plan: ``gpu`` and ``count``, and ``plan.*``, ``gpu.*`` or ``candidate.*`` facts that are to differ.
+            each: the rule's scope.
+
+        Raises:
+            InputError: a name or value is wrong.
+        """
+        values = {name: self._value(name, value) for name, value in given.items()}
+        stated = {name: value for name, value in values.items() if value is not None}
+        hidden = values.keys() - stated.keys()
+        intake = self._intake(stated)
+        shared = {name: value for name, value in {**intake.facts, **stated}.items() if name not in hidden}
+        if each == "workload":
+            return LateFacts(shared, self._late - hidden, lambda: self._outcome(intake, None))
+        chosen, facts = self._plan(intake, plan, each)
+        if each in ("chosen", "candidate"):
+            return LateFacts({**shared, **facts}, self._late - hidden, lambda: self._outcome(intake, chosen))
+        return {**shared, **facts}
+
+    def _intake(self, stated: dict[str, Value]) -> Settlement:
+        key = tuple((name, type(value).__name__, value) for name, value in sorted(stated.items()))
+        if key not in self._settled:
+            given = {name: Claim("given", "input", value) for name, value in stated.items()}
+            found = look_up(stated, self.expertise.knowledge, self.expertise.vocabulary)
+            self._settled[key] = self.expertise.stages.intake.run(given, extra=found.claims)
+        return self._settled[key]
+
+    def _outcome(self, intake: Settlement, plan: Plan | None) -> Facts:
+        """The facts of the last moment: what renting and owning come to, and what advise rules set."""
+        procurement = reckon(intake.facts, plan, gpus=self.expertise.knowledge.gpus)
+        return self.expertise.stages.outcome.run({}, extra=procurement.claims, before=intake).facts
+
+    def _plan(
+        self, intake: Settlement, stated: Mapping[str, object], each: Each
+    ) -> tuple[Plan | None, dict[str, Value]]:
+        overrides = {name: self._value(name, value) for name, value in stated.items() if "." in name}
+        gpu = self._gpu(stated.get("gpu"))
+        plan, facts = None, dict[str, Value]()
+        if gpu is not None:
+            found = look_up(intake.facts, self.expertise.knowledge, self.expertise.vocabulary)
+            maker = self.expertise.bench.plan_maker(found.model, intake)
+            smallest = maker.smallest_count(gpu)
+            plan = maker.plan(gpu, self._count(stated.get("count"), smallest), "stated in a test")
+            facts |= {**self.expertise.knowledge.gpu_facts[gpu.id], **plan.facts}
+            if each == "candidate":
+                facts["candidate.is_current"] = intake.facts.get("current_gpu") in (gpu.id, gpu.family, gpu.series)
+                facts["candidate.fits_one"] = smallest == 1
+                facts |= {"candidate.min_count": smallest} if smallest is not None else {}
+        facts |= {name: value for name, value in overrides.items() if value is not None}
+        for name in (name for name, value in overrides.items() if value is None):
+            facts.pop(name, None)  # Stated as unknown.
+        return plan, self._derived(intake, facts)
+
+    def _derived(self, intake: Settlement, facts: dict[str, Value]) -> dict[str, Value]:
+        """The plan's facts with those that plan-scope derive rules add."""
+        for level in self.expertise.stages.plan_levels:
+            resolution = level.run(intake.facts, [facts], ["the plan of a test"]).resolutions[0]
+            facts = {**resolution.values, **facts}
+        return facts
+
+    def _gpu(self, name: object) -> Gpu | None:
+        """The GPU that a test names; of a family or series the one that sorts first and can be planned with."""
+        if name is None:
+            return None
+        match = self.expertise.knowledge.find_gpu(str(name))
+        if not match.found:
+            raise InputError(Problem("unknown-gpu", f"no GPU is called {name!r}", fact="gpu", nearest=match.nearest))
+        members = [self.expertise.knowledge.gpus[gpu_id] for gpu_id in match.ids]
+        return next((gpu for gpu in members if gpu.plannable), members[0])
+
+    def _count(self, raw: object, smallest: int | None) -> int:
+        value = self._value("plan.count", raw) if raw is not None else smallest
+        return int(value) if isinstance(value, int | float) else 1
+
+    def _value(self, name: str, raw: object) -> Value | None:
+        fact = self.expertise.vocabulary.fact(name)
+        if fact is None:
+            nearest = self.expertise.vocabulary.nearest(name)
+            raise InputError(Problem("unknown-fact", f"there is no fact {name!r}", fact=name, nearest=nearest))
+        return coerce(fact, raw, error=InputError)

@@ -1,0 +1,167 @@
+"""Running the tests inside rules: does each fire where its author says, and only there?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from typing import Literal
+
+from engine.core.errors import Place
+from engine.core.errors import WhichgpuError
+from engine.core.values import Facts
+from engine.rules.facts import Vocabulary
+from engine.rules.language.compiling import Compiled
+from engine.rules.language.compiling import compile_expr
+from engine.rules.language.wording import words
+from engine.rules.rulebook.model import Condition
+from engine.rules.rulebook.model import Each
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.model import Rulebook
+from engine.rules.rulebook.model import RuleTest
+from engine.rules.rulebook.verdicts import missing_facts
+
+
+#: From `given` and `plan` of a test (see ``RuleTest``) and the scope of its rule to all facts that the rule would see.
+FactsFor = Callable[[Mapping[str, object], Mapping[str, object], Each], Facts]
+
+Outcome = Literal["fired", "not_fired", "undecided", "overridden", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """What came of one test."""
+
+    __test__ = False  # pytest would take the name for a test class
+
+    rule: str
+    number: int  # position among the rule's tests, from 1
+    near_miss: bool
+    expected: bool
+    outcome: Outcome
+    why: str  # what failed, what was missing, or what held
+    place: Place | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the rule did as the test says. A rule that could not be tried never passes."""
+        return self.outcome != "error" and (self.outcome == "fired") == self.expected
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON values."""
+        return {
+            "rule": self.rule,
+            "number": self.number,
+            "near_miss": self.near_miss,
+            "expected": self.expected,
+            "outcome": self.outcome,
+            "passed": self.passed,
+            "why": self.why,
+            "path": self.place.path if self.place else None,
+            "line": self.place.line if self.place else None,
+        }
+
+
+def run_rule_tests(
+    rulebook: Rulebook, facts_for: FactsFor, vocabulary: Vocabulary, *, rules: Iterable[str] | None = None
+) -> list[TestResult]:
+    """Run the tests of all rules, or of those named (ids of rules or tables), sorted by rule and position.
+
+    A test looks at the rule's own conditions and, for a row of a ``first`` table, at the rows above it; overrides by
+    other rules are not its matter. ``facts_for`` is asked once for equal inputs.
+    """
+    wanted = None if rules is None else frozenset(rules)
+    trial = _Trial(rulebook, facts_for, vocabulary)
+    return [
+        trial.run(rule, number, test)
+        for rule in rulebook.rules
+        if wanted is None or rule.id in wanted or rule.table in wanted
+        for number, test in enumerate(rule.tests, 1)
+    ]
+
+
+class Settled:
+    """The facts of tests, settled once for equal inputs."""
+
+    def __init__(self, facts_for: FactsFor) -> None:
+        self._facts_for = facts_for
+        self._cache: dict[object, Facts] = {}
+
+    def facts(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
+        """The facts of one case. Raises WhichgpuError where it cannot be settled."""
+        key = (_key(given), _key(plan), each)
+        if key not in self._cache:
+            self._cache[key] = self._facts_for(given, plan, each)
+        return self._cache[key]
+
+    def of(self, test: RuleTest, each: Each) -> Facts | None:
+        """The facts of a test; None where it cannot be settled."""
+        try:
+            return self.facts(test.given, test.plan, each)
+        except WhichgpuError:
+            return None
+
+
+class _Trial:
+    def __init__(self, rulebook: Rulebook, facts_for: FactsFor, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._settled = Settled(facts_for)
+        self._compiled: dict[str, tuple[tuple[Condition, Compiled], ...]] = {}
+        self._rows: dict[str, list[Rule]] = {}
+        for rule in rulebook.rules:
+            if rule.table is not None and rule.hit == "first":
+                self._rows.setdefault(rule.table, []).append(rule)
+
+    def run(self, rule: Rule, number: int, test: RuleTest) -> TestResult:
+        try:
+            facts = self._settled.facts(test.given, test.plan, rule.each)
+        except WhichgpuError as error:
+            outcome: Outcome = "error"
+            why = "; ".join(problem.message for problem in error.problems)
+        else:
+            outcome = self._judge(rule, facts)
+            # Wording costs more than judging, and nobody reads why a test passes.
+            why = "" if (outcome == "fired") == test.fires else self._explain(rule, facts, outcome)
+        return TestResult(rule.id, number, test.near_miss is not None, test.fires, outcome, why, test.place)
+
+    def _conditions(self, rule: Rule) -> tuple[tuple[Condition, Compiled], ...]:
+        if rule.id not in self._compiled:
+            self._compiled[rule.id] = tuple((condition, compile_expr(condition.expr)) for condition in rule.when)
+        return self._compiled[rule.id]
+
+    def _earlier_row(self, rule: Rule, facts: Facts) -> Rule | None:
+        rows = self._rows.get(rule.table or "", ())
+        above = sorted((row for row in rows if row.row < rule.row), key=lambda row: row.row)
+        matching = (row for row in above if all(test(facts) is True for _, test in self._conditions(row)))
+        return next(matching, None)
+
+    def _judge(self, rule: Rule, facts: Facts) -> Outcome:
+        values = [test(facts) for _, test in self._conditions(rule)]
+        if any(value is not None and not value for value in values):
+            return "not_fired"
+        if None in values:
+            return "undecided"
+        return "overridden" if self._earlier_row(rule, facts) else "fired"
+
+    def _explain(self, rule: Rule, facts: Facts, outcome: Outcome) -> str:
+        """The condition that failed, what is missing, or all that held, with the values of this case."""
+        if outcome == "overridden":
+            winner = self._earlier_row(rule, facts)
+            return f"the row {winner.id} matches first" if winner else ""
+        wanted = {"not_fired": False, "undecided": None, "fired": True}[outcome]
+        found = [condition for condition, test in self._conditions(rule) if test(facts) is wanted]
+        said = [words(condition.expr, self._vocabulary, facts) for condition in found]
+        if outcome == "not_fired":
+            return f"`{found[0].text}` fails: {said[0]}"
+        if outcome == "undecided":
+            missing = sorted({name for condition in found for name in missing_facts(condition.expr, facts)})
+            lacks = f"unknown: {', '.join(missing)}" if missing else "it divides by zero"
+            return f"`{found[0].text}` is undecided: {lacks}"
+        return f"all of it holds: {'; '.join(said)}" if said else "it has no conditions"
+
+
+def _key(facts: Mapping[str, object]) -> tuple[tuple[str, str, object], ...]:
+    """Equal for equal facts; the type's name tells ``True`` from ``1``."""
+    return tuple((name, type(value).__name__, value) for name, value in sorted(facts.items()))

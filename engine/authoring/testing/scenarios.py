@@ -1,0 +1,200 @@
+"""Scenario files: whole workloads, and what any acceptable answer to each contains.
+
+A scenario lies beside the rules, in ``scenarios/*.yaml`` of a rule folder::
+
+    - id: chat-on-8b
+      says: One small card serves a chat of an 8B model
+      given: {task: inference, model_name: llama-3.1-8b, concurrency: 4}
+      expect:
+        gpu_count: [1, 1]
+        procurement: [rent]
+        silent: [fast-link-beyond-eight-gpus]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.authoring.testing.expectations import EXPECTATIONS
+from engine.authoring.testing.expectations import NEEDS_RULES
+from engine.authoring.testing.expectations import Expectation
+from engine.authoring.testing.expectations import accelerators_in
+from engine.authoring.testing.expectations import rules_in
+from engine.catalogue import Knowledge
+from engine.core.errors import Place
+from engine.core.errors import Problem
+from engine.core.errors import RulebookError
+from engine.core.errors import WhichgpuError
+from engine.core.errors import nearest_words
+from engine.core.yaml import Mapping as MappingNode
+from engine.core.yaml import Node
+from engine.core.yaml import Sequence
+from engine.core.yaml import place_of
+from engine.core.yaml import plain
+from engine.core.yaml import read_yaml
+from engine.rules.rulebook.grammar import Key
+from engine.rules.rulebook.model import Rulebook
+from engine.rules.rulebook.reading import Fields
+from engine.rules.rulebook.reading import Problems
+from engine.rules.rulebook.reading import kind_of
+from engine.rules.rulebook.reading import read_fields
+from engine.rules.rulebook.reading import read_id
+from engine.rules.rulebook.reading import read_text
+
+
+FOLDER = "scenarios"
+
+_KEYS = (
+    Key("id", "id", "its name in kebab-case", required=True),
+    Key("given", "facts", "the workload, as in a workload file", required=True),
+    Key("expect", "facts", "what the answer contains", required=True),
+    Key("says", "text", "in a sentence what it is about"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One workload with what is expected of the answer."""
+
+    id: str
+    says: str
+    given: Mapping[str, object]
+    expect: Mapping[str, Any]
+    place: Place | None = None
+
+
+#: Decides the workload of a scenario; gives the whole decision as JSON values.
+Decide = Callable[[Scenario], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioResult:
+    """What an answer misses, in words; nothing where it passed."""
+
+    scenario: Scenario
+    misses: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the answer has all that is expected."""
+        return not self.misses
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON values."""
+        place = self.scenario.place
+        return {
+            "scenario": self.scenario.id,
+            "says": self.scenario.says,
+            "passed": self.passed,
+            "misses": list(self.misses),
+            "path": place.path if place else None,
+            "line": place.line if place else None,
+        }
+
+
+def load_scenarios(folders: Iterable[Path], rulebook: Rulebook, knowledge: Knowledge) -> list[Scenario]:
+    """The scenarios of rule folders, sorted by id.
+
+    Raises:
+        RulebookError: with every problem of every file.
+    """
+    problems = Problems()
+    found: dict[str, Scenario] = {}
+    for folder in folders:
+        for path in sorted((folder / FOLDER).glob("*.yaml")):
+            try:
+                nodes = _items(read_yaml(path, error=RulebookError), problems)
+            except RulebookError as error:
+                problems.extend(error.problems)
+                continue
+            for node in nodes:
+                scenario = _read(node, rulebook, knowledge, problems)
+                if scenario is None:
+                    continue
+                if scenario.id in found:
+                    fix = "give one of them another id"
+                    problems.add("named-twice", f"there are two scenarios {scenario.id!r}", scenario.place, fix=fix)
+                found[scenario.id] = scenario
+    if len(problems):
+        raise RulebookError(problems.sorted())
+    return [found[name] for name in sorted(found)]
+
+
+def needs_all(scenario: Scenario) -> bool:
+    """Whether what is expected can only be seen in the whole decision, with its rules and rejections."""
+    return bool(NEEDS_RULES & scenario.expect.keys())
+
+
+def run_scenarios(scenarios: Iterable[Scenario], decide: Decide, knowledge: Knowledge) -> list[ScenarioResult]:
+    """Decide each workload and compare. A workload that cannot be decided misses everything, and says why."""
+    results = []
+    for scenario in scenarios:
+        try:
+            misses = Expectation(decide(scenario), knowledge).check(scenario.expect)
+        except WhichgpuError as error:
+            misses = [problem.message for problem in error.problems]
+        results.append(ScenarioResult(scenario, tuple(misses)))
+    return results
+
+
+def _items(node: Node, problems: Problems) -> tuple[Node, ...]:
+    if isinstance(node, Sequence):
+        return node.items
+    problems.add(
+        "wrong-form",
+        f"a scenario file is a list, and this one holds {kind_of(node)}",
+        node,
+        fix="start each scenario with `- id: its-name`",
+    )
+    return ()
+
+
+def _read(node: Node, rulebook: Rulebook, knowledge: Knowledge, problems: Problems) -> Scenario | None:
+    fields = read_fields(node, _KEYS, "a scenario", problems)
+    if fields is None or not {"id", "given", "expect"} <= set(fields):
+        return None
+    name = read_id(fields["id"][1], "the id of a scenario", problems)
+    says = read_text(fields["says"][1], "`says`", problems) if "says" in fields else ""
+    given, expect = _mapping(fields, "given", problems), _mapping(fields, "expect", problems)
+    if name is None or given is None or expect is None:
+        return None
+    if not expect.entries:
+        problems.add(
+            "wrong-form", f"the scenario {name} expects nothing", fields["expect"][0], fix="say what it expects"
+        )
+    for key, value in expect.entries:
+        if key.text not in EXPECTATIONS:
+            nearest = nearest_words(key.text, sorted(EXPECTATIONS), limit=1)
+            fix = None if nearest else f"known are {', '.join(sorted(EXPECTATIONS))}"
+            problems.add("unknown-key", f"there is no expectation {key.text!r}", key, nearest=nearest, fix=fix)
+        else:
+            _check_names(key.text, value, rulebook, knowledge, problems)
+    return Scenario(name, says, plain(given), plain(expect), place_of(fields["id"][1]))
+
+
+def _mapping(fields: Fields, key: str, problems: Problems) -> MappingNode | None:
+    node = fields[key][1]
+    if isinstance(node, MappingNode):
+        return node
+    problems.add("wrong-form", f"`{key}` is {kind_of(node)}", node, fix="write {name: value}")
+    return None
+
+
+def _check_names(key: str, node: Node, rulebook: Rulebook, knowledge: Knowledge, problems: Problems) -> None:
+    """Rules and accelerators that an expectation names have to exist."""
+    value = plain(node)
+    ids = {rule.id for rule in rulebook.rules} | {table.id for table in rulebook.tables}
+    for name in rules_in(key, value):
+        if name not in ids:
+            nearest = nearest_words(name, sorted(ids), limit=1)
+            problems.extend([Problem("unknown-rule", f"there is no rule {name!r}", place_of(node), nearest=nearest)])
+    for name in accelerators_in(key, value):
+        match = knowledge.find_gpu(name)
+        if not match.found:
+            problem = Problem("unknown-gpu", f"no GPU is called {name!r}", place_of(node), nearest=match.nearest)
+            problems.extend([problem])

@@ -1,0 +1,115 @@
+"""All knowledge of one folder, frozen, with look-ups by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from functools import cached_property
+from typing import Any
+
+from engine.catalogue.gpu_names import GpuMatch
+from engine.catalogue.gpu_names import GpuNames
+from engine.catalogue.model import CostItem
+from engine.catalogue.model import Gpu
+from engine.catalogue.model import ModelSpec
+from engine.catalogue.model import Offer
+from engine.catalogue.model import SourceRecord
+from engine.catalogue.model_names import ModelMatch
+from engine.catalogue.model_names import ModelNames
+from engine.core.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeLayer:
+    """What a layer adds to the knowledge: a digest over all of it, and the names of what it adds and changes."""
+
+    folder: str
+    digest: str
+    facts: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()  # costs, figures, disagreements
+    offers: int = 0
+    because: Mapping[str, str] = field(default_factory=dict)  # what it changes -> on what ground
+
+    @property
+    def empty(self) -> bool:
+        """Whether it holds rules alone."""
+        named = (self.facts, self.codes, self.gpus, self.models, self.sources, self.others)
+        return not any(named) and not self.offers
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Accelerators, models, prices, costs and sources. Every mapping is sorted by key and never changed.
+
+    ``figures`` and ``disagreements`` are plain content by id, as their files state it. ``offers`` have a firm price;
+    ``spot_offers`` can only be had interruptibly, and their ``usd_per_hour`` is the spot price.
+    """
+
+    gpus: Mapping[str, Gpu]
+    models: Mapping[str, ModelSpec]
+    offers: tuple[Offer, ...]
+    spot_offers: tuple[Offer, ...]
+    costs: Mapping[str, CostItem]
+    sources: Mapping[str, SourceRecord]
+    figures: Mapping[str, Mapping[str, Any]]
+    disagreements: Mapping[str, Mapping[str, Any]]
+    gpu_facts: Mapping[str, Mapping[str, Value]]
+    digest: str
+    prices_as_of: str | None
+    folder: str = field(default="", compare=False)
+    layers: tuple[KnowledgeLayer, ...] = ()
+
+    @cached_property
+    def families(self) -> Mapping[str, tuple[str, ...]]:
+        """GPU ids by family."""
+        return _grouped({gpu.id: gpu.family for gpu in self.gpus.values()})
+
+    @cached_property
+    def series(self) -> Mapping[str, tuple[str, ...]]:
+        """GPU ids by series."""
+        return _grouped({gpu.id: gpu.series for gpu in self.gpus.values()})
+
+    @cached_property
+    def plannable(self) -> tuple[Gpu, ...]:
+        """Accelerators that plans may use, by id."""
+        return tuple(gpu for gpu in self.gpus.values() if gpu.plannable)
+
+    @cached_property
+    def dearest_usd_per_gpu_hour(self) -> float:
+        """The highest price of one GPU for an hour in the price list; 0 where the list is empty."""
+        return max((offer.usd_per_hour / offer.count for offer in self.offers), default=0.0)
+
+    @cached_property
+    def gpu_names(self) -> GpuNames:
+        """The index behind ``find_gpu``."""
+        return GpuNames(self.gpus.values())
+
+    @cached_property
+    def model_names(self) -> ModelNames:
+        """The index behind ``find_model``."""
+        return ModelNames(self.models.values())
+
+    def find_gpu(self, name: str) -> GpuMatch:
+        """What an accelerator's name means: one id, a family, a series, or none with suggestions."""
+        return self.gpu_names.find(name)
+
+    def find_model(self, name: str, param_count_b: float | None = None) -> ModelMatch:
+        """What a model's name means, with the weight precision that it implies.
+
+        Args:
+            name: any usual spelling: a hub path, an ollama tag, a bare family name together with a size.
+            param_count_b: the size in billions, which settles a bare family name.
+        """
+        return self.model_names.find(name, param_count_b)
+
+
+def _grouped(keys: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    groups: dict[str, list[str]] = {}
+    for member, group in sorted(keys.items()):
+        groups.setdefault(group, []).append(member)
+    return {group: tuple(members) for group, members in sorted(groups.items())}

@@ -1,0 +1,113 @@
+"""Finding the accelerators that a name means: an id, an alias, a family or a series, in any usual spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.catalogue.model import Gpu
+from engine.catalogue.spelling import exact_form
+from engine.catalogue.spelling import memory_word
+from engine.catalogue.spelling import only_form_or_memory
+from engine.catalogue.spelling import telling_words
+from engine.core.errors import nearest_words
+
+
+MatchKind = Literal["id", "family", "series", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuMatch:
+    """What a name means. ``ids`` are sorted; with ``kind`` none they are empty and ``nearest`` suggests ids."""
+
+    asked: str
+    kind: MatchKind
+    ids: tuple[str, ...] = ()
+    nearest: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether the name means anything."""
+        return self.kind != "none"
+
+
+class GpuNames:
+    """An index over a catalogue. Ids win over aliases, aliases over families, families over series."""
+
+    def __init__(self, gpus: Iterable[Gpu]) -> None:
+        self._gpus = {gpu.id: gpu for gpu in sorted(gpus, key=lambda gpu: gpu.id)}
+        self._exact: dict[str, tuple[MatchKind, tuple[str, ...]]] = {}
+        self._words: dict[frozenset[str], tuple[MatchKind, tuple[str, ...]]] = {}
+        for name, kind, ids in self._named():
+            self._exact.setdefault(exact_form(name), (kind, ids))
+            self._words.setdefault(telling_words(name), (kind, ids))
+        self._words.pop(frozenset(), None)  # Names of which nothing telling is left are found as written, or not.
+
+    def _named(self) -> list[tuple[str, MatchKind, tuple[str, ...]]]:
+        rows: list[tuple[str, MatchKind, tuple[str, ...]]] = [(key, "id", (key,)) for key in self._gpus]
+        for gpu in self._gpus.values():
+            rows += [(alias, "id", (gpu.id,)) for alias in gpu.aliases]
+        rows += [(gpu.name, "id", (gpu.id,)) for gpu in self._gpus.values()]
+        rows += self._groups("family")
+        rows += self._groups("series")
+        return rows
+
+    def _groups(self, field: Literal["family", "series"]) -> list[tuple[str, MatchKind, tuple[str, ...]]]:
+        groups: dict[str, list[str]] = {}
+        for gpu in self._gpus.values():
+            groups.setdefault(getattr(gpu, field), []).append(gpu.id)
+        return [(name, field, tuple(sorted(ids))) for name, ids in sorted(groups.items())]
+
+    def find(self, name: str) -> GpuMatch:
+        """What ``name`` means; with nothing found, the ids that it may have meant."""
+        found = self._exact.get(exact_form(name))
+        if found is None:
+            words = telling_words(name)
+            found = self._words.get(words) or self._without_memory(words) or self._words.get(words - {"sxm"})
+            found = found or self._of_that_form(words)
+        if found is not None:
+            return GpuMatch(name, found[0], found[1])
+        return GpuMatch(name, "none", nearest=self._nearest(name))
+
+    def _without_memory(self, words: frozenset[str]) -> tuple[MatchKind, tuple[str, ...]] | None:
+        """A card named with its memory: the memory must be that of the card, and narrows a series."""
+        size = memory_word(words)
+        if size is None:
+            return None
+        rest = words - {size}
+        found = self._words.get(rest) or self._words.get(rest - {"sxm"})
+        if found is None:
+            return None
+        kind, ids = found
+        members = self._siblings(ids) if kind == "id" else ids
+        fitting = [key for key in members if self._gpus[key].vram_gb == float(size.removesuffix("gb"))]
+        if kind == "id" and ids[0] in fitting:
+            return found
+        if not fitting:
+            return None
+        return ("id" if len(fitting) == 1 else kind if kind != "id" else "series"), tuple(fitting)
+
+    def _of_that_form(self, words: frozenset[str]) -> tuple[MatchKind, tuple[str, ...]] | None:
+        """Cards of one series whose ids add only a form or a memory size to the words: ``A100 PCIe``."""
+        fitting = [
+            key for key in self._gpus if words < telling_words(key) and only_form_or_memory(telling_words(key) - words)
+        ]
+        if not words or len({self._gpus[key].series for key in fitting}) != 1:
+            return None
+        return ("id" if len(fitting) == 1 else "series"), tuple(fitting)
+
+    def _siblings(self, ids: tuple[str, ...]) -> tuple[str, ...]:
+        series = self._gpus[ids[0]].series
+        return tuple(key for key, gpu in self._gpus.items() if gpu.series == series)
+
+    def _nearest(self, name: str) -> tuple[str, ...]:
+        spellings: dict[str, str] = {}
+        for gpu in self._gpus.values():
+            for spelling in (gpu.id, gpu.id.removeprefix(gpu.vendor + "-"), *gpu.aliases, gpu.name):
+                spellings.setdefault(exact_form(spelling), gpu.id)
+            for group in (gpu.family, gpu.series):
+                spellings.setdefault(exact_form(group), group)
+                spellings.setdefault(exact_form(group.removeprefix(gpu.vendor + "-")), group)
+        near = nearest_words(exact_form(name), sorted(spellings), limit=6)
+        return tuple(dict.fromkeys(spellings[word] for word in near))[:3]

@@ -1,0 +1,224 @@
+"""Laying a layer's GPUs, models, sources, figures and prices over the knowledge below it.
+
+A record with a new id is added. A record with an id that is there already changes that one: it says ``because:`` and
+writes only the keys that differ. Offers replace those for the same shape and stand beside the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from engine.catalogue.bundle import KnowledgeLayer
+from engine.catalogue.digest import knowledge_digest
+from engine.catalogue.folder import PARTS
+from engine.catalogue.folder import Part
+from engine.catalogue.folder import cited
+from engine.catalogue.folder import resolver
+from engine.catalogue.folder import section
+from engine.catalogue.folder import unknown_source
+from engine.catalogue.model import Gpu
+from engine.catalogue.model import Offer
+from engine.catalogue.prices import merged
+from engine.catalogue.prices import parse_prices
+from engine.core.errors import KnowledgeError
+from engine.core.errors import Place
+from engine.core.errors import Problem
+from engine.core.layers import knowledge_files
+from engine.core.yaml import Document
+from engine.core.yaml import find
+from engine.core.yaml import place_of
+from engine.core.yaml import problems_from_pydantic
+from engine.core.yaml import read_document
+
+
+_BY_ID = ("figures", "disagreements")
+
+
+@dataclass(slots=True)
+class _Desk:
+    """The content as it grows, what went wrong, and what the layer added."""
+
+    content: dict[str, Any]
+    problems: list[Problem] = field(default_factory=list)
+    added: dict[str, list[str]] = field(default_factory=dict)
+    because: dict[str, str] = field(default_factory=dict)
+    everything: dict[str, Any] = field(default_factory=dict)
+
+
+def lay_over(content: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], KnowledgeLayer]:
+    """The content with the files of a layer over it, and what the layer added.
+
+    Args:
+        content: checked content by kind, as ``engine.catalogue.loading`` keeps it.
+        folder: the layer.
+
+    Raises:
+        KnowledgeError: with every problem of the layer's files.
+    """
+    desk = _Desk(dict(content))
+    files = knowledge_files(folder)
+    documents = {
+        name: read_document(path, error=KnowledgeError, cached=True)
+        for name, path in files.items()
+        if path.suffix == ".yaml"
+    }
+    for name, document in documents.items():
+        desk.everything[name] = document.plain
+    for part in PARTS:
+        for name in (name for name in documents if name == f"{part.name}.yaml" or name.startswith(f"{part.name}/")):
+            _lay_records(documents[name], part, desk)
+    for key in _BY_ID:
+        if f"{key}.yaml" in documents:
+            _lay_entries(documents[f"{key}.yaml"], key, desk)
+    offers = _lay_prices(files["prices.csv"], desk) if "prices.csv" in files and not desk.problems else ()
+    if not desk.problems:
+        desk.problems += _unknown_sources(documents, desk)
+    if desk.problems:
+        raise KnowledgeError(desk.problems)
+    layer = _layer(folder, documents, desk, len(offers))
+    if not layer.empty:
+        desk.content["digest"] = knowledge_digest({"below": content["digest"], "layer": layer.digest})
+    return desk.content, layer
+
+
+def _lay_records(document: Document, part: Part, desk: _Desk) -> None:
+    rows = section(document, part.key, desk.problems)
+    if rows is None:
+        return
+    if not isinstance(rows, list):
+        place = place_of(find(document.node, (part.key,)))
+        fix = "begin each record with '-'"
+        desk.problems.append(Problem("not-a-list", f"{part.key} must be a list of records", place, fix=fix))
+        return
+    below = {_key(row): row for row in desk.content[part.key]}
+    for index, row in enumerate(rows):
+        path = (part.key, index)
+        whole = _over(row, below.get(_key(row)), document, path, desk) if isinstance(row, dict) else row
+        if whole is None:
+            continue
+        try:
+            part.record.model_validate(whole)
+        except ValidationError as error:
+            desk.problems += problems_from_pydantic(error, document.node, path, known=tuple(part.record.model_fields))
+            continue
+        name = _key(whole)
+        below[name] = whole
+        desk.added.setdefault(part.key, []).append(name)
+    desk.content[part.key] = [below[name] for name in sorted(below)]
+
+
+def _key(row: object) -> str:
+    """A record's id; a memory reserve goes by its vendor."""
+    return str(row.get("id", row.get("vendor"))) if isinstance(row, Mapping) else ""
+
+
+def _over(
+    entry: dict[str, Any], below: Mapping[str, Any] | None, document: Document, path: tuple[str | int, ...], desk: _Desk
+) -> dict[str, Any] | None:
+    """The entry whole: over the one below, where there is one and a reason is given."""
+    if below is None:
+        return entry
+    name = str(entry.get("id", path[-1]))
+    reason = str(entry.get("because") or "").strip()
+    if not reason:
+        fix = "give it another id; or, to change it, add because: with the reason, and only the keys that differ"
+        place = place_of(find(document.node, (*path, "id")))
+        desk.problems.append(Problem("duplicate-id", f"{name!r} is there already, in a layer below", place, fix=fix))
+        return None
+    desk.because[name] = reason
+    return {**below, **{key: value for key, value in entry.items() if key != "because"}}
+
+
+def _lay_entries(document: Document, key: str, desk: _Desk) -> None:
+    entries = section(document, key, desk.problems)
+    if not isinstance(entries, dict):
+        return
+    whole = dict(desk.content[key])
+    for name, entry in entries.items():
+        laid = _over(entry, whole.get(name), document, (key, name), desk) if isinstance(entry, dict) else None
+        if laid is not None:
+            whole[name] = laid
+            desk.added.setdefault(key, []).append(name)
+    desk.content[key] = whole
+
+
+def _lay_prices(path: Path, desk: _Desk) -> tuple[Offer, ...]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        gpus = (Gpu.model_validate(row) for row in desk.content["gpus"])
+        offers = parse_prices(text, str(path), resolve=resolver(gpus))
+    except UnicodeDecodeError:
+        desk.problems.append(Problem("not-utf8", f"{path} is not UTF-8 text", fix="save the file as UTF-8"))
+        return ()
+    except KnowledgeError as error:
+        desk.problems += error.problems
+        return ()
+    known = _source_ids(desk)
+    for source in sorted({source for offer in offers for source in offer.cites}):
+        if source not in known:
+            desk.problems.append(unknown_source(source, known, _line_with(text, str(path), source)))
+    offers = tuple(offer.model_copy(update={"own": True}) for offer in offers)
+    below = (Offer.model_validate(row) for row in desk.content["offers"])
+    desk.content["offers"] = [offer.model_dump(exclude_defaults=True) for offer in merged(below, offers)]
+    desk.everything["prices.csv"] = [offer.model_dump() for offer in offers]
+    return offers
+
+
+def _line_with(text: str, name: str, word: str) -> Place | None:
+    for number, line in enumerate(text.splitlines(), 1):
+        column = line.rfind(word)
+        if number > 1 and column >= 0:
+            return Place(name, number, column + 1, len(word), line)
+    return None
+
+
+def _source_ids(desk: _Desk) -> set[str]:
+    return {row["id"] for row in desk.content["sources"]}
+
+
+def _unknown_sources(documents: Mapping[str, Document], desk: _Desk) -> Iterator[Problem]:
+    known = _source_ids(desk)
+    for name, document in documents.items():
+        for part in PARTS:
+            if name != f"{part.name}.yaml" and not name.startswith(f"{part.name}/"):
+                continue
+            for index, row in enumerate(document.plain[part.key]):
+                for path, source in cited(row):
+                    if source.partition("/")[0] not in known:
+                        place = place_of(find(document.node, (part.key, index, *path)))
+                        yield unknown_source(source, known, place)
+
+
+def _layer(folder: Path, documents: Mapping[str, Document], desk: _Desk, offers: int) -> KnowledgeLayer:
+    def names(file: str, key: str) -> tuple[str, ...]:
+        plain = documents[file].plain if file in documents else {}
+        entries = plain.get(key) if isinstance(plain, dict) else None
+        if not isinstance(entries, dict):
+            return ()
+        for name, entry in entries.items():
+            if isinstance(entry, dict) and entry.get("because"):
+                desk.because[name] = str(entry["because"])
+        return tuple(sorted(entries))
+
+    facts, codes = names("vocabulary.yaml", "facts"), names("codes.yaml", "codes")
+    added = {key: tuple(sorted(found)) for key, found in desk.added.items()}
+    others = ("costs", "reserves", *_BY_ID)
+    return KnowledgeLayer(
+        folder=str(folder),
+        digest=knowledge_digest(desk.everything),
+        facts=facts,
+        codes=codes,
+        gpus=added.get("gpus", ()),
+        models=added.get("models", ()),
+        sources=added.get("sources", ()),
+        others=tuple(sorted(name for key in others for name in added.get(key, ()))),
+        offers=offers,
+        because=dict(sorted(desk.because.items())),
+    )

@@ -1,0 +1,177 @@
+"""Finding the model that a name means, in any usual spelling, and what the name says about its weights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.catalogue.model import ModelSpec
+from engine.catalogue.model_spelling import PUBLISHERS
+from engine.catalogue.model_spelling import VARIANT_WORDS
+from engine.catalogue.model_spelling import Spelling
+from engine.catalogue.model_spelling import spelling
+from engine.core.errors import nearest_words
+
+
+_DATE = re.compile(r"\d{4}|\d{6}|\d{8}")
+_SIZE_TOLERANCE = 0.12  # A stated size and a model's real one: "7B" stands for 6.5 to 7.9 among those known.
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMatch:
+    """What a name means. Without a ``spec``, ``nearest`` suggests ids."""
+
+    asked: str
+    spec: ModelSpec | None
+    weight_precision: str | None = None  # what the name says: fp8, awq-int4, q4_k_m, ...
+    nearest: tuple[str, ...] = ()
+    how: str = ""  # "as written", "without variant", "family and size", ...
+
+    @property
+    def found(self) -> bool:
+        """Whether the name means one model."""
+        return self.spec is not None
+
+
+class ModelNames:
+    """An index over models by the words of their ids, names and aliases."""
+
+    def __init__(self, models: Iterable[ModelSpec]) -> None:
+        self._models = {model.id: model for model in sorted(models, key=lambda model: model.id)}
+        self._index: dict[tuple[str, ...], str] = {}
+        self._words: dict[str, tuple[str, ...]] = {}
+        for model in self._models.values():
+            self._words[model.id] = spelling(model.id).words
+            self._index.setdefault(self._words[model.id], model.id)
+        for model in self._models.values():
+            for name in (model.name, *model.aliases):
+                spelt = spelling(name)
+                self._index.setdefault(spelt.words, model.id)
+                if spelt.sizes:  # Without a size, dropping "base" from "whisper base" would leave the family.
+                    self._index.setdefault(_bare(spelt), model.id)
+
+    def find(self, name: str, param_count_b: float | None = None) -> ModelMatch:
+        """What ``name`` means. A bare family name needs ``param_count_b``; alone it means nothing in particular."""
+        spelt = spelling(name)
+        key, how = self._look_up(spelt)
+        if param_count_b is not None and not spelt.sizes and not self._near(key, param_count_b):
+            sized = self._by_size(spelt, param_count_b)
+            key, how = (sized, "family and size") if sized else (key, how)
+        if key is None:
+            key, how = self._looser(spelt)
+        if key is None:
+            return ModelMatch(name, None, spelt.weight_precision, nearest=self._nearest(name, spelt))
+        return ModelMatch(name, self._models[key], spelt.weight_precision, how=how)
+
+    def _look_up(self, spelt: Spelling) -> tuple[str | None, str]:
+        for step, words in _forms(spelt):
+            key = self._index.get(words)
+            if key is not None:
+                return key, step
+        return None, ""
+
+    def _near(self, key: str | None, param_count_b: float) -> bool:
+        size = self._models[key].params_b if key else None
+        return size is not None and abs(size / param_count_b - 1) <= 2 * _SIZE_TOLERANCE
+
+    def _looser(self, spelt: Spelling) -> tuple[str | None, str]:
+        """A size beside a name that has none, the only model of a name, or a known name inside a longer one."""
+        bare = _bare(spelt)
+        unsized = tuple(word for word in bare if word not in spelt.sizes)
+        key = self._index.get(unsized) if len(spelt.sizes) == 1 else None
+        if key and _billions(spelt.sizes[0]) and self._near(key, _billions(spelt.sizes[0])):
+            return key, "name and size"
+        sole = [key for key, words in self._words.items() if words[: len(bare)] == bare]
+        if bare and len(sole) == 1:
+            return sole[0], "the only one of that name"
+        return self._inside(bare)
+
+    def _inside(self, bare: tuple[str, ...]) -> tuple[str | None, str]:
+        """The longest run of words that is a known name with a size: a fine-tune named after what it was made from."""
+        for length in range(len(bare) - 1, 1, -1):
+            for start in range(len(bare) - length + 1):
+                run = bare[start : start + length]
+                key = self._index.get(run)
+                if key and run[0].isalpha() and any(word[-1] == "b" and word[0].isdigit() for word in run):
+                    return key, "part of the name"
+        return None, ""
+
+    def _by_size(self, spelt: Spelling, param_count_b: float) -> str | None:
+        """The family's model of that size: same nominal size first, then shortest name, then newest version."""
+        nominal = f"{param_count_b:g}b"
+        family = _undated(spelt)
+        ranked = []
+        for key, words in self._words.items():
+            size = self._models[key].params_b
+            if words[: len(family)] != family or not family or size is None:
+                continue
+            off = abs(size / param_count_b - 1)
+            if nominal in words or off <= _SIZE_TOLERANCE:
+                rest = words[len(family) :]
+                version = _version(rest)
+                extra = len([word for word in rest if word.isalpha()])
+                ranked.append((nominal not in words, extra, -version, round(off, 3), key))
+        return min(ranked)[-1] if ranked else None
+
+    def _nearest(self, name: str, spelt: Spelling) -> tuple[str, ...]:
+        family = _bare(spelt)[:1]
+        sizes = set(spelt.sizes)
+        kin = [key for key, words in self._words.items() if family and words[:1] == family]
+        kin.sort(
+            key=lambda key: (not sizes & set(self._words[key]), -len(set(self._words[key]) & set(spelt.words)), key)
+        )
+        tail = name.strip().casefold().rsplit("/", 1)[-1]
+        near = nearest_words(tail, self._models, limit=3)
+        return tuple(dict.fromkeys([*kin[:2], *near, *kin[2:]]))[:3]
+
+
+def _forms(spelt: Spelling) -> list[tuple[str, tuple[str, ...]]]:
+    """The words of a name, then with ever more of what marks only a variant left out, each with what was left out."""
+    words = _unpublished(spelt.words)
+    forms = [("as written", spelt.words), ("as written", words)]
+    while len(words) > 1 and words[-1] in VARIANT_WORDS:  # "pro instruct": the last word may go alone.
+        words = words[:-1]
+        forms.append(("without variant", words))
+    undated = _undated(spelt)
+    forms += [
+        ("without variant", _bare(spelt)),
+        ("without date", undated),
+        ("without version", _without_version(undated)),
+    ]
+    return forms
+
+
+def _unpublished(words: tuple[str, ...]) -> tuple[str, ...]:
+    return words[1:] if len(words) > 1 and words[0] in PUBLISHERS else words
+
+
+def _bare(spelt: Spelling) -> tuple[str, ...]:
+    """The words that may tell networks apart."""
+    words = _unpublished(spelt.words)
+    return tuple(word for word in words if word not in VARIANT_WORDS) or words
+
+
+def _undated(spelt: Spelling) -> tuple[str, ...]:
+    bare = _bare(spelt)
+    return tuple(word for word in bare if not _DATE.fullmatch(word)) or bare
+
+
+def _without_version(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out a trailing ``v 0.3`` or ``v 2``, which hub names put after the size."""
+    for index in range(len(words) - 1, 1, -1):
+        if words[index - 1] == "v" and words[index][0].isdigit():
+            return words[: index - 1] + words[index + 1 :]
+    return words
+
+
+def _version(words: tuple[str, ...]) -> float:
+    """The version number in a name's words, for "newest first"; 0 without one."""
+    return next((float(word) for word in words if re.fullmatch(r"\d+(\.\d+)?", word)), 0.0)
+
+
+def _billions(size: str) -> float:
+    """A size word in billions; 0 where it multiplies (8x7b)."""
+    if "x" in size:
+        return 0.0
+    return float(size[:-1]) * {"b": 1.0, "t": 1e3, "m": 1e-3}[size[-1]]

@@ -1,0 +1,242 @@
+"""Price snapshots: CSV text to offers, every error with its line and column. docs/prices.md describes the format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from collections.abc import Iterable
+from datetime import date
+
+from engine.catalogue.model import Offer
+from engine.core.errors import KnowledgeError
+from engine.core.errors import Place
+from engine.core.errors import Problem
+from engine.core.errors import WhichgpuError
+from engine.core.errors import nearest_words
+
+
+COLUMNS = (
+    "provider",
+    "provider_class",
+    "instance",
+    "gpu",
+    "count",
+    "usd_per_hour",
+    "spot_usd_per_hour",
+    "one_year_usd_per_hour",
+    "three_years_usd_per_hour",
+    "region",
+    "as_of",
+    "source",
+    "committed_source",
+)
+PROVIDER_CLASSES = ("hyperscaler", "neocloud", "serverless", "marketplace", "managed")
+_REQUIRED = ("provider", "provider_class", "gpu", "count", "as_of", "source")
+_NUMBER = re.compile(r"\d+(\.\d+)?([eE][-+]?\d+)?\Z|\.\d+\Z")
+_MOST_USD = 1e6
+_MOST_COUNT = 100_000
+_MOST_PROBLEMS = 40
+
+#: What a GPU name in a price list means: an id or a family, or None; and what it may have meant.
+Resolve = Callable[[str], tuple[str | None, tuple[str, ...]]]
+
+
+class _Row:
+    """One line of the file as it is read: fields by column, and the problems found in it."""
+
+    def __init__(self, name: str, number: int, text: str, fields: dict[str, str]) -> None:
+        self.name = name
+        self.number = number
+        self.text = text
+        self.fields = fields
+        self.problems: list[Problem] = []
+
+    def blame(self, column: str, code: str, message: str, near: tuple[str, ...] = (), fix: str | None = None) -> None:
+        """Note a problem at a column's field."""
+        before = list(self.fields)[: list(self.fields).index(column)] if column in self.fields else []
+        start = 0
+        for earlier in before:
+            start = max(0, self.text.find(self.fields[earlier], start)) + len(self.fields[earlier])
+            start = self.text.find(",", start) + 1
+        value = self.fields.get(column, "")
+        found = self.text.find(value, start) if value else start
+        place = Place(self.name, self.number, max(0, found) + 1, max(1, len(value)), self.text)
+        self.problems.append(Problem(code, message, place, nearest=near, fix=fix))
+
+    def price(self, column: str) -> float | None:
+        """A price in US dollars per hour, or None where the field is empty."""
+        text = self.fields.get(column, "")
+        if not text:
+            return None
+        if not _NUMBER.match(text):
+            self.blame(column, "not-a-price", f"{column} is {text!r}, not a number", fix="write US dollars, as 12.5")
+            return None
+        value = float(text)
+        if not 0 < value < _MOST_USD:
+            self.blame(column, "price-out-of-range", f"{column} is {text}; prices lie between 0 and {_MOST_USD:,.0f}")
+            return None
+        return value
+
+
+def parse_prices(
+    text: str, name: str, *, resolve: Resolve | None = None, error: type[WhichgpuError] = KnowledgeError
+) -> tuple[Offer, ...]:
+    """Read a price list.
+
+    Args:
+        text: the CSV text; its first line names the columns, in any order.
+        name: what places call the file.
+        resolve: maps a GPU name to an id or family of the catalogue; names are taken as they are without it.
+        error: the class of errors raised.
+
+    Returns:
+        The offers, sorted, without duplicates. Prices are US dollars per hour for the whole instance.
+
+    Raises:
+        WhichgpuError: of class ``error``, with every problem of the file (at most forty).
+    """
+    lines = text.removeprefix("\ufeff").splitlines()
+    header = next(csv.reader(lines[:1]), []) if lines else []
+    problems = _header_problems(name, lines[0] if lines else "", [column.strip() for column in header])
+    if problems:
+        raise error(problems)
+    columns = [column.strip() for column in header]
+    offers: set[Offer] = set()
+    reader = csv.reader(io.StringIO("\n".join(lines[1:])))
+    for fields in reader:
+        if not any(field.strip() for field in fields):
+            continue
+        number = reader.line_num + 1
+        row = _Row(name, number, lines[number - 1], dict(zip(columns, map(str.strip, fields), strict=False)))
+        if len(fields) != len(columns):
+            row.blame(
+                "", "wrong-field-count", f"{len(fields)} fields where the first line names {len(columns)} columns"
+            )
+        else:
+            offer = _offer(row, resolve)
+            if offer:
+                offers.add(offer)
+        problems += row.problems
+        if len(problems) >= _MOST_PROBLEMS:
+            break
+    if problems:
+        raise error(problems[:_MOST_PROBLEMS])
+    return tuple(sorted(offers, key=offer_order))
+
+
+def offer_order(offer: Offer) -> tuple[str, str, str, int, str, float, str]:
+    """A total order over offers that does not depend on the file."""
+    return (
+        offer.provider,
+        offer.instance or "",
+        offer.gpu,
+        offer.count,
+        offer.region or "",
+        offer.usd_per_hour,
+        offer.as_of,
+    )
+
+
+def merged(older: Iterable[Offer], newer: Iterable[Offer]) -> tuple[Offer, ...]:
+    """All offers, with those of ``newer`` in place of the older ones for the same shape.
+
+    A shape is provider, instance, GPU, count and region, and whether it can only be had interruptibly.
+    """
+    newer = tuple(newer)
+    replaced = {_shape(offer) for offer in newer}
+    kept = (offer for offer in older if _shape(offer) not in replaced)
+    return tuple(sorted((*kept, *newer), key=offer_order))
+
+
+def _shape(offer: Offer) -> tuple[object, ...]:
+    return (offer.provider, offer.instance, offer.gpu, offer.count, offer.region, offer.spot_only)
+
+
+def _header_problems(name: str, line: str, columns: list[str]) -> list[Problem]:
+    if not line.strip():
+        return [Problem("empty-file", f"{name} is empty", fix=f"its first line names the columns: {','.join(COLUMNS)}")]
+    problems = []
+    for column in columns:
+        if column not in COLUMNS:
+            place = Place(name, 1, line.find(column) + 1, max(1, len(column)), line)
+            near = nearest_words(column, COLUMNS)
+            problems.append(Problem("unknown-column", f"the column {column!r} is not known", place, nearest=near))
+        elif columns.count(column) > 1:
+            place = Place(name, 1, line.rfind(column) + 1, len(column), line)
+            problems.append(Problem("duplicate-column", f"the column {column!r} occurs twice", place))
+    missing = [column for column in (*_REQUIRED, "usd_per_hour") if column not in columns]
+    if missing:
+        place = Place(name, 1, 1, len(line), line)
+        problems.append(Problem("missing-column", f"columns are missing: {', '.join(missing)}", place))
+    return problems
+
+
+def _offer(row: _Row, resolve: Resolve | None) -> Offer | None:
+    fields = row.fields
+    for column in _REQUIRED:
+        if not fields[column]:
+            row.blame(column, "empty-field", f"{column} is empty")
+    if fields["provider_class"] and fields["provider_class"] not in PROVIDER_CLASSES:
+        near = nearest_words(fields["provider_class"], PROVIDER_CLASSES)
+        known = f"one of {', '.join(PROVIDER_CLASSES)}"
+        row.blame("provider_class", "unknown-provider-class", f"{fields['provider_class']!r} is not known", near, known)
+    gpu = _gpu(row, resolve)
+    count = _count(row)
+    firm, spot = row.price("usd_per_hour"), row.price("spot_usd_per_hour")
+    one_year, three_years = row.price("one_year_usd_per_hour"), row.price("three_years_usd_per_hour")
+    if firm is None and spot is None and not row.problems:
+        row.blame("usd_per_hour", "no-price", "the row has neither a price nor a spot price")
+    _check_date(row)
+    if row.problems or gpu is None:
+        return None
+    return Offer(
+        provider=fields["provider"],
+        provider_class=fields["provider_class"],
+        instance=fields.get("instance") or None,
+        gpu=gpu,
+        count=count,
+        usd_per_hour=firm if firm is not None else spot or 0.0,
+        spot_usd_per_hour=spot,
+        one_year_usd_per_hour=one_year,
+        three_years_usd_per_hour=three_years,
+        region=fields.get("region") or None,
+        as_of=fields["as_of"],
+        source=fields["source"],
+        committed_source=fields.get("committed_source") or None,
+        spot_only=firm is None,
+    )
+
+
+def _gpu(row: _Row, resolve: Resolve | None) -> str | None:
+    name = row.fields["gpu"]
+    if not name or resolve is None:
+        return name or None
+    found, near = resolve(name)
+    if found is None:
+        row.blame(
+            "gpu", "unknown-gpu", f"no accelerator is called {name!r}", near, "use an id or family of the catalogue"
+        )
+    return found
+
+
+def _count(row: _Row) -> int:
+    text = row.fields["count"]
+    if text and not (text.isdecimal() and text.isascii() and 1 <= int(text[:9]) <= _MOST_COUNT):
+        fix = "leave fractions of a GPU out"
+        row.blame("count", "not-a-count", f"count is {text!r}, not a whole number of GPUs from 1", fix=fix)
+        return 1
+    return int(text or 1)
+
+
+def _check_date(row: _Row) -> None:
+    text = row.fields["as_of"]
+    if not text:
+        return
+    try:
+        good = date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        good = False
+    if not good:
+        row.blame("as_of", "not-a-date", f"as_of is {text!r}, not a date", fix="write it as 2026-07-30")

@@ -1,0 +1,99 @@
+"""JSON Schemas of the knowledge files, for editors. Made from the records that the loader checks with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from engine.catalogue.model import CostItem
+from engine.catalogue.model import Gpu
+from engine.catalogue.model import MemoryReserve
+from engine.catalogue.model import ModelSpec
+from engine.catalogue.model import SourceRecord
+
+
+_RECORDS: dict[str, type[Gpu | ModelSpec | SourceRecord | CostItem | MemoryReserve]] = {
+    "gpus": Gpu,
+    "models": ModelSpec,
+    "sources": SourceRecord,
+    "costs": CostItem,
+    "reserves": MemoryReserve,
+}
+
+
+def knowledge_file_schemas() -> dict[str, dict[str, Any]]:
+    """A JSON Schema (draft 2020-12) for every kind of file, by the key that its records stand under."""
+    return {key: _file_schema(key, TypeAdapter(list[record])) for key, record in _RECORDS.items()}  # type: ignore[valid-type]
+
+
+def entry_schemas() -> dict[str, dict[str, Any]]:
+    """A JSON Schema for the files whose content is taken as they state it, by the name of the file."""
+    names = {"type": "array", "items": {"type": "string"}}
+    text = {"type": "string"}
+    number = {"type": "number"}
+    position = _closed({"source": text, "says": text}, "source", "says")
+    because = {"because": {**text, "description": "in a layer: why the entry below is changed"}}
+    disagreement = {
+        "title": text,
+        "positions": {"type": "array", "items": position},
+        "resolution": text,
+        "why": text,
+        "heuristics": names,
+        **because,
+    }
+    figure = {
+        "value": {"anyOf": [number, text, {"type": "array", "items": number, "minItems": 2, "maxItems": 2}]},
+        "facts": names,
+        "unit": {"type": ["string", "null"]},
+        "meaning": text,
+        "sources": names,
+        "encodes": names,
+        **because,
+    }
+    line = {
+        "vendor": text,
+        "newest_first": {"type": "array", "items": names},
+        "sources": names,
+    }
+    heuristic = {
+        "type": "object",
+        "required": ["id", "guide", "section", "kind", "condition", "conclusion", "paraphrase", "confidence"],
+    }
+    return {
+        "disagreements": _file("disagreements", {"type": "object", "additionalProperties": _closed(disagreement)}),
+        "figures": _file("figures", {"type": "object", "additionalProperties": _closed(figure)}),
+        "generations": _file("lines", {"type": "array", "items": _closed(line, *line)}),
+        "heuristics": _file("heuristics", {"type": "array", "items": heuristic}),
+    }
+
+
+def _closed(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def _file(key: str, content: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"whichgpu {key}",
+        **_closed({key: content}, key),
+    }
+
+
+def _file_schema(key: str, adapter: TypeAdapter[Any]) -> dict[str, Any]:
+    records = adapter.json_schema()
+    definitions = records.pop("$defs", {})
+    whole = definitions[records["items"]["$ref"].rpartition("/")[2]]
+    named = "vendor" if key == "reserves" else "id"
+    reason = {"because": {"type": "string", "description": "in a layer: why the record below is changed"}}
+    changed = {**whole, "properties": {**whole["properties"], **reason}, "required": [named, "because"]}
+    records["items"] = {"if": {"required": ["because"]}, "then": changed, "else": records["items"]}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"whichgpu {key}",
+        "type": "object",
+        "properties": {key: records},
+        "required": [key],
+        "additionalProperties": False,
+        "$defs": definitions,
+    }

@@ -1,0 +1,179 @@
+"""YAML events to nodes. Anchors, aliases, tags, duplicate and compound keys are refused before anything is expanded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Any
+
+import yaml
+
+from engine.core.errors import Problem
+from engine.core.errors import WhichgpuError
+from engine.core.yaml.node import Mapping
+from engine.core.yaml.node import Node
+from engine.core.yaml.node import Scalar
+from engine.core.yaml.node import Sequence
+from engine.core.yaml.node import Source
+from engine.core.yaml.node import place_of
+
+
+MAX_DEPTH = 40
+MAX_PROBLEMS = 40
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_HINTS = (
+    ("mapping values are not allowed", "put the text in quotes if it holds ': ', or check the indentation"),
+    ("cannot start any token", "put the text in quotes; indent with spaces, never tabs"),
+    ("could not find expected ':'", "check the indentation, and that every key ends in ':'"),
+    ("did not find expected key", "check the indentation and the quotes of this line and the one before"),
+    ("did not find expected '-' indicator", "check the indentation: all entries of a list start in one column"),
+    ("found unexpected end of stream", "a quote or bracket is never closed"),
+    ("block scalar", "put a text that starts with '>' or '|' in quotes"),
+    ("tag", "put a text that starts with '!' in quotes"),
+    ("alias", "put a text that starts with '*' in quotes"),
+    ("anchor", "put a text that starts with '&' in quotes"),
+    ("expected ',' or", "a bracket is never closed, or a value inside it needs quotes"),
+)
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A collection under construction. ``key`` is the mapping key that waits for its value."""
+
+    is_mapping: bool
+    line: int
+    column: int
+    items: list[Node] = field(default_factory=list)
+    entries: list[tuple[Scalar, Node]] = field(default_factory=list)
+    seen: dict[str, Scalar] = field(default_factory=dict)
+    key: Scalar | None = None
+    as_key: bool = False  # This collection stands where a key should: reported, then dropped.
+
+
+def compose(source: Source, error: type[WhichgpuError], loader: Any = None) -> Node:
+    """Build the nodes of one YAML document.
+
+    Raises:
+        WhichgpuError: of class ``error``, with every problem up to the first that stops the YAML parser.
+    """
+    composer = _Composer(source)
+    try:
+        for event in yaml.parse(source.text, Loader=loader or _LOADER):
+            composer.take(event)
+            if composer.stopped:
+                break
+    except yaml.YAMLError as broken:
+        composer.problems.append(_broken(broken, source))
+    if composer.problems:
+        raise error(composer.problems)
+    if composer.root is None:
+        raise error(Problem("empty-file", f"{source.name} is empty", source.place(1, 1), fix="write its content"))
+    return composer.root
+
+
+class _Composer:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.root: Node | None = None
+        self.problems: list[Problem] = []
+        self.stopped = False
+        self._stack: list[_Frame] = []
+        self._documents = 0
+
+    def take(self, event: Any) -> None:
+        """Take in one event of the YAML parser."""
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
+            self._refuse_properties(event)
+            mark = event.start_mark
+            self._place(Scalar(event.value, mark.line + 1, mark.column + 1, bool(event.style), self.source))
+        elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+            self._open(event, is_mapping=kind is yaml.MappingStartEvent)
+        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+            self._close()
+        elif kind is yaml.AliasEvent:
+            self._report("alias", event, f"the alias *{event.anchor} is not allowed here", "write the value out")
+            mark = event.start_mark
+            self._place(Scalar(f"*{event.anchor}", mark.line + 1, mark.column + 1, True, self.source))
+        elif kind is yaml.DocumentStartEvent:
+            self._documents += 1
+            if self._documents > 1:
+                fix = "put the second document in a file of its own"
+                self._report("several-documents", event, "one file holds one YAML document", fix)
+                self.stopped = True
+
+    def _refuse_properties(self, event: Any) -> None:
+        if event.anchor is not None:
+            self._report("anchor", event, f"the anchor &{event.anchor} is not allowed", "remove it, write values out")
+        if event.tag is not None:
+            fix = "remove it; a text that starts with '!' needs quotes"
+            self._report("tag", event, f"the tag {event.tag} is not allowed", fix)
+
+    def _report(self, code: str, event: Any, message: str, fix: str) -> None:
+        place = self.source.place(event.start_mark.line + 1, event.start_mark.column + 1)
+        self._add(Problem(code, message, place, fix=fix))
+
+    def _add(self, problem: Problem) -> None:
+        self.problems.append(problem)
+        self.stopped = self.stopped or len(self.problems) >= MAX_PROBLEMS
+
+    def _open(self, event: Any, *, is_mapping: bool) -> None:
+        self._refuse_properties(event)
+        if len(self._stack) >= MAX_DEPTH:
+            self._report("nested-too-deep", event, f"nested deeper than {MAX_DEPTH} levels", "flatten it")
+            self.stopped = True
+            return
+        frame = _Frame(is_mapping, event.start_mark.line + 1, event.start_mark.column + 1)
+        above = self._stack[-1] if self._stack else None
+        if above is not None and above.is_mapping and above.key is None:
+            frame.as_key = True
+            self._report("compound-key", event, "a key must be a word, not a list or mapping", "put it in quotes")
+        self._stack.append(frame)
+
+    def _close(self) -> None:
+        frame = self._stack.pop()
+        node: Node
+        if frame.as_key:
+            node = Scalar(f"<key in line {frame.line}, {frame.column}>", frame.line, frame.column, True, self.source)
+        elif frame.is_mapping:
+            node = Mapping(tuple(frame.entries), frame.line, frame.column, self.source)
+        else:
+            node = Sequence(tuple(frame.items), frame.line, frame.column, self.source)
+        self._place(node)
+
+    def _place(self, node: Node) -> None:
+        if not self._stack:
+            if not (isinstance(node, Scalar) and not node.quoted and not node.text):
+                self.root = node
+            return
+        frame = self._stack[-1]
+        if not frame.is_mapping:
+            frame.items.append(node)
+        elif frame.key is not None:
+            frame.entries.append((frame.key, node))
+            frame.key = None
+        elif isinstance(node, Scalar):
+            self._take_key(frame, node)
+
+    def _take_key(self, frame: _Frame, key: Scalar) -> None:
+        first = frame.seen.setdefault(key.text, key)
+        if first is not key:
+            message = f"the key {key.text!r} stands twice, first in line {first.line}"
+            self._add(Problem("duplicate-key", message, place_of(key), fix="keep one of the two"))
+        if not key.text and not key.quoted:
+            self._add(Problem("empty-key", "a key is missing before ':'", place_of(key), fix="write the key"))
+        frame.key = key
+
+
+def _broken(broken: yaml.YAMLError, source: Source) -> Problem:
+    mark = getattr(broken, "problem_mark", None) or getattr(broken, "context_mark", None)
+    said = " ".join(str(part) for part in (getattr(broken, "context", None), getattr(broken, "problem", None)) if part)
+    if mark is None:
+        position = getattr(broken, "position", None)
+        line = source.text.count("\n", 0, position) + 1 if isinstance(position, int) else 1
+        reason = getattr(broken, "reason", None) or said or str(broken)
+        message = f"this is not YAML text: {reason}"
+        return Problem("broken-yaml", message, source.place(line, 1), fix="remove the control character")
+    fix = next((hint for text, hint in _HINTS if text in said), None)
+    return Problem("broken-yaml", f"broken YAML: {said}", source.place(mark.line + 1, mark.column + 1), fix=fix)

@@ -1,0 +1,187 @@
+"""Which facts could move a decision: those that the deciding rules and calculators read, directly or through others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import Any
+
+from engine.advisor.advisor import Expertise
+from engine.advisor.losses import loss_of
+from engine.advisor.outcome import Judged
+from engine.advisor.outcome import Outcome
+from engine.core.calculators import registered
+from engine.core.values import Facts
+from engine.core.values import Value
+from engine.plans.model import Plan
+from engine.rules.language import evaluate
+from engine.rules.language import facts_read
+from engine.rules.rulebook.model import Fallback
+from engine.rules.rulebook.model import Points
+from engine.rules.rulebook.model import Rule
+
+
+class ReadFacts(dict[str, Value]):
+    """Facts that remember which of them were looked up, known or not."""
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__(facts)
+        self.read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Value:
+        self.read.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """As a dict's; a default means that the name was asked for all the same."""
+        self.read.add(name)
+        return super().get(name, default)
+
+    def __contains__(self, name: object) -> bool:
+        self.read.add(str(name))
+        return super().__contains__(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Levers:
+    """The facts that could be changed, and the rules whose thresholds bear on them."""
+
+    facts: tuple[str, ...]
+    rules: tuple[Rule, ...]
+    first: frozenset[str] = frozenset()  # those that decided at the step of the choice where the GPU lost
+
+
+def levers_against(expertise: Expertise, outcome: Outcome, gpus: frozenset[str]) -> Levers:
+    """What could bring a GPU in or to the front.
+
+    The deciding rules are those that reject its plans; where one survives, those whose points differ between it and
+    the recommendation, those that set their tiers, and those that would speak for it, or make a last choice of what
+    beats it, were the workload another.
+    """
+    deciding = {rule.id: rule for rule in _deciding(expertise, outcome, gpus)}
+    read = {name for rule in deciding.values() for name in rule.reads}
+    plans = _plans_of(outcome, gpus)
+    read |= _read_by_plans(expertise, outcome, plans[:1])
+    read |= {"objective", "gpu_candidates", "gpu_excluded"} & expertise.vocabulary.facts.keys()
+    names, upstream = upstream_of(expertise, read)
+    rules = {**upstream, **deciding}
+    first = _decided_at_loss(expertise, outcome, gpus)
+    return Levers(_changeable(expertise, names, outcome), tuple(rules[name] for name in sorted(rules)), first)
+
+
+def _decided_at_loss(expertise: Expertise, outcome: Outcome, gpus: frozenset[str]) -> frozenset[str]:
+    """The facts behind the step of the choice at which a GPU lost; none where figures or points decided."""
+    target = next((e for e in outcome.round.judged if e.ranked.plan.gpu.id in gpus), None) if outcome.round else None
+    loss = loss_of(target, outcome.chosen, outcome.round.judged) if target and outcome.round else None
+    if target is None or loss is None:
+        return frozenset()
+    read = {name for rule in loss.rules for name in expertise.rules[rule].reads}
+    read |= {*target.missing, *(gap.limit for gap in target.unverified)}
+    if loss.kind in ("guide_cards", "guide_counts", "merit"):
+        read.add("objective")
+    return frozenset(read)
+
+
+def _changeable(expertise: Expertise, names: Iterable[str], outcome: Outcome) -> tuple[str, ...]:
+    """Facts that a person may state, the stated ones first."""
+    given = {name for name, fact in outcome.intake.settled.items() if fact.claim.origin == "given"}
+    facts = expertise.vocabulary.facts
+    found = [
+        name
+        for name in sorted(names)
+        if name in facts and facts[name].scope == "workload" and (facts[name].role == "input" or name in given)
+    ]
+    return tuple(sorted(found, key=lambda name: (name not in given, name)))
+
+
+def _deciding(expertise: Expertise, outcome: Outcome, gpus: frozenset[str]) -> Iterator[Rule]:
+    if outcome.round is None:
+        yield from (outcome.no_answer.rules if outcome.no_answer else ())
+        return
+    for rejection in outcome.round.rejections:
+        if rejection.plan.gpu.id in gpus:
+            yield from rejection.rules
+    target = next((entry for entry in outcome.round.judged if entry.ranked.plan.gpu.id in gpus), None)
+    if target is None or outcome.chosen is None:
+        return
+    differing = _points(target).items() ^ _points(outcome.chosen).items()
+    yield from (expertise.rules[rule] for rule, _ in differing if rule in expertise.rules)
+    yield from (expertise.rules[rule] for rule in sorted(_tier_rules(target) ^ _tier_rules(outcome.chosen)))
+    yield from _would_speak(expertise, outcome, target)
+    loss = loss_of(target, outcome.chosen, outcome.round.judged)
+    for other in (outcome.chosen, loss.to) if loss else (outcome.chosen,):
+        yield from _would_set_back(expertise, outcome, other)
+
+
+def _points(entry: Judged) -> dict[str, float]:
+    return {award.rule: award.points for award in entry.ranked.awards if award.rule and award.counted}
+
+
+def _tier_rules(entry: Judged) -> set[str]:
+    return {*entry.fallbacks, *entry.card_bands, *entry.count_bands}
+
+
+def _would_set_back(expertise: Expertise, outcome: Outcome, entry: Judged) -> Iterator[Rule]:
+    """Rules that only the workload keeps from making a plan a last choice."""
+    facts = {**outcome.final.facts, **entry.facts}
+    for rule in expertise.stages.prefer.rules:
+        if any(isinstance(effect, Fallback) for effect in rule.effects):
+            of_the_gpu = [c.expr for c in rule.when if any(name.startswith("gpu.") for name in facts_read(c.expr))]
+            if of_the_gpu and all(evaluate(expr, facts) is True for expr in of_the_gpu):
+                yield rule
+
+
+def _would_speak(expertise: Expertise, outcome: Outcome, target: Judged) -> Iterator[Rule]:
+    """Rules for the target that only the workload keeps from firing."""
+    fired = {award.rule for award in target.ranked.awards}
+    facts = {**outcome.final.facts, **target.facts}
+    for rule in expertise.stages.prefer.rules:
+        if rule.id in fired or not any(isinstance(e, Points) and e.points > 0 for e in rule.effects):
+            continue
+        of_the_gpu = [c.expr for c in rule.when if any(name.startswith("gpu.") for name in facts_read(c.expr))]
+        if of_the_gpu and all(evaluate(expr, facts) is True for expr in of_the_gpu):
+            yield rule
+
+
+def _plans_of(outcome: Outcome, gpus: frozenset[str]) -> list[Plan]:
+    """The plans of a GPU, the best surviving one first."""
+    if outcome.round is None:
+        return []
+    judged = [entry.ranked.plan for entry in outcome.round.judged if entry.ranked.plan.gpu.id in gpus]
+    rejected = [entry.plan for entry in outcome.round.rejections if entry.plan.gpu.id in gpus]
+    return [*judged, *rejected]
+
+
+def _read_by_plans(expertise: Expertise, outcome: Outcome, plans: Iterable[Plan]) -> set[str]:
+    """The workload facts that sizing, speed and cost of these plans look at: seen by making the plans again."""
+    facts = ReadFacts(outcome.intake.facts)
+    maker = expertise.bench.plan_maker(outcome.model, replace(outcome.intake, facts=facts))
+    for plan in plans:
+        maker.plan(plan.gpu, plan.count, plan.why_count)
+    return facts.read & expertise.vocabulary.facts.keys()
+
+
+def upstream_of(expertise: Expertise, names: Iterable[str]) -> tuple[set[str], dict[str, Rule]]:
+    """All facts that these follow from, themselves included, and the derive rules on the way."""
+    calculators = registered()
+    writers: dict[str, list[Rule]] = {}
+    for rule in expertise.rulebook.rules:
+        if rule.stage == "derive":
+            for name in rule.writes:
+                writers.setdefault(name, []).append(rule)
+    found: set[str] = set()
+    rules: dict[str, Rule] = {}
+    waiting = sorted(names)
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        if name in calculators:
+            waiting += [*calculators[name].needs, *calculators[name].uses]
+        for rule in writers.get(name, ()):
+            rules[rule.id] = rule
+            waiting += sorted(rule.reads)
+    return found, rules

@@ -1,0 +1,172 @@
+"""Which truth values a condition can take while some facts are open: a sound over-approximation in three values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from itertools import product
+
+from engine.core.values import Facts
+from engine.core.values import Value
+from engine.interview.rule_index import Line
+from engine.rules.language import evaluate
+from engine.rules.language import facts_read
+from engine.rules.language.tree import And
+from engine.rules.language.tree import Expr
+from engine.rules.language.tree import Not
+from engine.rules.language.tree import Or
+
+
+Truth = bool | None
+Truths = frozenset[Truth]
+
+ALWAYS: Truths = frozenset((True,))
+NEVER: Truths = frozenset((False,))
+EVERY_TRUTH: Truths = frozenset((True, False, None))
+#: More joint values than this are not tried one by one; the facts are then taken for anything at all.
+MOST_COMBINATIONS = 384
+
+
+@dataclass(slots=True)
+class Fog:
+    """Facts that are not settled yet: what each may be (None: anything), and the askable facts behind it."""
+
+    values: dict[str, tuple[Value | None, ...] | None] = field(default_factory=dict)
+    causes: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def add(self, fact: str, values: tuple[Value | None, ...] | None, causes: Iterable[str]) -> None:
+        """Put one more fact into the fog."""
+        self.values[fact] = values
+        self.causes[fact] = frozenset(causes)
+
+    def hides(self, reads: Iterable[str]) -> bool:
+        """Whether any of these facts is open."""
+        return any(name in self.values for name in reads)
+
+    def behind(self, reads: Iterable[str]) -> frozenset[str]:
+        """The askable facts behind these facts."""
+        return frozenset(cause for name in reads for cause in self.causes.get(name, ()))
+
+    def without(self, fact: str, value: Value) -> Fog:
+        """The fog with one fact lifted to a value."""
+        return Fog({**self.values, fact: (value,)}, self.causes)
+
+    def merged(self, other: Fog) -> Fog:
+        """Both fogs; the other's view counts where they differ."""
+        return Fog({**self.values, **other.values}, {**self.causes, **other.causes})
+
+
+def overlays(names: Sequence[str], fog: Fog) -> Iterator[dict[str, Value | None]]:
+    """Every joint value of these facts."""
+    for values in product(*(fog.values[name] or (None,) for name in names)):
+        yield dict(zip(names, values, strict=True))
+
+
+def combinations(names: Iterable[str], fog: Fog) -> int:
+    """How many joint values these facts have."""
+    total = 1
+    for name in names:
+        total *= len(fog.values[name] or (None,))
+    return total
+
+
+def laid_over(facts: Facts, reads: Iterable[str], overlay: Mapping[str, Value | None]) -> dict[str, Value]:
+    """The facts that are read, with the overlay's values; a None in it makes a fact unknown."""
+    seen = {name: facts[name] for name in reads if name in facts}
+    for name, value in overlay.items():
+        if value is None:
+            seen.pop(name, None)
+        else:
+            seen[name] = value
+    return seen
+
+
+def truths_of(lines: Sequence[Line], facts: Facts, fog: Fog) -> Truths:
+    """The values that the conjunction of some lines can take."""
+    clear: Truth = True
+    waiting = []
+    for line in lines:
+        if any(name in fog.values for name in line.reads):
+            waiting.append(line)
+        else:
+            value = line.test(facts)
+            if value is False:
+                return NEVER
+            clear = None if value is None else clear
+    if not waiting:
+        return frozenset((clear,))
+    found = _waiting_truths(waiting, facts, fog)
+    return found if clear is True else frozenset(False if value is False else None for value in found)
+
+
+def _waiting_truths(lines: Sequence[Line], facts: Facts, fog: Fog) -> Truths:
+    reads = frozenset(name for line in lines for name in line.reads)
+    hidden = sorted(name for name in reads if name in fog.values)
+    blind = {name for name in hidden if fog.values[name] is None}
+    blind |= {name for line in lines for name in line.blind if name in fog.values}
+    finite = [name for name in hidden if name not in blind]
+    if combinations(finite, fog) > MOST_COMBINATIONS:
+        blind, finite = set(hidden), []
+    found: set[Truth] = set()
+    for overlay in overlays(finite, fog):
+        seen = laid_over(facts, reads, overlay)
+        if blind:
+            found |= _conjunction([_blindly(line, seen, blind) for line in lines])
+        else:
+            found.add(_all(line.test(seen) for line in lines))
+        if len(found) == 3:
+            break
+    return frozenset(found)
+
+
+def _blindly(line: Line, facts: Facts, blind: set[str]) -> Truths:
+    if not line.reads & blind:
+        return frozenset((_truth(line.test(facts)),))
+    return _walk(line.expr, facts, blind)
+
+
+def _walk(expr: Expr, facts: Facts, blind: set[str]) -> Truths:
+    match expr:
+        case And(operands):
+            return _conjunction([_walk(operand, facts, blind) for operand in operands])
+        case Or(operands):
+            return _negated(_conjunction([_negated(_walk(operand, facts, blind)) for operand in operands]))
+        case Not(operand):
+            return _negated(_walk(operand, facts, blind))
+    if any(name in blind for name in facts_read(expr)):
+        return EVERY_TRUTH
+    return frozenset((_truth(evaluate(expr, facts)),))
+
+
+def _conjunction(parts: Sequence[Truths]) -> Truths:
+    """What ``and`` over independent parts can be."""
+    found: set[Truth] = set()
+    if any(False in part for part in parts):
+        found.add(False)
+    if all(True in part for part in parts):
+        found.add(True)
+    if any(None in part for part in parts) and all(part - {False} for part in parts):
+        found.add(None)
+    return frozenset(found)
+
+
+def _negated(part: Truths) -> Truths:
+    return frozenset(None if value is None else not value for value in part)
+
+
+def _truth(value: Value | None) -> Truth:
+    return None if value is None else bool(value)
+
+
+def _all(values: Iterable[Value | None]) -> Truth:
+    result: Truth = True
+    for value in values:
+        if value is False:
+            return False
+        if value is None:
+            result = None
+    return result

@@ -1,0 +1,223 @@
+"""What the interview has to know of rules and producers: prepared once, read at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.advisor.advisor import Expertise
+from engine.core.calculators import Calculator
+from engine.core.values import Value
+from engine.interview.ranges import constants_compared
+from engine.interview.ranges import representatives
+from engine.rules.language import Compiled
+from engine.rules.language import compile_expr
+from engine.rules.language import facts_read
+from engine.rules.language import parse_condition
+from engine.rules.language.tree import Expr
+from engine.rules.resolution.graph import Default
+from engine.rules.rulebook.model import Fallback
+from engine.rules.rulebook.model import Points
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.model import SetFact
+from engine.rules.rulebook.resolve import overriders
+
+
+#: The fact that says whether to rent or to buy.
+VERDICT = "procurement"
+
+#: What a prefer rule says of a plan beside points: that it is a last choice, or that a guide names its cards or count.
+Mark = Literal["fallback", "cards", "counts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One condition of a rule: how it is tested, and what it reads."""
+
+    expr: Expr
+    test: Compiled
+    reads: frozenset[str]
+    blind: frozenset[str]  # facts that it reads otherwise than by comparing them with constants
+    local: bool  # whether it reads facts of a plan or GPU
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Points that a rule gives for a reason; a claim gives none to a plan whose cost and time are computed."""
+
+    points: float
+    reason: str
+    claim: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RuleView:
+    """A rule with its lines prepared."""
+
+    rule: Rule
+    lines: tuple[Line, ...]
+    shared: tuple[Line, ...]  # those that read workload facts alone
+    local: tuple[Line, ...]  # those that read facts of a plan or GPU
+    awards: tuple[Given, ...]
+    marks: frozenset[Mark]
+    reads: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Producers:
+    """Everything that may settle one fact at intake."""
+
+    fact: str
+    calculators: tuple[Calculator, ...]
+    rules: tuple[RuleView, ...]
+    defaults: tuple[Default, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Court:
+    """The rules that give the verdict on renting and owning, and which of them prevail over which."""
+
+    views: tuple[RuleView, ...]
+    earlier: Mapping[str, frozenset[str]]  # rows before it in a table of which the first row counts
+    above: Mapping[str, frozenset[str]]  # rules that override it
+
+
+@dataclass(frozen=True)
+class Atlas:
+    """The rulebook and the producers, seen from the facts."""
+
+    expertise: Expertise
+    ranging: tuple[str, ...]  # facts that the interview may ask of its own accord
+    values: Mapping[str, tuple[Value, ...] | None]  # what each fact may be; None: anything
+    producers: tuple[Producers, ...]  # in the order in which facts settle
+    counting: tuple[RuleView, ...]  # derive rules that want further counts planned
+    contradicting: tuple[RuleView, ...]
+    rejecting: tuple[RuleView, ...]
+    deriving: tuple[RuleView, ...]  # plan-scope derive rules
+    preferring: tuple[RuleView, ...]
+    above: Mapping[str, frozenset[str]]  # prefer rules by those that override them
+    surveying: tuple[RuleView, ...]
+    advising: tuple[RuleView, ...]  # advise rules that set a fact
+    court: Court
+    readers: Mapping[str, tuple[str, ...]]  # rules by the fact that they read
+    asked_when: Mapping[str, Line]  # facts that make sense only under a condition
+
+
+def draw_atlas(expertise: Expertise) -> Atlas:
+    """Prepare the atlas of an expertise."""
+    rulebook, facts = expertise.rulebook, expertise.vocabulary.facts
+    views = {rule.id: view_of(rule) for rule in rulebook.rules}
+    compared = constants_compared(condition.expr for rule in rulebook.rules for condition in rule.when)
+    defaults = [d.when for level in expertise.stages.intake.levels for d in level.defaults if d.when is not None]
+    for name, constants in constants_compared(defaults).items():
+        compared[name] = compared.get(name, frozenset()) | constants
+    stages = expertise.stages
+    return Atlas(
+        expertise=expertise,
+        ranging=tuple(sorted(name for name, fact in facts.items() if fact.ranges)),
+        values={name: representatives(fact, compared.get(name, frozenset())) for name, fact in facts.items()},
+        producers=_producers(expertise, views),
+        counting=_views(views, (r for r in rulebook.of_stage("derive", "workload") if not r.writes)),
+        contradicting=_views(views, stages.contradictions.rules),
+        rejecting=_views(views, stages.reject.rules),
+        deriving=_views(views, rulebook.of_stage("derive", "plan")),
+        preferring=_views(views, stages.prefer.rules),
+        above=overriders({rule.id: rule for rule in stages.prefer.rules}),
+        surveying=_views(views, (r for level in stages.survey.levels for r in level.rules)),
+        advising=_views(views, (r for level in stages.outcome_of_chosen.levels for r in level.rules if r.writes)),
+        court=_court(_views(views, (r for r in rulebook.rules if VERDICT in r.writes))),
+        readers=_readers(rulebook.rules),
+        asked_when={
+            name: line_of(parse_condition(fact.asked_when, expertise.vocabulary, None, "workload"))
+            for name, fact in facts.items()
+            if fact.asked_when
+        },
+    )
+
+
+def view_of(rule: Rule) -> RuleView:
+    """A rule prepared for the interview."""
+    lines = tuple(line_of(condition.expr) for condition in rule.when)
+    return RuleView(
+        rule,
+        lines,
+        shared=tuple(line for line in lines if not line.local),
+        local=tuple(line for line in lines if line.local),
+        awards=tuple(
+            Given(effect.points, effect.reason, effect.claim is not None)
+            for effect in rule.effects
+            if isinstance(effect, Points)
+        ),
+        marks=frozenset(_marks(rule)),
+        reads=rule.reads,
+    )
+
+
+def _marks(rule: Rule) -> Iterator[Mark]:
+    for effect in rule.effects:
+        if isinstance(effect, Fallback):
+            yield "fallback"
+        elif isinstance(effect, Points) and effect.band is not None and effect.points > 0:
+            yield effect.band
+
+
+def written_constants(view: RuleView, fact: str) -> tuple[tuple[Expr, frozenset[str]], ...]:
+    """The expressions by which a rule sets a fact, each with the facts that it reads."""
+    return tuple(
+        (effect.expr, frozenset(facts_read(effect.expr)))
+        for effect in view.rule.effects
+        if isinstance(effect, SetFact) and effect.fact == fact
+    )
+
+
+def line_of(expr: Expr) -> Line:
+    """A condition prepared for the interview."""
+    reads = frozenset(facts_read(expr))
+    plain = frozenset(constants_compared([expr], plain_only=True))
+    return Line(expr, compile_expr(expr), reads, reads - plain, any("." in name for name in reads))
+
+
+def _views(views: Mapping[str, RuleView], rules: Iterable[Rule]) -> tuple[RuleView, ...]:
+    return tuple(views[rule.id] for rule in sorted(rules, key=lambda rule: rule.id))
+
+
+def _producers(expertise: Expertise, views: Mapping[str, RuleView]) -> tuple[Producers, ...]:
+    levels = expertise.stages.intake.levels
+    calculators = [item for level in levels for item in level.calculators]
+    rules = [rule for level in levels for rule in level.rules]
+    defaults = [item for level in levels for item in level.defaults]
+    return tuple(
+        Producers(
+            fact,
+            tuple(item for item in calculators if item.output == fact),
+            _views(views, (rule for rule in rules if fact in rule.writes)),
+            tuple(item for item in defaults if item.fact == fact),
+        )
+        for level in levels
+        for fact in level.closes
+    )
+
+
+def _court(views: tuple[RuleView, ...]) -> Court:
+    rules = {view.rule.id: view.rule for view in views}
+    above = overriders(rules)
+    earlier = {
+        rule.id: frozenset(
+            other.id
+            for other in rules.values()
+            if rule.table is not None and rule.hit == "first" and other.table == rule.table and other.row < rule.row
+        )
+        for rule in rules.values()
+    }
+    return Court(views, earlier, {name: above.get(name, frozenset()) for name in rules})
+
+
+def _readers(rules: Iterable[Rule]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for rule in rules:
+        for name in sorted(rule.reads):
+            found.setdefault(name, []).append(rule.id)
+    return {name: tuple(sorted(ids)) for name, ids in found.items()}

@@ -1,0 +1,231 @@
+"""Whether another plan can still take the front-runner's place, over all joint answers to what is open.
+
+The choice goes by tier, then by dominance, then (where an objective is stated) by merit, then by score; where none is
+stated, an equal that outweighs the front-runner stands in for it. A rival is no threat if, whatever is answered, it
+stands in a lower tier, or is beaten by a plan that is sure to stay, or lies outside the share of the best merit, or has
+fewer points, or has the answer for its own stand-in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+
+from engine.advisor.rank import Objective
+from engine.interview.entrants import CLOSE
+from engine.interview.entrants import Comparer
+from engine.interview.entrants import Entrant
+from engine.interview.entrants import counted
+from engine.interview.precedence import Precedence
+
+
+#: What a change of tier weighs beside points, when the next question is picked: as much as a decisive rule.
+_TIER_POINTS = 6.0
+#: Room for rounding where two merits are compared, as a share.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Threat:
+    """A plan that could take the front-runner's place, and the askable facts that could bring it about."""
+
+    plan: str
+    causes: Mapping[str, float]  # askable fact -> points that it could move
+
+
+@dataclass(frozen=True, slots=True)
+class Rivalry:
+    """What stands between the front-runner and a settled choice."""
+
+    threats: tuple[Threat, ...] = ()
+    heirs: tuple[Threat, ...] = ()  # other splits of the same GPUs: the answer stays if the verdict does
+    narrowest: float | None = None  # the least by which the front-runner stays ahead of a rival of its standing
+    moves: Mapping[str, float] = field(default_factory=dict)  # points that each askable fact could move for any rival
+    tiers: frozenset[str] = frozenset()  # askable facts that could move plans between tiers
+    read: frozenset[str] = frozenset()  # askable facts that waiting rules of preference read
+
+
+@dataclass(slots=True)
+class Field:
+    """The plans that may take part, with what may put each out."""
+
+    leader: Entrant
+    others: Sequence[Entrant]
+    leaving: Mapping[str, frozenset[str]]  # plans that may drop out or never come in, with the askable facts behind it
+    comparer: Comparer
+    objective: Objective
+    stand_in: Entrant | None = None  # the answer, where it is an equal that outweighs the leader
+    order: Precedence = field(init=False)
+    _window: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the merit beyond which no plan can be the answer."""
+        self.order = Precedence((self.leader, *self.others), self.leaving, self.comparer, self.objective)
+        self._window = self._merit_window()
+
+    def rivalry(self) -> Rivalry:
+        """Which plans could take the leader's place."""
+        threats: list[Threat] = [*self._ruling_out()]
+        heirs: list[Threat] = []
+        narrowest: float | None = None
+        moves: dict[str, float] = {}
+        tiers: frozenset[str] = frozenset()
+        for other in self.others:
+            above, level = self.order.against(self.leader, other)
+            tiers |= self.order.tier_causes(self.leader, other)
+            gains: dict[str, float] = {}
+            overtakes = level and other.merits[0] <= self._window
+            if overtakes:
+                lead, gains = self._lead(other)
+                overtakes = lead >= -CLOSE
+                narrowest = -lead if narrowest is None else min(narrowest, -lead)
+                for cause, gain in gains.items():
+                    moves[cause] = max(moves.get(cause, 0.0), gain)
+            if not (above or overtakes) or self._is_no_rival(other):
+                continue
+            causes = self.order.tier_causes(self.leader, other) | self.order.beating_causes(other)
+            if overtakes:
+                causes |= self._merit_causes(other)
+            threat = Threat(other.id, self._weighed(other, causes, gains if overtakes else {}))
+            (heirs if self._same_answer(other) else threats).append(threat)
+        return Rivalry(
+            tuple(sorted(threats, key=lambda threat: threat.plan)),
+            tuple(sorted(heirs, key=lambda threat: threat.plan)),
+            narrowest,
+            moves,
+            tiers,
+            self.comparer.bundles.causes,
+        )
+
+    def _ruling_out(self) -> Iterator[Threat]:
+        """The plans that could rule the leader out or stand in for it, or be far better by merit."""
+        for other in self.order.beating(self.leader):
+            if self.order.beats(other, self.leader)[0]:
+                yield Threat(other.id, self._weighed(other, self.order.tier_causes(self.leader, other), {}))
+        if not self.objective.stated:
+            yield from self._standing_in()
+            return
+        share = (1 + self.objective.preference_share) * (1 + _ROUNDING)
+        for other in self.others:
+            if other.merits[0] * share >= self.leader.merits[1] or not self.order.against(self.leader, other)[1]:
+                continue
+            if not self.order.surely_beaten(other):
+                causes = self.order.tier_causes(self.leader, other) | self.order.beating_causes(other)
+                yield Threat(other.id, self._weighed(other, causes | self._open_merit(other, self.leader), {}))
+
+    def _weighed(self, other: Entrant, causes: frozenset[str], gains: Mapping[str, float]) -> dict[str, float]:
+        """The facts behind a threat, each with the points that it could move."""
+        weights = dict.fromkeys(causes | self.leaving.get(other.id, frozenset()), _TIER_POINTS)
+        for cause, gain in gains.items():
+            weights[cause] = weights.get(cause, 0.0) + gain
+        return weights
+
+    def _same_answer(self, other: Entrant) -> bool:
+        answer = self.stand_in or self.leader
+        mine, its = answer.judged.ranked.plan, other.judged.ranked.plan
+        return (mine.gpu.id, mine.count) == (its.gpu.id, its.count)
+
+    # Standing in, where no objective is stated.
+
+    def _is_no_rival(self, other: Entrant) -> bool:
+        """Whether a plan that comes before the leader by tier or points is not the answer all the same."""
+        return (
+            other is self.stand_in
+            or self.order.surely_beaten(other)
+            or self.order.surely_passed_over(other)
+            or self._has_the_answer_for_stand_in(other)
+        )
+
+    def _has_the_answer_for_stand_in(self, entry: Entrant) -> bool:
+        """Whether the answer stands in for a plan, if it comes first, whatever is answered."""
+        for other in self.order.outweighing(entry):
+            may, sure = self.order.outweighs(other, entry)
+            if may:
+                return sure and other is (self.stand_in or self.leader)
+        return False
+
+    def _standing_in(self) -> Iterator[Threat]:
+        """The plans that could come to stand in for the leader, or cease to, or take its place as its card's plan."""
+        for other in self.order.outweighing(self.leader):
+            may, sure = self.order.outweighs(other, self.leader)
+            if other is self.stand_in and sure:
+                break  # Those behind it never come to it.
+            if may:
+                yield Threat(other.id, self._weighed(other, self.order.tier_causes(self.leader, other), {}))
+        if self.stand_in is None:
+            return
+        for mate in self.order.mates(self.leader):
+            equals = self.order.outweighing(mate)
+            if self.order.against(self.leader, mate)[1] and not any(self.order.outweighs(e, mate)[1] for e in equals):
+                causes = self.order.tier_causes(self.leader, mate) | self.order.beating_causes(mate)
+                yield Threat(mate.id, self._weighed(mate, causes, {}))
+
+    # Merit, where an objective is stated.
+
+    def _merit_window(self) -> float:
+        """The merit beyond which a plan of the leader's tier cannot be the answer, whoever drops out."""
+        if not self.objective.stated:
+            return math.inf
+        best = min(
+            (
+                entry.merits[1]
+                for entry in (self.leader, *self.others)
+                if entry is self.leader or self._stays_in_the_pool(entry)
+            ),
+        )
+        return best * (1 + self.objective.preference_share) * (1 + _ROUNDING)
+
+    def _stays_in_the_pool(self, entry: Entrant) -> bool:
+        """Whether a plan is compared with the leader by merit, whatever is answered."""
+        if entry.id in self.leaving or entry.merits[1] >= self.leader.merits[1]:
+            return False
+        if not self.order.always_level(self.leader, entry):
+            return False
+        return not any(self.order.beats(other, entry)[0] for other in self.order.beating(entry))
+
+    def _merit_causes(self, other: Entrant) -> frozenset[str]:
+        """The askable facts on which it hangs whether a plan outside the share of the best merit stays there."""
+        standing = other.judged.standing
+        if not self.objective.stated or standing is None or standing.eligible:
+            return frozenset()
+        pool = [e for e in (self.leader, *self.others) if e.judged.standing is not None and e.judged.standing.eligible]
+        if not pool:
+            return frozenset()
+        best = min(pool, key=lambda entry: (entry.merits[0], entry.id))
+        causes = self.order.between(self.leader, best)
+        for beating in self.order.beating(best):
+            if self.order.beats(beating, best)[0]:
+                causes |= self.order.between(best, beating)
+        return causes | self._open_merit(other, best)
+
+    def _open_merit(self, *entries: Entrant) -> frozenset[str]:
+        """The facts that could put out plans, where one of these has a merit that hangs on who is left."""
+        if all(entry.merits[0] == entry.merits[1] for entry in entries):
+            return frozenset()
+        return frozenset(cause for causes in self.leaving.values() for cause in causes)
+
+    # Score.
+
+    def _lead(self, other: Entrant) -> tuple[float, dict[str, float]]:
+        """The largest lead that a plan may have over the leader, and how many points each open fact could move."""
+        leader, bundles = self.leader, self.comparer.bundles
+        lead = other.best_terms - leader.worst_terms
+        waiting = {bundle.name for bundle in bundles.scores}
+        for reason in (other.standing.keys() | leader.standing.keys()) - waiting:
+            lead += counted(other.standing.get(reason, ())) - counted(leader.standing.get(reason, ()))
+        gains: dict[str, float] = {}
+        for bundle in bundles.scores:
+            least, most = self.comparer.lead(bundle, leader, other)
+            lead += most
+            if most - least > CLOSE:
+                for cause in self.comparer.causes(bundle, leader, other):
+                    gains[cause] = gains.get(cause, 0.0) + most - least
+        open_terms = other.best_terms - other.terms + leader.terms - leader.worst_terms
+        if open_terms > CLOSE:
+            for cause in {cause for causes in self.leaving.values() for cause in causes}:
+                gains[cause] = gains.get(cause, 0.0) + open_terms
+        return lead, gains

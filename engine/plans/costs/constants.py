@@ -1,0 +1,139 @@
+"""The constants of the rent-or-own reckoning, read once from ``knowledge/economics.yaml``."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import Field
+from pydantic import model_validator
+
+from engine.core.constants import read_constants
+
+
+class Entry(BaseModel):
+    """Frozen, and closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Constant(Entry):
+    """A number that no formula gives, with the band it was seen in and where."""
+
+    value: float
+    low: float
+    high: float
+    source: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _band_of_its_own(cls, raw: object) -> object:
+        if isinstance(raw, dict) and "value" in raw:
+            return {"low": raw["value"], "high": raw["value"], **raw}
+        return raw
+
+    @model_validator(mode="after")
+    def _inside_its_band(self) -> Constant:
+        if not self.low <= self.value <= self.high:
+            raise ValueError(f"{self.value:g} lies outside its band, {self.low:g} to {self.high:g}")
+        return self
+
+
+def stated(name: str, value: float) -> Constant:
+    """What the user said in place of a constant: no band."""
+    return Constant(value=value, low=value, high=value, source=f"stated: {name}")
+
+
+class ClassTiers(Entry):
+    """Provider classes, the preferred ones first; those of one tier compete on price."""
+
+    tiers: tuple[tuple[str, ...], ...]
+    because: str
+
+
+class PriceChoice(Entry):
+    """Which of several prices for the same GPUs stands for what the market asks."""
+
+    lowest_providers: int = Field(ge=1)  # the median is taken of so many, one price each
+    idle_share_below: float = Field(gt=0, le=1)  # a machine of which a larger share stands idle is another shape
+    source: str
+    because: str
+
+
+class ListPrices(Entry):
+    """What is priced per GPU rather than in fixed shapes."""
+
+    classes: frozenset[str]  # whose price is scaled up, and called assumed, where no machine is large enough
+    instances: frozenset[str] = frozenset()  # rented in any number, whatever their class
+    because: str
+
+
+class Clusters(Entry):
+    """Who rents several nodes joined by a network made for training."""
+
+    providers: frozenset[str]
+    because: str
+
+
+class LesserShapes(Entry):
+    """Shapes of one GPU that rank as another class than their provider's."""
+
+    instances: dict[str, str]
+    because: str
+
+
+class ModuleBoards(Entry):
+    """How many modules the smallest board holds, by series; others come by the node."""
+
+    smallest: dict[str, int] = {}
+    because: str = ""
+
+
+class Scope(Entry):
+    """What a guide's line was drawn for. What is left out is not limited; what is unknown does not limit."""
+
+    segments: frozenset[str] = frozenset()  # of the plan's GPU
+    vram_gb: tuple[float, float] | None = None  # of one GPU
+    gpus: tuple[int, int] | None = None  # in the plan
+    years_from: float = 0.0
+    org_types: frozenset[str] = frozenset()
+    own_side_only: bool = False  # the line's "rent" was drawn for anything
+
+
+class ThresholdRule(Entry):
+    """A guide's single-figure rule: rent below one value, own from another."""
+
+    fact: str
+    rent_below: float | None = None
+    own_from: float | None = None
+    own_years: float = 0.0
+    unit: str
+    source: str
+    scope: str
+    applies: Scope = Scope()
+
+
+class EconomicsConstants(Entry):
+    """Everything in ``knowledge/economics.yaml``."""
+
+    class_tiers: dict[str, ClassTiers]  # "firm", "interruptible"
+    price_choice: PriceChoice
+    per_gpu_list_price: ListPrices
+    clusters: Clusters
+    lesser_shapes: LesserShapes
+    module_boards: ModuleBoards = ModuleBoards()
+    areas: dict[str, tuple[str, ...]]
+    providers_also_called: dict[str, str]
+    constants: dict[str, Constant]
+    thresholds: dict[str, ThresholdRule]
+
+    def __getitem__(self, name: str) -> Constant:
+        return self.constants[name]
+
+
+@cache
+def load_economics(folder: Path | None = None) -> EconomicsConstants:
+    """The constants of a knowledge folder, or of the one that comes with the program. Raises KnowledgeError."""
+    return read_constants(EconomicsConstants, "economics.yaml", folder)

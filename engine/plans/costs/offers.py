@@ -1,0 +1,268 @@
+"""What a plan would be rented for: the median of the lowest offers that cover it, in the first class that has one."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from datetime import date
+
+from engine.catalogue import Knowledge
+from engine.catalogue.model import Gpu
+from engine.catalogue.model import Offer
+from engine.core.values import Facts
+from engine.plans.costs.constants import EconomicsConstants
+from engine.plans.costs.model import Commitment
+from engine.plans.costs.model import Quote
+from engine.plans.costs.model import Rental
+from engine.plans.costs.shapes import COMMITMENTS
+from engine.plans.costs.shapes import Need
+from engine.plans.costs.shapes import Shape
+from engine.plans.costs.shapes import Terms
+from engine.plans.costs.shapes import offer_rank
+from engine.plans.costs.shapes import provider_id
+from engine.plans.costs.shapes import shapes_of
+
+
+_INDEXES: dict[tuple[str, int], OfferIndex] = {}
+_KEPT = 8
+
+#: A shape that covers the plan, and its quote.
+_Found = tuple[Shape, Quote]
+#: Classes of provider, the preferred first; those of one tier compete.
+Tiers = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the user said about renting. Empty means no wish; allowed lists are hard limits."""
+
+    providers_allowed: tuple[str, ...] = ()
+    regions_allowed: tuple[str, ...] = ()
+    interruptible: bool = False
+
+    @property
+    def narrow_offers(self) -> bool:
+        """Whether some offers are ruled out."""
+        return bool(self.providers_allowed or self.regions_allowed)
+
+
+def wishes_from_facts(facts: Facts) -> Wishes:
+    """The rental wishes among the facts."""
+    return Wishes(
+        providers_allowed=_words(facts, "providers_allowed"),
+        regions_allowed=_words(facts, "regions_allowed"),
+        interruptible=facts.get("interruptible") is True,
+    )
+
+
+def _words(facts: Facts, name: str) -> tuple[str, ...]:
+    value = facts.get(name, ())
+    return tuple(str(item) for item in value) if isinstance(value, tuple) else (str(value),)
+
+
+@dataclass(frozen=True, slots=True)
+class OfferIndex:
+    """Offers by the GPU (or family) they name. What is worked out of them is remembered."""
+
+    offers: tuple[Offer, ...]
+    by_gpu: Mapping[str, tuple[Offer, ...]]
+    constants: EconomicsConstants
+    _shapes: dict[tuple[str, Terms], tuple[Shape, ...]] = field(default_factory=dict, compare=False, repr=False)
+    _rentals: dict[tuple[str, Need, bool], Rental | None] = field(default_factory=dict, compare=False, repr=False)
+    _narrowed: dict[tuple[tuple[str, ...], tuple[str, ...]], OfferIndex] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    def rental(
+        self, gpu: Gpu, count: int, together: int, *, linked: bool | None = None, interruptible: bool = False
+    ) -> Rental | None:
+        """What it costs to rent ``count`` of a GPU; None where nobody rents them out like that.
+
+        Args:
+            gpu: the accelerator.
+            count: how many the plan uses; what else a machine holds is paid too.
+            together: how many must share one machine; no more than the GPU's node has.
+            linked: whether all of them work as one over several machines, which only some providers join; else they are
+                replicas of ``together`` GPUs that may stand apart. By default linked where whole nodes are asked for.
+            interruptible: whether marketplaces compete with firm providers.
+        """
+        if linked is None:
+            linked = together >= gpu.node_gpus > 1 and count > together
+        need = Need(count, max(1, min(together, count, gpu.node_gpus)), linked)
+        key = (gpu.id, need, interruptible)
+        if key not in self._rentals:
+            self._rentals[key] = _rental(self, gpu, need, "interruptible" if interruptible else "firm")
+        return self._rentals[key]
+
+    def shapes(self, gpu: Gpu, terms: Terms) -> tuple[Shape, ...]:
+        """The shapes that a GPU is rented in on such terms; an offer of its family covers every form of it."""
+        key = (gpu.id, terms)
+        if key not in self._shapes:
+            own = self.by_gpu.get(gpu.id, ())
+            family = self.by_gpu.get(gpu.family, ()) if gpu.family != gpu.id else ()
+            self._shapes[key] = shapes_of((*own, *family), terms, self.constants)
+        return self._shapes[key]
+
+    def narrowed(self, wishes: Wishes) -> OfferIndex:
+        """The index without the offers that the wishes forbid; the same index when they forbid none."""
+        if not wishes.narrow_offers:
+            return self
+        key = (wishes.providers_allowed, wishes.regions_allowed)
+        if key not in self._narrowed:
+            if len(self._narrowed) >= _KEPT:
+                self._narrowed.clear()
+            self._narrowed[key] = index_offers(_allowed(self, wishes), self.constants)
+        return self._narrowed[key]
+
+
+def index_offers(offers: Iterable[Offer], constants: EconomicsConstants) -> OfferIndex:
+    """Index offers once at load. Fractions of a GPU and offers without a price are left out."""
+    kept = tuple(offer for offer in offers if offer.count >= 1 and offer.usd_per_hour > 0)
+    by_gpu: dict[str, list[Offer]] = {}
+    for offer in kept:
+        by_gpu.setdefault(offer.gpu, []).append(offer)
+    return OfferIndex(kept, {gpu: tuple(found) for gpu, found in by_gpu.items()}, constants)
+
+
+def offer_index(knowledge: Knowledge, constants: EconomicsConstants) -> OfferIndex:
+    """The index over all of the knowledge's offers, made once for each state of the prices."""
+    key = (knowledge.digest, id(constants))
+    if key not in _INDEXES:
+        if len(_INDEXES) >= _KEPT:
+            _INDEXES.clear()
+        _INDEXES[key] = index_offers((*knowledge.offers, *knowledge.spot_offers), constants)
+    return _INDEXES[key]
+
+
+def narrowed(index: OfferIndex, wishes: Wishes) -> OfferIndex:
+    """The index without the offers that the wishes forbid; the same index when they forbid none."""
+    return index.narrowed(wishes)
+
+
+def _allowed(index: OfferIndex, wishes: Wishes) -> Iterable[Offer]:
+    constants = index.constants
+    providers = {provider_id(name, constants) for name in wishes.providers_allowed}
+    return (
+        offer
+        for offer in index.offers
+        if (not providers or {provider_id(offer.provider, constants), offer.provider_class} & providers)
+        and (not wishes.regions_allowed or region_allowed(offer.region, wishes.regions_allowed, constants))
+    )
+
+
+def region_allowed(region: str | None, allowed: tuple[str, ...], constants: EconomicsConstants) -> bool:
+    """Whether a provider's region lies in one that the user allows. An offer that names no region is not allowed."""
+    if not region:
+        return False
+    name = region.casefold()
+    for wish in allowed:
+        word = wish.casefold().replace("_", "-").replace(" ", "-")
+        # AWS calls London eu-west-2: what an area takes in is what its entry says.
+        if name == word or name.startswith(constants.areas.get(word, (word + "-",))):
+            return True
+    return False
+
+
+def price_age_days(offer: Offer, decided_at: date) -> int:
+    """Days between the day the price was seen and the decision."""
+    return (decided_at - date.fromisoformat(offer.as_of)).days
+
+
+def _rental(index: OfferIndex, gpu: Gpu, need: Need, preference: str) -> Rental | None:
+    firm, constants = index.shapes(gpu, "firm"), index.constants
+    tiers = constants.class_tiers[preference].tiers
+    nearest = None
+    quotes = _market(_covering(firm, need), tiers, constants)
+    if not quotes:
+        # No list has a machine that large, so that smaller ones stand in for it.
+        scaled = [(shape, quote) for shape in firm if (quote := shape.scaled(need))]
+        quotes = _market(scaled, tiers, constants)
+        nearest = min((quote.offer for _, quote in scaled), key=_by_size, default=None)
+    if not quotes:
+        return None
+    compared = quotes[: constants.price_choice.lowest_providers]
+    price = _median(compared)
+    chosen = next(quote for quote in compared if quote.usd_per_hour >= price)
+    return Rental(
+        offer=chosen.offer,
+        instances=chosen.instances,
+        usd_per_hour=price,
+        compared=compared,
+        quotes=len(quotes),
+        assumed=nearest is not None,
+        nearest_offer=nearest,
+        spot_usd_per_hour=_spot(index, gpu, need),
+        committed=tuple(_committed(index, gpu, need, tiers)),
+    )
+
+
+def _market(found: Sequence[_Found], tiers: Tiers, constants: EconomicsConstants) -> tuple[Quote, ...]:
+    """One quote per provider of the first class that has one, the lowest first.
+
+    Providers with a machine that the plan fills make the market, each at its cheapest way to cover the plan; those that
+    have only larger machines count where that lowers the price, or what it starts from. Offers that the user brought go
+    before all others.
+    """
+    filled = [each for each in found if each[1].idle_share < constants.price_choice.idle_share_below]
+    if own := [each for each in filled if each[1].offer.own]:
+        return _of_first_tier(own, tiers)
+    every, lowest = _of_first_tier(found, tiers), constants.price_choice.lowest_providers
+    tier = next((tier for tier in tiers if any(shape.provider_class in tier for shape, _ in filled)), None)
+    if tier is None or len(filled) == len(found):
+        return every
+    making = {shape.provider for shape, _ in filled if shape.provider_class in tier}
+    market = _of_first_tier([each for each in found if each[0].provider in making], (tier,))
+    price, other = _median(market[:lowest]), _median(every[:lowest])
+    return market if (price, market[0].usd_per_hour) <= (other, every[0].usd_per_hour) else every
+
+
+def _covering(shapes: Iterable[Shape], need: Need, idle_share_below: float = 1.0) -> list[_Found]:
+    found = [(shape, quote) for shape in shapes if (quote := shape.quote(need))]
+    return [each for each in found if each[1].idle_share < idle_share_below]
+
+
+def _of_first_tier(found: Sequence[_Found], tiers: Tiers) -> tuple[Quote, ...]:
+    for tier in tiers:
+        best: dict[str, Quote] = {}
+        for shape, quote in found:
+            if shape.provider_class in tier:
+                other = best.get(shape.provider)
+                if other is None or _by_price(quote) < _by_price(other):
+                    best[shape.provider] = quote
+        if best:
+            return tuple(sorted(best.values(), key=_by_price))
+    return ()
+
+
+def _median(quotes: Sequence[Quote]) -> float:
+    return statistics.median([quote.usd_per_hour for quote in quotes])
+
+
+def _spot(index: OfferIndex, gpu: Gpu, need: Need) -> float | None:
+    """The price of machines of that size where they may be taken away: marketplaces compete then."""
+    choice = index.constants.price_choice
+    found = _covering(index.shapes(gpu, "spot"), need, choice.idle_share_below)
+    quotes = _of_first_tier(found, index.constants.class_tiers["interruptible"].tiers)
+    return _median(quotes[: choice.lowest_providers]) if quotes else None
+
+
+def _committed(index: OfferIndex, gpu: Gpu, need: Need, tiers: Tiers) -> Iterator[Commitment]:
+    """For each term the cheapest provider that publishes a price for machines of that size."""
+    for months in COMMITMENTS:
+        found = _covering(index.shapes(gpu, months), need, index.constants.price_choice.idle_share_below)
+        if quotes := _of_first_tier(found, tiers):
+            yield Commitment(months, quotes[0].usd_per_hour, quotes[0].offer, quotes[0].instances)
+
+
+def _by_price(quote: Quote) -> tuple[object, ...]:
+    return (quote.usd_per_hour, quote.instances, offer_rank(quote.offer))
+
+
+def _by_size(offer: Offer) -> tuple[object, ...]:
+    """The largest machine first."""
+    return (-offer.count, offer_rank(offer))

@@ -1,0 +1,101 @@
+"""How many hours a year the hardware is busy, from whatever the user said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.core.values import Facts
+from engine.core.values import Value
+from engine.plans.costs.constants import EconomicsConstants
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Busy hours per year of each GPU, and what was read to know them."""
+
+    hours_per_year: float
+    formula: str
+    inputs: dict[str, Value]
+
+
+def number(facts: Facts, name: str) -> float | None:
+    """The fact as a number, or None where it is unknown or no number."""
+    value = facts.get(name)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def usage_of(
+    facts: Facts,
+    count: int,
+    constants: EconomicsConstants,
+    *,
+    rent_usd_h: float | None = None,
+    years: float | None = None,
+) -> Usage | None:
+    """Busy hours per year and GPU; the most direct statement wins. None when nothing was said about it.
+
+    Args:
+        facts: what is known.
+        count: how many GPUs share the hours.
+        constants: of ``economics.yaml``.
+        rent_usd_h: the rent of a GPU-hour, which turns a bill into hours.
+        years: the years that the hours of a project are spread over, where neither they nor its months are stated.
+    """
+    year = constants["hours_per_year"].value
+    sources: tuple[Callable[[], Usage | None], ...] = (
+        lambda: _hours_stated(facts, count),
+        lambda: _by_share(facts, year),
+        lambda: _hours_of_project(facts, count, years),
+        lambda: _by_runs(facts, year, constants),
+        lambda: _by_spend(facts, count, rent_usd_h),
+    )
+    for source in sources:
+        found = source()
+        if found is not None:
+            return Usage(min(found.hours_per_year, year), found.formula, found.inputs)
+    return None
+
+
+def _hours_stated(facts: Facts, count: int) -> Usage | None:
+    hours = number(facts, "gpu_hours_per_year")
+    if hours is None:
+        return None
+    return Usage(hours / count, "GPU-hours per year / GPUs", {"gpu_hours_per_year": hours, "plan.count": count})
+
+
+def _by_share(facts: Facts, year: float) -> Usage | None:
+    share = number(facts, "utilization_pct")
+    if share is not None:
+        return Usage(year * share / 100, "8,760 h x utilisation", {"utilization_pct": share})
+    if facts.get("always_on") is True:
+        return Usage(year, "8,760 h: always on", {"always_on": True})
+    return None
+
+
+def _hours_of_project(facts: Facts, count: int, assumed_years: float | None) -> Usage | None:
+    total, months = number(facts, "gpu_hours_total"), number(facts, "project_months")
+    # Hours are spread over the years that owning is planned for.
+    years = number(facts, "horizon_years") or (months / 12 if months else assumed_years)
+    if total is None or not years:
+        return None
+    inputs: dict[str, Value] = {"gpu_hours_total": total, "plan.count": count, "horizon_years": years}
+    return Usage(total / count / years, "GPU-hours of the project / GPUs / years", inputs)
+
+
+def _by_runs(facts: Facts, year: float, constants: EconomicsConstants) -> Usage | None:
+    cadence, hours = facts.get("runs_cadence"), number(facts, "run_hours")
+    if cadence == "continuous":
+        return Usage(year, "8,760 h: runs continuously", {"runs_cadence": "continuous"})
+    runs = {"daily": 365.0, "weekly": 52.0, "sporadic": constants["sporadic_runs_per_year"].value, "one_off": 1.0}
+    if hours is None or not isinstance(cadence, str) or cadence not in runs:
+        return None
+    return Usage(runs[cadence] * hours, "runs per year x hours per run", {"runs_cadence": cadence, "run_hours": hours})
+
+
+def _by_spend(facts: Facts, count: int, rent_usd_h: float | None) -> Usage | None:
+    spend = number(facts, "monthly_cloud_spend_usd")
+    if spend is None or not rent_usd_h:
+        return None
+    inputs: dict[str, Value] = {"monthly_cloud_spend_usd": spend, "rent_usd_h": rent_usd_h, "plan.count": count}
+    return Usage(12 * spend / (rent_usd_h * count), "cloud bill per year / (rent per GPU-hour x GPUs)", inputs)

@@ -1,0 +1,140 @@
+"""What would make a job fit: the GPU it does not fit, or else the next smaller one. Every change is sized anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.catalogue.model import Gpu
+from engine.core.values import Value
+from engine.plans.maker import PlanMaker
+from engine.plans.model import Plan
+from engine.sizing.fit_changes import Remedy
+from engine.sizing.fit_changes import remedies_of
+from engine.sizing.layout import Layout
+from engine.sizing.memory import estimate_memory
+from engine.sizing.memory import granted_of
+
+
+#: A change that saves less than this share of the memory is not worth naming.
+_WORTH = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A change as sized: memory per GPU with it alone, whether that fits, and the speed beside that without it."""
+
+    remedy: Remedy
+    per_gpu_gb: float
+    fits: bool
+    speed_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Relief:
+    """Changes, cheapest first, for one GPU. ``together`` are the first ones that fit when made all at once."""
+
+    gpu: Gpu
+    steps: tuple[Step, ...]
+    together: tuple[Step, ...]  # memory and speed with all changes up to this one; empty where one alone suffices
+
+
+def relief_of(plan: Plan, maker: PlanMaker) -> Relief | None:
+    """What would make the job of a plan fit its GPU, or the next smaller one if it fits; None where memory is unknown.
+
+    The layout stays that of the plan, so that only what is named changes.
+    """
+    if plan.memory is None or plan.gpu.usable_gb is None:
+        return None
+    needed = plan.memory.per_gpu_gb
+    here = granted_of(maker.job, plan.gpu)
+    gpu = plan.gpu if here is not None and needed > here else _next_smaller(plan, maker)
+    if gpu is None:
+        return None
+    base = estimate_memory(maker.job, gpu, plan.layout)
+    rate = _rate(maker, gpu, plan.layout)
+    if base is None:
+        return None
+    steps = []
+    for remedy in remedies_of(maker.job, plan.layout):
+        step = _sized(remedy, maker, gpu, rate)
+        if step is not None and step.per_gpu_gb <= base.per_gpu_gb * (1.0 - _WORTH):
+            steps.append(step)
+    swift = [step for step in steps if step.remedy.id != "offload"]
+    alone = any(step.fits for step in swift)
+    return Relief(gpu, tuple(steps), () if alone else _together(swift, maker, gpu, plan.layout, rate))
+
+
+def relief_dict(relief: Relief) -> dict[str, Any]:
+    """As plain values, for the answer to ``size``."""
+    return {
+        "gpu": relief.gpu.id,
+        "available_per_gpu_gb": relief.gpu.usable_gb,
+        "changes": [_step_dict(step) for step in relief.steps],
+        "together": [_step_dict(step) for step in relief.together],
+    }
+
+
+def _step_dict(step: Step) -> dict[str, Any]:
+    facts: dict[str, Value] = step.remedy.facts
+    return {
+        "change": step.remedy.id,
+        "says": step.remedy.says,
+        "facts": facts,
+        "per_gpu_gb": step.per_gpu_gb,
+        "fits": step.fits,
+        "speed_ratio": step.speed_ratio,
+        "costs": step.remedy.costs,
+        "source": step.remedy.source,
+    }
+
+
+def _next_smaller(plan: Plan, maker: PlanMaker) -> Gpu | None:
+    """The largest GPU of the same vendor that the job does not fit."""
+    if plan.memory is None:
+        return None
+    needed = plan.memory.per_gpu_gb
+    smaller = [
+        gpu
+        for gpu in maker.knowledge.plannable
+        if gpu.vendor == plan.gpu.vendor and gpu.usable_gb is not None and gpu.usable_gb < needed
+    ]
+    return min(smaller, key=lambda gpu: (-(gpu.usable_gb or 0.0), gpu.id), default=None)
+
+
+def _sized(remedy: Remedy, maker: PlanMaker, gpu: Gpu, rate: float | None) -> Step | None:
+    memory = estimate_memory(remedy.job, gpu, remedy.layout)
+    if memory is None or gpu.usable_gb is None:
+        return None
+    changed = _rate(PlanMaker(remedy.job, maker.facts, maker.knowledge), gpu, remedy.layout)
+    # Speed is reckoned for weights that lie on the card.
+    ratio = changed / rate if changed and rate and remedy.id != "offload" else None
+    granted = granted_of(remedy.job, gpu)
+    return Step(remedy, memory.per_gpu_gb, granted is not None and memory.per_gpu_gb <= granted, ratio)
+
+
+def _together(steps: list[Step], maker: PlanMaker, gpu: Gpu, layout: Layout, rate: float | None) -> tuple[Step, ...]:
+    """Change upon change, cheapest first, until the job fits; empty where all of them are not enough."""
+    job, made = maker.job, list[Step]()
+    before = float("inf")
+    for name in (step.remedy.id for step in steps):
+        remedy = next((found for found in remedies_of(job, layout) if found.id == name), None)
+        # An earlier change may have made this one pointless.
+        step = _sized(remedy, maker, gpu, rate) if remedy else None
+        if remedy is None or step is None or step.per_gpu_gb > before * (1.0 - _WORTH):
+            continue
+        # Four bits supersede eight, and adapters over four bits those over sixteen.
+        made = [one for one in made if not one.remedy.facts.keys() & remedy.facts.keys()]
+        made.append(step)
+        if step.fits:
+            return tuple(made)
+        job, layout, before = remedy.job, remedy.layout, step.per_gpu_gb
+    return ()
+
+
+def _rate(maker: PlanMaker, gpu: Gpu, layout: Layout) -> float | None:
+    """Tokens or samples per second of a job, whether it fits or not."""
+    speed, _ = maker.speed(gpu, layout)
+    if speed is None:
+        return None
+    return speed.values.get("tokens_per_s") or speed.values.get("samples_per_s")

@@ -1,0 +1,1 @@
+"""Facts, the rule language, rulebooks and their inference. Knows no hardware."""

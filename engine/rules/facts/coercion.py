@@ -1,0 +1,294 @@
+"""Raw values to typed facts: what a person writes, checked against the fact's type, unit and domain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from engine.core.errors import InputError
+from engine.core.errors import Place
+from engine.core.errors import Problem
+from engine.core.errors import WhichgpuError
+from engine.core.errors import nearest_words
+from engine.core.values import Scalar
+from engine.core.values import Value
+from engine.rules.facts.model import FactDef
+from engine.rules.facts.model import fold
+from engine.rules.facts.numbers import NumberProblem
+from engine.rules.facts.numbers import read_number
+
+
+_UNKNOWN = frozenset({"", "?", "unknown", "dontknow", "don'tknow", "notsure", "null", "~"})
+_YES = frozenset({"yes", "y", "true", "on"})
+_NO = frozenset({"no", "n", "false", "off"})
+_LONGEST_TEXT = 300
+_MOST_ITEMS = 200
+_MOST_GPUS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a raw value came to: the value (None: unknown), what is wrong, what to mention."""
+
+    value: Value | None = None
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+
+class _Refused(Exception):  # noqa: N818  # Control flow inside this module; never leaves it.
+    def __init__(self, code: str, message: str, near: tuple[str, ...] = (), fix: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.near = near
+        self.fix = fix
+
+
+def coerce(
+    fact: FactDef,
+    raw: object,
+    place: Place | None = None,
+    *,
+    error: type[WhichgpuError] = InputError,
+    known_gpus: AbstractSet[str] = frozenset(),
+) -> Value | None:
+    """Type a raw value by its fact.
+
+    Args:
+        fact: the definition.
+        raw: text as a person writes it (``24 GB``, ``70b``, ``2 weeks``, ``yes``) or a Python value.
+        place: where it was written.
+        error: the class to raise.
+        known_gpus: the GPU names that are accepted; empty to accept all.
+
+    Returns:
+        The value in the fact's unit, or None for unknown.
+
+    Raises:
+        WhichgpuError: of class ``error``, with what is wrong, the nearest valid word and the fix.
+    """
+    reading = read_value(fact, raw, place, known_gpus=known_gpus)
+    if reading.problems:
+        raise error(reading.problems)
+    return reading.value
+
+
+def read_value(
+    fact: FactDef, raw: object, place: Place | None = None, *, known_gpus: AbstractSet[str] = frozenset()
+) -> Reading:
+    """Like ``coerce``, but problems and warnings come back as values."""
+    warnings: list[Problem] = []
+    try:
+        if _is_unknown(fact, raw):
+            return Reading()
+        value = _READERS[fact.type](fact, raw, _Context(place, known_gpus, warnings))
+    except _Refused as refused:
+        message = f"{fact.name}: {refused.message}"
+        return Reading(None, (Problem(refused.code, message, place, fact.name, refused.near, refused.fix),))
+    return Reading(value, (), tuple(warnings))
+
+
+def yes_or_no(word: str) -> bool | None:
+    """The truth value of a word such as ``yes`` or ``off``, or None."""
+    folded = word.strip().casefold()
+    return True if folded in _YES else False if folded in _NO else None
+
+
+def gpu_and_count(item: str) -> tuple[str, int]:
+    """The parts of a ``gpu_count`` item, ``nvidia-l40s:8``."""
+    gpu, _, count = item.rpartition(":")
+    return gpu, int(count)
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    place: Place | None
+    known_gpus: AbstractSet[str]
+    warnings: list[Problem]
+
+
+def _is_unknown(fact: FactDef, raw: object) -> bool:
+    if raw is None:
+        return True
+    return isinstance(raw, str) and fold(raw) in _UNKNOWN and fact.choice(raw) is None
+
+
+def _bool(_fact: FactDef, raw: object, _context: _Context) -> Value:
+    if isinstance(raw, bool):
+        return raw
+    truth = yes_or_no(raw) if isinstance(raw, str) else None
+    if truth is None:
+        choice = _fact.choice(str(raw)) if isinstance(raw, str) else None
+        truth = yes_or_no(choice) if choice else None
+    if truth is None:
+        raise _Refused("not-a-bool", f"{_shown(raw)} is neither yes nor no", fix="write yes, no or unknown")
+    return truth
+
+
+def _number(fact: FactDef, raw: object, _context: _Context) -> Value:
+    try:
+        return read_number(fact, raw)
+    except NumberProblem as problem:
+        raise _Refused(problem.code, str(problem), fix=problem.fix) from None
+
+
+def _enum(fact: FactDef, raw: object, context: _Context) -> Value:
+    words = _words_of(raw)
+    for word in words:
+        choice = fact.choice(word)
+        if choice is not None:
+            return choice
+    word = words[0]
+    near = _near_choices(fact, word)
+    inside = _choice_inside(fact, raw) if fact.open and isinstance(raw, str) else None
+    if inside is not None:
+        message = f"{fact.name}: {_shown(raw)} is taken as {inside}"
+        context.warnings.append(Problem("taken-as", message, context.place, fact.name))
+        return inside
+    if fact.open and not isinstance(raw, bool):
+        message = f"{fact.name}: {_shown(raw)} is not among the known choices; taken as other"
+        context.warnings.append(Problem("unknown-choice", message, context.place, fact.name, near))
+        return "other"
+    raise _Refused("unknown-choice", f"{_shown(raw)} is not a choice", near, f"write one of {', '.join(fact.choices)}")
+
+
+def _choice_inside(fact: FactDef, raw: str) -> str | None:
+    """The first choice that a longer text names ("vLLM 0.10.0, RHEL 9.6"), the longest of those at one place."""
+    text = raw.casefold()
+    found: list[tuple[int, int, str]] = []
+    for word in (*fact.choices, *fact.synonyms):
+        choice = fact.choice(word)
+        if choice in {None, "other", "none"} or len(word) < 3:
+            continue
+        at = re.search(rf"(?<![a-z0-9]){re.escape(word.casefold())}(?![a-z0-9])", text)
+        if at is not None:
+            found.append((at.start(), -len(word), str(choice)))
+    return min(found)[2] if found else None
+
+
+def _text(fact: FactDef, raw: object, _context: _Context) -> Value:
+    text = _plain_text(raw)
+    return fact.spellings.get(fold(text), text)
+
+
+def _gpu(_fact: FactDef, raw: object, context: _Context) -> Value:
+    name = _plain_text(raw)
+    if not context.known_gpus or name in context.known_gpus:
+        return name
+    known = {fold(entry): entry for entry in sorted(context.known_gpus)}
+    found = known.get(fold(name))
+    if found is None:
+        near = nearest_words(name, sorted(context.known_gpus))
+        raise _Refused("unknown-gpu", f"no GPU is called {_shown(raw)}", near, "see: whichgpu gpus")
+    return found
+
+
+def _list(fact: FactDef, raw: object, context: _Context) -> Value:
+    if isinstance(raw, str):
+        parts: list[object] = [part.strip() for part in raw.split(",") if part.strip()]
+        if fold(raw) in {"none", "[]"} and fact.choice("none") is None:
+            return ()
+    elif isinstance(raw, (list, tuple)):
+        parts = list(raw)
+    else:
+        parts = [raw]
+    if len(parts) > _MOST_ITEMS:
+        raise _Refused("list-too-long", f"more than {_MOST_ITEMS} entries")
+    values: list[Scalar] = []
+    for part in parts:
+        if isinstance(part, (list, tuple)) or part is None:
+            raise _Refused("not-an-item", f"{_shown(part)} cannot be an entry of the list")
+        value = _ITEMS[fact.items or "text"](fact, part, context)
+        if not isinstance(value, tuple) and value not in values:
+            values.append(value)
+    return tuple(values)
+
+
+def _int_item(_fact: FactDef, raw: object, context: _Context) -> Value:
+    return _number(_fact.model_copy(update={"type": "int"}), raw, context)
+
+
+def _gpu_count(fact: FactDef, raw: object, context: _Context) -> Value:
+    if isinstance(raw, Mapping):
+        stray = sorted(str(key) for key in raw if key not in {"gpu", "count"})
+        if stray or "gpu" not in raw:
+            raise _Refused("not-a-gpu-count", f"{_shown(raw)} is not a GPU with its count", fix=_GPU_COUNT_FIX)
+        name, count = raw["gpu"], raw.get("count", 1)
+    else:
+        name, count = _split_count(_plain_text(raw))
+    if isinstance(count, str) and count.strip().isdigit() and len(count) < 10:
+        count = int(count)
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= _MOST_GPUS:
+        raise _Refused("not-a-gpu-count", f"{_shown(count)} is not a number of GPUs", fix=_GPU_COUNT_FIX)
+    return f"{_gpu(fact, name, context)}:{count}"
+
+
+_GPU_COUNT_FIX = "write '8 x nvidia-l40s', or {gpu: nvidia-l40s, count: 8}"
+
+
+def _split_count(text: str) -> tuple[str, str]:
+    """``8 x nvidia-l40s``, ``8x nvidia-l40s``, ``nvidia-l40s x 8``, ``nvidia-l40s:8`` or a bare name."""
+    head, colon, tail = text.rpartition(":")
+    if colon and tail.strip().isdigit():
+        return head.strip(), tail
+    first, _, rest = text.replace("\N{MULTIPLICATION SIGN}", "x").partition(" ")
+    if first.isdigit() and rest.strip():
+        return rest.strip().removeprefix("x ").strip(), first
+    if first[:-1].isdigit() and first.endswith("x") and rest.strip():
+        return rest.strip(), first[:-1]
+    name, _, last = text.rpartition(" ")
+    if last.removeprefix("x").isdigit() and name:
+        return name.strip().removesuffix(" x").strip(), last.removeprefix("x")
+    return text, "1"
+
+
+def _words_of(raw: object) -> tuple[str, ...]:
+    if raw is True:
+        return ("true", "yes", "on")
+    if raw is False:
+        return ("false", "no", "off")
+    return (_plain_text(raw),)
+
+
+def _plain_text(raw: object) -> str:
+    if isinstance(raw, bool) or not isinstance(raw, (str, int, float)):
+        raise _Refused("wrong-type", f"{_shown(raw)} is not a word", fix="write one word or text")
+    text = str(raw).strip()
+    if len(text) > _LONGEST_TEXT:
+        raise _Refused("text-too-long", f"the text is longer than {_LONGEST_TEXT} characters", fix="shorten it")
+    if not text.isprintable():
+        raise _Refused("control-character", "the text holds control characters", fix="remove them")
+    return text
+
+
+def _near_choices(fact: FactDef, word: str) -> tuple[str, ...]:
+    near = nearest_words(word, (*fact.choices, *sorted(fact.synonyms)))
+    return tuple(dict.fromkeys(fact.choice(spelling) or spelling for spelling in near))
+
+
+def _shown(raw: object) -> str:
+    text = raw if isinstance(raw, str) else "yes" if raw is True else "no" if raw is False else repr(raw)
+    return repr(text if len(text) <= 60 else text[:57] + "...") if isinstance(raw, str) else text[:60]
+
+
+_Reader = Callable[[FactDef, Any, _Context], Value]
+_READERS: dict[str, _Reader] = {
+    "bool": _bool,
+    "int": _number,
+    "number": _number,
+    "enum": _enum,
+    "text": _text,
+    "gpu": _gpu,
+    "list": _list,
+}
+_ITEMS: dict[str, _Reader] = {
+    "enum": _enum,
+    "gpu": _gpu,
+    "text": _text,
+    "int": _int_item,
+    "gpu_count": _gpu_count,
+}

@@ -1,0 +1,196 @@
+"""``knowledge/vocabulary.yaml`` and ``knowledge/codes.yaml`` to a Vocabulary, every mistake with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from engine.core.errors import KnowledgeError
+from engine.core.errors import Problem
+from engine.core.errors import nearest_words
+from engine.core.yaml import Document
+from engine.core.yaml import find
+from engine.core.yaml import place_of
+from engine.core.yaml import problems_from_pydantic
+from engine.core.yaml import read_document
+from engine.rules.facts.coercion import read_value
+from engine.rules.facts.model import RESERVED
+from engine.rules.facts.model import Code
+from engine.rules.facts.model import FactDef
+from engine.rules.facts.model import Vocabulary
+
+
+_EntryT = TypeVar("_EntryT", FactDef, Code)
+_PREFIXES = ("plan", "gpu", "candidate")
+
+
+def load_vocabulary(folder: Path, *, layers: Sequence[Path] = (), cached: bool = True) -> Vocabulary:
+    """Read and check the vocabulary of a knowledge folder, with what layers add to it.
+
+    Args:
+        folder: the knowledge folder, with ``vocabulary.yaml`` and ``codes.yaml``.
+        layers: folders that may hold the same two files. A layer adds facts and codes; to change one that is there
+            already, it repeats the name, says ``because:``, and writes only the keys that differ.
+        cached: keep the parsed YAML in the user's cache folder.
+
+    Raises:
+        KnowledgeError: with all problems of all files.
+    """
+    desk = _Desk([])
+    for place, home in enumerate((folder, *layers)):
+        fact_file, code_file = home / "vocabulary.yaml", home / "codes.yaml"
+        if place == 0 or fact_file.is_file():
+            _read_facts(read_document(fact_file, error=KnowledgeError, cached=cached), desk)
+        if place == 0 or code_file.is_file():
+            _read_codes(read_document(code_file, error=KnowledgeError, cached=cached), desk)
+    problems = [*desk.problems, *_check_names(desk)]
+    if problems:
+        raise KnowledgeError(problems)
+    return Vocabulary(desk.facts, desk.codes)
+
+
+@dataclass(slots=True)
+class _Desk:
+    """What was read so far: entries as written and as checked, and the file that each stands in."""
+
+    problems: list[Problem]
+    written: dict[str, dict[str, Any]] = field(default_factory=dict)
+    facts: dict[str, FactDef] = field(default_factory=dict)
+    codes: dict[str, Code] = field(default_factory=dict)
+    homes: dict[str, Document] = field(default_factory=dict)
+
+
+def _read_facts(document: Document, desk: _Desk) -> None:
+    for name, entry in _entries(document, "facts", desk.problems):
+        whole = _over(name, entry, ("facts", name), document, desk)
+        if whole is None:
+            continue
+        typed = {"scope": _scope_of(name), **whole, "name": name}
+        fact = _validated(FactDef, typed, document, ("facts", name), desk.problems)
+        if fact is not None:
+            desk.facts[name] = fact
+            desk.problems += _check(fact, document)
+
+
+def _read_codes(document: Document, desk: _Desk) -> None:
+    for name, entry in _entries(document, "codes", desk.problems):
+        whole = _over(name, entry, ("codes", name), document, desk)
+        code = (
+            _validated(Code, {**whole, "code": name}, document, ("codes", name), desk.problems)
+            if whole is not None
+            else None
+        )
+        if code is not None:
+            desk.codes[name] = code
+            if not name.startswith(("A-", "W-")):
+                desk.problems.append(_at(document, ("codes", name), f"the code {name} must start with A- or W-"))
+
+
+def _over(
+    name: str, entry: dict[str, Any], path: tuple[str, ...], document: Document, desk: _Desk
+) -> dict[str, Any] | None:
+    """The entry, laid over the one of that name in a layer below if there is one and a reason is given."""
+    below = desk.written.get(name)
+    if below is not None:
+        if not str(entry.get("because") or "").strip():
+            message = f"{name} is defined already, in {desk.homes[name].source.name}"
+            fix = "give it another name; or, to change it, add because: with the reason, and only the keys that differ"
+            desk.problems.append(Problem("duplicate-id", message, place_of(find(document.node, path)), fix=fix))
+            return None
+        entry = {**below, **{key: value for key, value in entry.items() if key != "because"}}
+    desk.written[name] = entry
+    desk.homes[name] = document
+    return entry
+
+
+def _entries(document: Document, key: str, problems: list[Problem]) -> list[tuple[str, dict[str, Any]]]:
+    content = document.plain
+    if not isinstance(content, dict) or set(content) != {key} or not isinstance(content[key], dict):
+        problems.append(_at(document, (), f"the file must hold the one key '{key}:' with a mapping"))
+        return []
+    entries: list[tuple[str, dict[str, Any]]] = []
+    for name, entry in content[key].items():
+        if isinstance(entry, dict):
+            entries.append((name, entry))
+        else:
+            problems.append(_at(document, (key, name), f"{name} must be a mapping"))
+    return entries
+
+
+def _validated(
+    model: type[_EntryT], entry: dict[str, Any], document: Document, path: tuple[str, ...], problems: list[Problem]
+) -> _EntryT | None:
+    try:
+        return model.model_validate(entry)
+    except ValidationError as error:
+        problems += problems_from_pydantic(error, document.node, path, known=model.model_fields)
+        return None
+
+
+def _scope_of(name: str) -> str:
+    prefix, dot, _ = name.partition(".")
+    return prefix if dot and prefix in _PREFIXES else "workload"
+
+
+def _check(fact: FactDef, document: Document) -> list[Problem]:
+    """What pydantic cannot see: how the fields of one fact fit together."""
+    path = ("facts", fact.name)
+    found = [
+        _at(document, (*path, key), f"{fact.name}: {message}") for wrong, key, message in _conditions(fact) if wrong
+    ]
+    for assumption in fact.assumptions:
+        reading = read_value(fact, assumption.assume, place_of(find(document.node, (*path, "settle"))))
+        found += reading.problems
+        if reading.value is None and not reading.problems:
+            found.append(_at(document, (*path, "settle"), f"{fact.name}: the assumed value is unknown"))
+    return found
+
+
+def _conditions(fact: FactDef) -> list[tuple[bool, str, str]]:
+    is_choice = fact.type == "enum" or fact.items == "enum"
+    stray = sorted({*fact.choice_labels, *fact.synonyms.values()} - set(fact.choices))
+    return [
+        (fact.scope != _scope_of(fact.name), "scope", f"the scope must be {_scope_of(fact.name)}, by its name"),
+        (is_choice and not fact.choices, "type", "an enum needs choices"),
+        (bool(fact.choices) and not is_choice, "choices", f"a fact of type {fact.type} has no choices"),
+        (fact.type == "list" and fact.items is None, "type", "a list needs items"),
+        (fact.type != "list" and fact.items is not None, "items", "only a list has items"),
+        (is_choice and bool(stray), "synonyms", f"{', '.join(stray)} is not among the choices"),
+        (fact.open and "other" not in fact.choices, "open", "an open enum needs the choice 'other'"),
+        (len(set(fact.choices)) < len(fact.choices), "choices", "a choice stands twice"),
+        (not fact.numeric and (fact.min is not None or fact.max is not None), "type", "only numbers have min and max"),
+        (fact.min is not None and fact.max is not None and fact.min > fact.max, "min", "min is more than max"),
+        (fact.name in RESERVED, "name", "the name is reserved"),
+    ]
+
+
+def _check_names(desk: _Desk) -> list[Problem]:
+    found: list[Problem] = []
+    owners: dict[str, str] = {}
+    for name, fact in sorted(desk.facts.items()):
+        document = desk.homes[name]
+        for alias in fact.aliases:
+            path = ("facts", name, "aliases")
+            if alias in RESERVED:
+                found.append(_at(document, path, f"the alias {alias} is reserved"))
+            if alias == name:
+                found.append(_at(document, path, f"{name} is its own alias"))
+            if alias in owners and fact.alias_when is None:
+                found.append(_at(document, path, f"the alias {alias} belongs to {owners[alias]} already"))
+            owners.setdefault(alias, name)
+        if fact.otherwise is not None and fact.otherwise not in desk.facts:
+            near = nearest_words(fact.otherwise, desk.facts)
+            path = ("facts", name, "otherwise")
+            message = f"no fact is called {fact.otherwise!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+            found.append(_at(document, path, message))
+    return found
+
+
+def _at(document: Document, path: tuple[str, ...], message: str) -> Problem:
+    return Problem("bad-vocabulary", message, place_of(find(document.node, path)))

@@ -1,0 +1,180 @@
+"""What a fact is: type, unit, domain, wording, and how it settles when nobody gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+from typing import Literal
+
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import Field
+from pydantic import field_validator
+
+from engine.core.errors import nearest_words
+from engine.rules.facts.units import Unit
+from engine.rules.facts.units import parse_unit
+
+
+FactType = Literal["bool", "int", "number", "enum", "text", "gpu", "list"]
+ItemType = Literal["enum", "gpu", "text", "int", "gpu_count"]
+Scope = Literal["workload", "plan", "gpu", "candidate"]
+
+#: Keys of a workload file that are no facts.
+RESERVED = frozenset({"id", "gpu", "count"})
+
+#: How each scope of a rule widens what it may read.
+READABLE: dict[str, frozenset[str]] = {
+    "workload": frozenset({"workload"}),
+    "plan": frozenset({"workload", "plan", "gpu"}),
+    "chosen": frozenset({"workload", "plan", "gpu"}),
+    "candidate": frozenset({"workload", "plan", "gpu", "candidate"}),
+}
+
+
+class Entry(BaseModel):
+    """Frozen, and closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Assume(Entry):
+    """The value taken when nothing else settles the fact and the condition ``when`` holds, and on what ground."""
+
+    assume: Any
+    when: str | None = None
+    because: str = ""
+
+
+class FactDef(Entry):
+    """One fact. ``min`` and ``max`` are in ``unit``; texts are plain words for people."""
+
+    name: str
+    type: FactType
+    items: ItemType | None = None
+    choices: tuple[str, ...] = ()
+    choice_labels: dict[str, str] = Field(default_factory=dict)
+    open: bool = False
+    unit: str | None = None
+    min: float | None = None
+    max: float | None = None
+    exclusive_min: bool = False
+    scope: Scope = "workload"
+    role: Literal["input", "derived", "output"] = "input"
+    available: Literal["intake", "plan", "survey", "outcome"] = "intake"
+    aliases: tuple[str, ...] = ()
+    alias_when: str | None = None
+    synonyms: dict[str, str] = Field(default_factory=dict)
+    settle: Literal["must_ask", "leave_unknown"] | tuple[Assume, ...] = "leave_unknown"
+    askable: Literal["always", "if_it_matters", "on_request", "never"] = "never"
+    asked_when: str | None = None  # the question makes sense only where this condition does not fail
+    topic: str = ""
+    question: str | None = None
+    help: str | None = None
+    unknown_help: str | None = None
+    unknown_means: str | None = None  # the choice that stands for "I cannot say", where the fact has to be known
+    otherwise: str | None = None  # a fact that an answer which says nothing of this one may be meant for
+    wish: bool = False  # a demand, limit, permission or preference: not stated it counts as none; asked on request
+    meaning: str = ""
+    label: str = ""
+    sources: tuple[str, ...] = ()
+    encodes: tuple[str, ...] = ()
+
+    @field_validator("settle", mode="before")
+    @classmethod
+    def _one_or_many(cls, settle: object) -> object:
+        return (settle,) if isinstance(settle, (dict, Assume)) else settle
+
+    @property
+    def assumptions(self) -> tuple[Assume, ...]:
+        """The values to assume, the first whose ``when`` holds applies; empty where none is ever assumed."""
+        return self.settle if isinstance(self.settle, tuple) else ()
+
+    @cached_property
+    def spellings(self) -> dict[str, str]:
+        """Every accepted spelling of a choice, folded, to the choice."""
+        table = {fold(choice): choice for choice in self.choices}
+        for spelling, choice in self.synonyms.items():
+            table.setdefault(fold(spelling), choice)
+        return table
+
+    @cached_property
+    def parsed_unit(self) -> Unit | None:
+        """The unit as a dimension and a factor; None for a fact without unit."""
+        return parse_unit(self.unit) if self.unit else None
+
+    @property
+    def numeric(self) -> bool:
+        """True for int and number facts."""
+        return self.type in {"int", "number"}
+
+    @property
+    def ranges(self) -> bool:
+        """Whether the interview asks for it of its own accord, so that unasked it may be anything in its domain."""
+        return self.askable in {"always", "if_it_matters"} and not self.wish and self.scope == "workload"
+
+    def choice(self, word: str) -> str | None:
+        """The choice that a spelling means, or None. Case, '-', '_' and spaces do not matter."""
+        return self.spellings.get(fold(word))
+
+
+class Code(Entry):
+    """An A- (advice) or W- (warning) code. Priority 1 is shown first."""
+
+    code: str
+    meaning: str
+    priority: int = Field(default=3, ge=1, le=5)
+
+
+class Vocabulary:
+    """All facts and codes, by name. Immutable after construction."""
+
+    __slots__ = ("_aliases", "_conditional", "codes", "facts")
+
+    def __init__(self, facts: Mapping[str, FactDef], codes: Mapping[str, Code] | None = None) -> None:
+        self.facts: Mapping[str, FactDef] = dict(sorted(facts.items()))
+        self.codes: Mapping[str, Code] = dict(sorted((codes or {}).items()))
+        self._aliases: dict[str, FactDef] = {}
+        self._conditional: dict[str, tuple[FactDef, ...]] = {}
+        for fact in self.facts.values():
+            for alias in fact.aliases:
+                if fact.alias_when is None and alias not in self.facts:
+                    self._aliases[alias] = fact
+                else:
+                    self._conditional[alias] = (*self._conditional.get(alias, ()), fact)
+
+    def fact(self, name: str) -> FactDef | None:
+        """The fact of this name or unconditional alias."""
+        return self.facts.get(name) or self._aliases.get(name)
+
+    def resolve(self, name: str) -> str | None:
+        """The canonical name of a fact or unconditional alias."""
+        found = self.fact(name)
+        return found.name if found else None
+
+    def conditional_aliases(self, name: str) -> tuple[FactDef, ...]:
+        """Facts that what a user writes as ``name`` may stand for.
+
+        Each is meant where its ``alias_when`` holds, or always when it has none (``name`` is then an output of
+        the same name, such as a verdict, that a user can only mean as a wish).
+        """
+        return self._conditional.get(name, ())
+
+    def names(self) -> tuple[str, ...]:
+        """All names and aliases, sorted."""
+        return tuple(sorted({*self.facts, *self._aliases, *self._conditional}))
+
+    def nearest(self, name: str, *, limit: int = 3) -> tuple[str, ...]:
+        """Known facts that a misspelt name may mean, best first."""
+        return nearest_words(name.strip().replace("-", "_").replace(" ", "_"), self.names(), limit=limit)
+
+    def readable(self, name: str, each: str) -> bool:
+        """Whether a rule of this ``each`` may read the fact."""
+        found = self.fact(name)
+        return found is not None and found.scope in READABLE[each]
+
+
+def fold(word: str) -> str:
+    """A spelling without what does not matter: case, '-', '_' and spaces."""
+    return word.strip().casefold().replace("-", "").replace("_", "").replace(" ", "")

@@ -1,0 +1,152 @@
+"""Numbers as people write them: ``24 GB``, ``70b``, ``1,024``, ``$3k``, ``2 weeks``, ``80 %``, ``2.50 USD/h``."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from engine.rules.facts.model import FactDef
+from engine.rules.facts.units import COUNT
+from engine.rules.facts.units import Unit
+from engine.rules.facts.units import factor_of
+from engine.rules.facts.units import is_known_unit
+
+
+_WRITTEN = re.compile(
+    r"\s*(?P<sign>[-+]?)\s*(?P<currency>\$?)\s*"
+    r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d[\d_]*(?:\.\d*)?|\.\d+)(?P<exponent>[eE][-+]?\d+)?"
+    r"\s*(?P<suffix>[^\d\s].*?)?\s*\Z"
+)
+_LONGEST = 60
+_LARGEST = 1e18  # No figure of this field comes near; it stands for "unlimited" where a fact states no maximum.
+
+
+class NumberProblem(Exception):  # noqa: N818  # A value that the coercion turns into a Problem.
+    """Why a raw value is no valid number of its fact."""
+
+    def __init__(self, code: str, message: str, fix: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.fix = fix
+
+
+def read_number(fact: FactDef, raw: object) -> int | float:
+    """The number in the fact's unit: an int for an int fact, a float for a number fact.
+
+    Raises:
+        NumberProblem: not a number, not finite, a unit that does not fit, not whole, or outside the fact's range.
+    """
+    if isinstance(raw, bool) or not isinstance(raw, (int, float, str)):
+        shown = ("yes" if raw else "no") if isinstance(raw, bool) else str(raw)[:40]
+        raise NumberProblem("not-a-number", f"{shown} is not a number", _example(fact))
+    value = _written(raw, fact.parsed_unit, fact) if isinstance(raw, str) else raw
+    if isinstance(value, float) and not math.isfinite(value):
+        raise NumberProblem("not-finite", f"{raw} is not a finite number", _range_fix(fact))
+    _check_range(fact, value, raw)
+    if fact.type != "int":
+        return float(value) + 0.0  # Adding zero turns -0.0 into 0.0.
+    whole = round(value)
+    if abs(value - whole) > 1e-9 * max(1.0, abs(value)):
+        fix = f"write {math.floor(value)} or {math.ceil(value)}"
+        raise NumberProblem("not-whole", f"{raw} is not a whole number", fix)
+    return whole
+
+
+def read_literal(text: str, fact: FactDef | None = None, unit: Unit | None = None) -> int | float:
+    """A number as a rule writes it, in the unit of ``fact`` (or in ``unit``), inside the fact's closed range.
+
+    Raises:
+        NumberProblem: as ``read_number``, but a fraction beside an int fact and an excluded minimum are accepted,
+            since a rule may compare with both.
+    """
+    value = _written(text, fact.parsed_unit if fact else unit, fact)
+    if not math.isfinite(value):
+        raise NumberProblem("not-finite", f"{text} is not a finite number")
+    if fact is not None:
+        low = fact.min is not None and value < fact.min
+        _check_bounds(fact, value, text, too_small=low)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _written(text: str, unit: Unit | None, fact: FactDef | None) -> int | float:
+    match = _WRITTEN.match(text) if len(text) <= _LONGEST else None
+    if match is None:
+        raise NumberProblem("not-a-number", f"{text[:40]!r} is not a number", _example(fact))
+    digits = match["digits"].replace(",", "").replace("_", "")
+    sign = -1 if match["sign"] == "-" else 1
+    number: int | float
+    if match["exponent"] or "." in digits:
+        number = sign * float(digits + (match["exponent"] or ""))
+    else:
+        number = sign * int(digits)
+    suffix = match["suffix"] or ""
+    shown = _unit(fact, unit)
+    if match["currency"] and (unit is None or not unit.dimension.startswith("money")):
+        raise NumberProblem("wrong-unit", f"{text!r} is money, but the figure is in {shown}", _example(fact))
+    if not suffix:
+        return number
+    factor = _factor(suffix, unit, currency=bool(match["currency"]))
+    if factor is None:
+        if re.match(r",\d", suffix):
+            fix = f"write {text.replace(',', '.', 1)}, with a point"
+            raise NumberProblem("not-a-number", f"{text!r} is not a number", fix)
+        wrong = "is not in" if is_known_unit(suffix) else "has an unknown unit; the figure is in"
+        raise NumberProblem("wrong-unit", f"{text.strip()!r} {wrong} {shown}", _example(fact))
+    return number if factor == 1.0 else float(f"{number * factor:.12g}")
+
+
+def _factor(suffix: str, unit: Unit | None, *, currency: bool) -> float | None:
+    written = suffix.removesuffix(".")
+    factor = factor_of(written, unit)
+    if factor is None and currency:
+        factor = factor_of(f"usd{written}" if written.startswith("/") else f"{written} usd", unit)
+    return factor
+
+
+def _check_range(fact: FactDef, value: float, raw: object) -> None:
+    low = fact.min
+    too_small = low is not None and (value < low or (fact.exclusive_min and value == low))
+    _check_bounds(fact, value, raw, too_small=too_small)
+
+
+def _check_bounds(fact: FactDef, value: float, raw: object, *, too_small: bool) -> None:
+    if too_small or value < -_LARGEST:
+        raise NumberProblem("out-of-range", f"{raw} is too small", _range_fix(fact))
+    if value > (_LARGEST if fact.max is None else fact.max):
+        raise NumberProblem("out-of-range", f"{raw} is too large", _range_fix(fact))
+
+
+def _range_fix(fact: FactDef) -> str:
+    unit = f" {fact.unit}" if fact.unit else ""
+    low = None if fact.min is None else f"{'more than' if fact.exclusive_min else 'at least'} {_short(fact.min)}"
+    high = None if fact.max is None else f"at most {_short(fact.max)}"
+    bounds = " and ".join(bound for bound in (low, high) if bound)
+    return f"write a number of {bounds}{unit}" if bounds else f"write a plain number{unit and ' in' + unit}"
+
+
+def _example(fact: FactDef | None) -> str | None:
+    if fact is None:
+        return None
+    bounds = _range_fix(fact)
+    return bounds if fact.unit is None else f"{bounds}, such as '{_sample(fact)}'"
+
+
+def _sample(fact: FactDef) -> str:
+    number = 16.0
+    if fact.min is not None and number < fact.min:
+        number = fact.min
+    if fact.max is not None and number > fact.max:
+        number = fact.max
+    return f"{_short(number)} {fact.unit}"
+
+
+def _unit(fact: FactDef | None, unit: Unit | None) -> str:
+    if fact is not None and fact.unit:
+        return fact.unit
+    return unit.dimension.removeprefix(COUNT) if unit else "a plain number"
+
+
+def _short(number: float) -> str:
+    if number == int(number):
+        return f"{number:,.0f}"
+    return f"{number:.10f}".rstrip("0") if abs(number) < 1e-3 else f"{number:g}"

@@ -1,0 +1,293 @@
+"""Matching by durable-rules: encode the fact sets, let the compiled rulesets fire, read the matches back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from itertools import count
+
+from engine.core.errors import InternalError
+from engine.core.values import Facts
+from engine.core.values import Value
+from engine.rules.inference.compile import NO_GUARD
+from engine.rules.inference.compile import Batch
+from engine.rules.inference.compile import Field
+from engine.rules.inference.compile import Ruleset
+from engine.rules.inference.compile import Unit
+from engine.rules.inference.compile import batches
+from engine.rules.inference.compile import compile_units
+from engine.rules.inference.compile import unit
+from engine.rules.inference.conjunction import is_local
+from engine.rules.inference.driver import MAX_FACTS
+from engine.rules.inference.driver import Session
+from engine.rules.inference.encode import Kind
+from engine.rules.inference.encode import TextCache
+from engine.rules.inference.encode import Unencodable
+from engine.rules.inference.native import NativeTest
+from engine.rules.inference.native import native_tests
+from engine.rules.inference.reference import Evaluation
+from engine.rules.inference.reference import ReferenceMatcher
+from engine.rules.rulebook.model import Rule
+
+
+_NO_GUARDS = frozenset({NO_GUARD})
+_TRUTH = {True: "1", False: "0"}
+
+#: ``{"id":"`` and three digits: a batch is below 1000 facts. Fixed widths let a match be read without parsing JSON.
+_ID_START = len('{"m":{"id":"')
+_ID_DIGITS = 3
+_MAX_GUARD_SETS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class NativeShare:
+    """How many of the rules' tests the C engine does itself."""
+
+    native: int
+    total: int
+
+    @property
+    def share(self) -> float:
+        """Native tests among all, 1.0 if there are none."""
+        return self.native / self.total if self.total else 1.0
+
+
+@dataclass(slots=True)
+class _Loaded:
+    """A ruleset with its session in the C engine, made when first used."""
+
+    name: str
+    ruleset: Ruleset
+    session: Session | None = None
+    _batches: dict[frozenset[int], list[Batch]] = field(default_factory=dict)
+
+    def batches(self, guards: frozenset[int]) -> list[Batch]:
+        """What to assert when these guards have fired; the same workload often comes again."""
+        found = self._batches.get(guards)
+        if found is None:
+            if len(self._batches) >= _MAX_GUARD_SETS:
+                self._batches.clear()
+            found = self._batches[guards] = batches(self.ruleset, guards)
+        return found
+
+    def run(self, facts: list[str]) -> list[tuple[str, str]]:
+        if self.session is None:
+            self.session = Session(self.name, list(self.ruleset.rules))
+        return self.session.run(facts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """All rulesets of a level, in one form: with native tests, or with condition fields only."""
+
+    common: tuple[_Loaded, ...]
+    local: tuple[_Loaded, ...]
+    rule_of: dict[str, str]  # engine name -> rule id
+    guarded: dict[str, int]  # guard -> how many rules are behind it
+
+
+class DurableMatcher:
+    """A level of rules fired by durable-rules. Compiles when first used, once.
+
+    Args:
+        rules: the level's rules.
+        reference: their reference evaluator, which supplies the condition fields; made here if not given.
+    """
+
+    def __init__(self, rules: Iterable[Rule], reference: ReferenceMatcher | None = None) -> None:
+        self._reference = reference or ReferenceMatcher(rules)
+        self._forms: dict[bool, _Plan] = {}
+        self._texts: dict[Kind, TextCache] = {
+            "number": TextCache("number"),
+            "word": TextCache("word"),
+            "bool": TextCache("bool"),
+        }
+
+    def match(
+        self, fact_sets: Sequence[Facts], shared: Facts, evaluation: Evaluation | None = None
+    ) -> list[frozenset[str]]:
+        """The ids of the rules that fire, for each fact set. See ``ReferenceMatcher.match``.
+
+        Args:
+            fact_sets: each set's own facts.
+            shared: the facts that all sets have in common.
+            evaluation: the reference's view of the same facts, if there is one already.
+
+        Raises:
+            InternalError: the C engine failed, or fired a rule twice on one fact set.
+        """
+        seen = evaluation or self._reference.evaluate(fact_sets, shared)
+        always, guards = self._fire_common(seen)
+        matched: list[set[str]] = [set(always) for _ in fact_sets]
+        for start in range(0, len(fact_sets), MAX_FACTS):
+            indexes = list(range(start, min(start + MAX_FACTS, len(fact_sets))))
+            odd = self._fire_local(seen, indexes, guards, matched, native=True)
+            if odd:
+                self._fire_local(seen, odd, guards, matched, native=False)
+        return [frozenset(rules) for rules in matched]
+
+    def native_share(self) -> NativeShare:
+        """How many tests of the rules' conjunctions are native; a test counts once for each rule that has it."""
+        form = self._form(native=True)
+        native = total = 0
+        for loaded in (*form.common, *form.local):
+            for bucket in loaded.ruleset.buckets:
+                for each in bucket.units:
+                    times = form.guarded.get(each.name, 1)  # A guard's tests belong to every rule behind it.
+                    native += times * sum(test is not None for _, test in each.tests)
+                    total += times * len(each.tests)
+        return NativeShare(native, total)
+
+    def rulesets(self) -> list[Ruleset]:
+        """The compiled rulesets, for inspection."""
+        form = self._form(native=True)
+        return [loaded.ruleset for loaded in (*form.common, *form.local)]
+
+    def _form(self, *, native: bool) -> _Plan:
+        form = self._forms.get(native)
+        if form is None:
+            form = self._forms[native] = self._compile(native=native)
+        return form
+
+    def _compile(self, *, native: bool) -> _Plan:
+        parts = self._reference.conjunctions.parts
+        tests: list[NativeTest | None] = native_tests(parts) if native else [None] * len(parts)
+        guard_numbers: dict[tuple[int, ...], int] = {}
+        rule_of: dict[str, str] = {}
+        common: list[Unit] = []
+        local: list[Unit] = []
+        guarded: dict[str, int] = {}
+        for number, (rule, (shared, own)) in enumerate(self._reference.split.items()):
+            name = f"r{number}"
+            rule_of[name] = rule
+            if not own:
+                common.append(unit(name, shared, tests))
+                continue
+            guard = NO_GUARD
+            if shared:
+                guard = guard_numbers.setdefault(shared, len(guard_numbers))
+                guarded[f"g{guard}"] = guarded.get(f"g{guard}", 0) + 1
+            local.append(unit(name, own, tests, guard))
+        if native:
+            self._reference.keep_columns({part for each in local for part in each.conditions()})
+        common += [unit(f"g{number}", shared, tests) for shared, number in guard_numbers.items()]
+        return _Plan(
+            tuple(_Loaded(f"common{i}", ruleset) for i, ruleset in enumerate(compile_units(common))),
+            tuple(_Loaded(f"local{i}", ruleset) for i, ruleset in enumerate(compile_units(local))),
+            rule_of,
+            guarded,
+        )
+
+    def _fire_common(self, seen: Evaluation) -> tuple[list[str], frozenset[int]]:
+        """Rules that read common facts only, and the guards of the others."""
+        try:
+            form = self._form(native=True)
+            fired = [name for loaded in form.common for name in self._fire_one(loaded, seen)]
+        except Unencodable:
+            form = self._form(native=False)
+            fired = [name for loaded in form.common for name in self._fire_one(loaded, seen)]
+        rules = [form.rule_of[name] for name in fired if name in form.rule_of]
+        guards = frozenset(int(name[1:]) for name in fired if name not in form.rule_of)
+        return rules, guards | _NO_GUARDS
+
+    def _fire_one(self, loaded: _Loaded, seen: Evaluation) -> list[str]:
+        names: list[str] = []
+        for batch in loaded.batches(_NO_GUARDS):
+            conditions = "".join(
+                key + _TRUTH[value]
+                for part, key in batch.conditions
+                if (value := _truth(seen.common(part))) is not None
+            )
+            fact = f'{{"id":"000"{batch.flags}{self._common_text(batch.fields, seen.shared)}{conditions}}}'
+            names += [name for name, message in loaded.run([fact]) if _indexes(name, message, len(fact)) == [0]]
+        return names
+
+    def _common_text(self, fields: Iterable[Field], shared: Facts) -> str:
+        return "".join(
+            each.key + self._texts[each.kind][value] for each in fields if (value := shared.get(each.fact)) is not None
+        )
+
+    def _fire_local(
+        self, seen: Evaluation, indexes: list[int], guards: frozenset[int], matched: list[set[str]], *, native: bool
+    ) -> list[int]:
+        """Fire the rules that read a set's own facts. Returns the sets that cannot be encoded for native tests."""
+        form = self._form(native=native)
+        facts_of = [seen.fact_sets[index] for index in indexes]
+        odd: set[int] = set()
+        found: list[tuple[str, list[int]]] = []
+        for loaded in form.local:
+            for batch in loaded.batches(guards):
+                try:
+                    head = batch.flags + self._common_text(
+                        (each for each in batch.fields if not is_local(each.fact)), seen.shared
+                    )
+                except Unencodable:
+                    return indexes
+                columns = [self._column(each, facts_of, odd) for each in batch.fields if is_local(each.fact)]
+                columns += [_condition_column(key, seen.column(part), indexes) for part, key in batch.conditions]
+                facts, positions, width = _assemble(head, columns, len(indexes), odd)
+                for name, message in loaded.run(facts) if facts else ():
+                    found.append((form.rule_of[name], [positions[k] for k in _indexes(name, message, width)]))
+        for rule, where in found:
+            for position in where:
+                if position not in odd:
+                    matched[indexes[position]].add(rule)
+        return [indexes[position] for position in sorted(odd)]
+
+    def _column(self, each: Field, fact_sets: list[Facts], odd: set[int]) -> list[str]:
+        """One field of every fact, ready to be joined; empty where the fact is unknown."""
+        name, key, texts = each.fact, each.key, self._texts[each.kind]
+        try:
+            return [key + texts[value] if (value := facts.get(name)) is not None else "" for facts in fact_sets]
+        except Unencodable:
+            column = []
+            for position, facts in enumerate(fact_sets):
+                try:
+                    column.append(key + texts[facts[name]] if name in facts else "")
+                except Unencodable:
+                    odd.add(position)
+                    column.append("")
+            return column
+
+
+def _truth(value: Value | None) -> bool | None:
+    """The truth of a condition; a value that is no truth value does not hold."""
+    return value if value is None or isinstance(value, bool) else False
+
+
+def _condition_column(key: str, values: list[Value | None], indexes: list[int]) -> list[str]:
+    true, false = key + "1", key + "0"
+    return ["" if (value := values[index]) is None else true if value is True else false for index in indexes]
+
+
+def _assemble(head: str, columns: list[list[str]], size: int, odd: set[int]) -> tuple[list[str], list[int], int]:
+    """The facts as JSON of one width, the position of each, and that width."""
+    rows = list(map("".join, zip(*columns, strict=True))) if columns else [""] * size
+    positions = [position for position in range(size) if position not in odd] if odd else list(range(size))
+    if not positions:
+        return [], [], 0
+    longest = max(len(rows[position]) for position in positions)
+    facts = [
+        f'{{"id":"{number:0{_ID_DIGITS}}"{head}{rows[position]:<{longest}}}}'
+        for number, position in zip(count(), positions, strict=False)
+    ]
+    return facts, positions, len(facts[0])
+
+
+def _indexes(name: str, message: str, width: int) -> list[int]:
+    """Which facts a rule fired on, read off a message ``{"rule":[{"m":FACT},{"m":FACT}]}`` of facts of one width.
+
+    Raises:
+        InternalError: the message has another form, or names a fact twice.
+    """
+    start = len(name) + len('{"":[')
+    stride = width + len('{"m":},')
+    spots = range(start + _ID_START, len(message), stride)
+    found = [int(message[spot : spot + _ID_DIGITS]) for spot in spots]
+    if start + len(found) * stride + len("]}") - 1 != len(message):
+        raise InternalError(f"durable-rules answers in an unknown form: {message[:80]!r}")
+    if len(set(found)) < len(found):
+        raise InternalError(f"durable-rules fired {name} twice on one fact")
+    return found

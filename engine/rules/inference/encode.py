@@ -1,0 +1,126 @@
+"""Values and names as the C engine can read them without coercing, rounding or choking.
+
+The engine compares ``80`` with ``"80"`` as equal, parses no exponents and wraps integers at 64 bits. So numbers are
+written exactly and without exponent, truth values as 1 and 0, and words behind a mark that no number starts with. What
+cannot be written so raises ``Unencodable``; the caller then lets the reference evaluator judge the conditions.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from typing import Literal
+
+from engine.core.values import Value
+
+
+Kind = Literal["number", "word", "bool"]
+
+#: Integers up to here survive exactly a comparison with a float and a product with a factor of at most MAX_FACTOR: a
+#: double holds every integer below 2^53.
+MAX_INT = 2**40
+MAX_FACTOR = 2**12
+
+#: The engine copies numbers into fixed buffers; fixed notation of very small or large floats can have 300 digits.
+MAX_DIGITS = 40
+MAX_WORD = 200
+MAX_CACHED = 20_000
+
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_.+/ :-]*", re.ASCII)
+
+
+class Unencodable(Exception):  # noqa: N818 - a signal between two modules, not an error anyone sees
+    """A value that the engine might misread."""
+
+
+def number_text(value: object) -> str:
+    """The number in plain decimals, exactly: ``1e-05`` becomes ``0.00001``.
+
+    Raises:
+        Unencodable: not a finite number, too large for exact arithmetic, or too long.
+    """
+    if isinstance(value, int):
+        if abs(value) > MAX_INT:
+            raise Unencodable(value)
+        return str(int(value))
+    if not isinstance(value, float) or not math.isfinite(value):
+        raise Unencodable(value)
+    text = repr(value)
+    if "e" in text:
+        text = format(Decimal(text), "f")
+        if "." not in text:
+            text += ".0"  # Without a point the engine would read an integer and could overflow.
+    if len(text) > MAX_DIGITS:
+        raise Unencodable(value)
+    return text
+
+
+def word_text(value: object) -> str:
+    """The word as a JSON string that no number can be mistaken for; injective.
+
+    Raises:
+        Unencodable: not a word, or too long.
+    """
+    if not isinstance(value, str) or len(value) > MAX_WORD:
+        raise Unencodable(value)
+    if _PLAIN_WORD.fullmatch(value):
+        return f'"={value}"'
+    # Quotes, escapes and other alphabets never reach the engine's parser.
+    return f'"x{value.encode("utf-8", "surrogatepass").hex()}"'
+
+
+def bool_text(value: object) -> str:
+    """``1`` for true, ``0`` for false.
+
+    Raises:
+        Unencodable: not a truth value.
+    """
+    if value is True:
+        return "1"
+    if value is False:
+        return "0"
+    raise Unencodable(value)
+
+
+def kind_of(value: Value) -> Kind | None:
+    """What sort of value this is, or None for a list."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    return "word" if isinstance(value, str) else None
+
+
+class TextCache(dict[Value, str]):
+    """Texts of the values seen, so that a value costs one look-up; bounded, so that memory stays flat."""
+
+    __slots__ = ("_kind",)
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__()
+        self._kind = kind
+
+    def __missing__(self, value: Value) -> str:
+        text = encode(value, self._kind)
+        if len(self) >= MAX_CACHED:
+            self.clear()
+        self[value] = text
+        return text
+
+
+def encode(value: Value, kind: Kind) -> str:
+    """The value as JSON text.
+
+    Raises:
+        Unencodable: it is of another kind, or the engine might misread it.
+    """
+    if kind_of(value) != kind:
+        raise Unencodable(value)
+    match kind:
+        case "number":
+            return number_text(value)
+        case "word":
+            return word_text(value)
+        case "bool":
+            return bool_text(value)

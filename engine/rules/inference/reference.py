@@ -1,0 +1,212 @@
+"""The reference evaluator over a level of rules: matches, and what the C engine cannot say of the other rules.
+
+It is the authority on what a condition means; durable-rules must agree with it on every match. Conditions that read
+only what all fact sets share are evaluated once, and a rule they dismiss is not looked at again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from functools import partial
+
+from engine.core.values import Facts
+from engine.core.values import Value
+from engine.rules.inference.conjunction import Conjunctions
+from engine.rules.inference.conjunction import flatten
+from engine.rules.inference.conjunction import is_local
+from engine.rules.language import compile_expr
+from engine.rules.language import facts_read
+from engine.rules.language.tree import Expr
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.model import Verdict
+
+
+Predicate = Callable[[Facts], Value | None]
+
+
+class ReferenceMatcher:
+    """Rules compiled to closures, once. ``match`` and ``evaluate`` may be called any number of times."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.rules: dict[str, Rule] = {rule.id: rule for rule in sorted(rules, key=lambda rule: rule.id)}
+        self.conjunctions: Conjunctions = flatten(tuple(self.rules.values()))
+        parts = self.conjunctions.parts
+        self._part_predicates: list[Predicate | None] = [None] * len(parts)
+        self._condition_predicates: dict[str, tuple[Predicate, ...]] = {}
+        self.split: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}  # rule -> common parts, local parts
+        self.local_uses = [0] * len(parts)
+        for rule, indexes in self.conjunctions.of_rule.items():
+            common = tuple(index for index in indexes if not parts[index].local)
+            local = tuple(index for index in indexes if parts[index].local)
+            self.split[rule] = (common, local)
+            for index in local:
+                self.local_uses[index] += 1
+        #: Common facts that some local part reads beside a plan's.
+        self.common_reads: tuple[str, ...] = tuple(
+            sorted({fact for part in parts if part.local for fact in part.reads if not is_local(fact)})
+        )
+
+    def match(self, fact_sets: Sequence[Facts], shared: Facts) -> list[frozenset[str]]:
+        """The ids of the rules whose conditions all hold, for each fact set.
+
+        Args:
+            fact_sets: for each plan, GPU or candidate its own facts (names with a dot). ``[{}]`` for the workload.
+            shared: facts that all sets have in common (names without a dot).
+        """
+        return self.evaluate(fact_sets, shared).matches
+
+    def evaluate(self, fact_sets: Sequence[Facts], shared: Facts) -> Evaluation:
+        """As ``match``, with the verdicts on all rules on demand."""
+        return Evaluation(self, fact_sets, shared)
+
+    def keep_columns(self, parts: Iterable[int]) -> None:
+        """Evaluate these local parts on every fact set, not only where the rest of a rule holds: an engine asks."""
+        for part in parts:
+            self.local_uses[part] = max(self.local_uses[part], 2)
+
+    def part_predicate(self, part: int) -> Predicate:
+        """The compiled form of a part of a conjunction."""
+        predicate = self._part_predicates[part]
+        if predicate is None:
+            predicate = self._part_predicates[part] = compile_expr(self.conjunctions.parts[part].expr)
+        return predicate
+
+    def condition_predicates(self, rule: str) -> tuple[Predicate, ...]:
+        """The compiled conditions of a rule as written, one for each line of ``when``."""
+        predicates = self._condition_predicates.get(rule)
+        if predicates is None:
+            predicates = tuple(compile_expr(condition.expr) for condition in self.rules[rule].when)
+            self._condition_predicates[rule] = predicates
+        return predicates
+
+
+class Evaluation:
+    """What a level's rules come to on some fact sets. Values are worked out when first asked for, and kept."""
+
+    def __init__(self, matcher: ReferenceMatcher, fact_sets: Sequence[Facts], shared: Facts) -> None:
+        self.matcher = matcher
+        self.shared = shared
+        self.fact_sets = fact_sets
+        self._seen = self._with_common(
+            fact_sets, {name: shared[name] for name in matcher.common_reads if name in shared}
+        )
+        self._common: dict[int, Value | None] = {}
+        self._columns: dict[int, list[Value | None]] = {}
+        self._true_sets: dict[int, set[int]] = {}
+        self._whole: dict[int, Facts] = {}
+        self.matches: list[frozenset[str]] = self._match()
+
+    @staticmethod
+    def _with_common(fact_sets: Sequence[Facts], common: Facts) -> Sequence[Facts]:
+        """The fact sets with the few common facts that their conditions read too."""
+        return [{**common, **facts} for facts in fact_sets] if common else fact_sets
+
+    def common(self, part: int) -> Value | None:
+        """The value of a part that reads common facts only."""
+        try:
+            return self._common[part]
+        except KeyError:
+            value = self._common[part] = self.matcher.part_predicate(part)(self.shared)
+            return value
+
+    def column(self, part: int) -> list[Value | None]:
+        """The value of a local part on each fact set."""
+        column = self._columns.get(part)
+        if column is None:
+            predicate = self.matcher.part_predicate(part)
+            column = self._columns[part] = [predicate(facts) for facts in self._seen]
+        return column
+
+    def _true_on(self, part: int) -> set[int]:
+        found = self._true_sets.get(part)
+        if found is None:
+            found = self._true_sets[part] = {index for index, value in enumerate(self.column(part)) if value is True}
+        return found
+
+    def _match(self) -> list[frozenset[str]]:
+        matched: list[set[str]] = [set() for _ in self.fact_sets]
+        always: list[str] = []
+        known = self._common  # Looked into here: most rules end at a part that another has asked for.
+        for rule, (common, local) in self.matcher.split.items():
+            for part in common:
+                if (known[part] if part in known else self.common(part)) is not True:
+                    break
+            else:
+                self._match_local(rule, local, matched, always)
+        return [frozenset(rules.union(always)) for rules in matched]
+
+    def _match_local(self, rule: str, local: tuple[int, ...], matched: list[set[str]], always: list[str]) -> None:
+        """Note where a rule holds whose common parts do."""
+        if not local:
+            always.append(rule)
+            return
+        for index in self._matching(local):
+            matched[index].add(rule)
+
+    def _matching(self, local: tuple[int, ...]) -> Iterable[int]:
+        """Indexes of the fact sets on which all parts hold; parts that other rules share are evaluated once for all."""
+        alive: set[int] | None = None
+        alone: list[int] = []
+        for part in local:
+            if self.matcher.local_uses[part] == 1:
+                alone.append(part)
+                continue
+            alive = self._true_on(part) if alive is None else alive & self._true_on(part)
+            if not alive:
+                return ()
+        found: Iterable[int] = range(len(self._seen)) if alive is None else alive
+        for part in alone:
+            predicate = self.matcher.part_predicate(part)
+            found = [index for index in found if predicate(self._seen[index]) is True]
+        return found
+
+    def facts_of(self, index: int) -> Facts:
+        """All facts of one set, the shared ones included."""
+        whole = self._whole.get(index)
+        if whole is None:
+            whole = self._whole[index] = {**self.shared, **self.fact_sets[index]}
+        return whole
+
+    def outcome(self, rule: str, index: int) -> bool | None:
+        """True: all conditions hold. False: one does not. None: undecided for want of a fact."""
+        if rule in self.matches[index]:
+            return True
+        common, local = self.matcher.split[rule]
+        values = [self.common(part) for part in common]
+        if False in values:
+            return False
+        seen = self._seen[index]
+        values += [self.matcher.part_predicate(part)(seen) for part in local]
+        return False if False in values else None
+
+    def verdict(self, rule: str, index: int = 0) -> Verdict:
+        """What became of a rule on one fact set: fired, undecided for which facts, or dismissed by which condition."""
+        if rule in self.matches[index]:
+            return Verdict(rule, "fired")
+        facts = self.facts_of(index)
+        conditions = self.matcher.rules[rule].when
+        missing: dict[str, None] = {}
+        for condition, predicate in zip(conditions, self.matcher.condition_predicates(rule), strict=True):
+            value = predicate(facts)
+            if value is None:
+                missing.update(dict.fromkeys(sorted(name for name in facts_read(condition.expr) if name not in facts)))
+            elif value is not True:
+                return Verdict(rule, "not_fired", failed=condition.text, value=_only_value(condition.expr, facts))
+        return Verdict(rule, "undecided", missing=tuple(missing))
+
+    def outcomes(self, index: int = 0) -> Mapping[str, bool | None]:
+        """The outcome of every rule on one fact set."""
+        return dict(zip(self.matcher.rules, map(partial(self.outcome, index=index), self.matcher.rules), strict=True))
+
+    def verdicts(self, index: int = 0) -> list[Verdict]:
+        """The verdict on every rule on one fact set, sorted by rule."""
+        return [self.verdict(rule, index) for rule in self.matcher.rules]
+
+
+def _only_value(expr: Expr, facts: Facts) -> Value | None:
+    """The value of the one fact that the condition reads, if it reads only one."""
+    names = facts_read(expr)
+    return facts.get(next(iter(names))) if len(names) == 1 else None

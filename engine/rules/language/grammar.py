@@ -1,0 +1,297 @@
+"""Tokens to an untyped tree: a Pratt parser. Every node knows where in the text it stands."""
+
+from __future__ import annotations
+
+from typing import Literal
+from typing import NamedTuple
+
+from engine.rules.language.lexer import BadExpression
+from engine.rules.language.lexer import Token
+from engine.rules.language.lexer import tokens
+from engine.rules.language.tree import ArithOp
+from engine.rules.language.tree import CompareOp
+
+
+MAX_LENGTH = 2000  # Characters of one expression.
+MAX_DEPTH = 50  # Levels of nesting.
+MAX_TOKENS = 1000
+
+
+# Named tuples: they cost half as much to define as dataclasses, and the cold command pays for every definition.
+class RawLeaf(NamedTuple):
+    """A word, a quoted text, or a number with its unit."""
+
+    kind: Literal["word", "quoted", "number"]
+    text: str
+    start: int
+    end: int
+
+
+class RawArith(NamedTuple):
+    """``left op right`` over numbers."""
+
+    op: ArithOp
+    left: Raw
+    right: Raw
+    start: int
+    end: int
+
+
+class RawCompare(NamedTuple):
+    """``left op right``; ``at`` and ``to`` span the operator."""
+
+    op: CompareOp
+    left: Raw
+    right: Raw
+    start: int
+    end: int
+    at: int
+    to: int
+
+
+class RawIn(NamedTuple):
+    """``left in [items]``."""
+
+    left: Raw
+    items: tuple[RawLeaf, ...]
+    negated: bool
+    start: int
+    end: int
+
+
+class RawHas(NamedTuple):
+    """``left has item``."""
+
+    left: Raw
+    item: RawLeaf
+    start: int
+    end: int
+
+
+class RawIs(NamedTuple):
+    """``left is known`` or ``is unknown``."""
+
+    left: Raw
+    negated: bool
+    start: int
+    end: int
+
+
+class RawNot(NamedTuple):
+    """``not operand``."""
+
+    operand: Raw
+    start: int
+    end: int
+
+
+class RawJunction(NamedTuple):
+    """Operands joined by ``and`` or by ``or``."""
+
+    word: Literal["and", "or"]
+    operands: tuple[Raw, ...]
+    start: int
+    end: int
+
+
+Raw = RawLeaf | RawArith | RawCompare | RawIn | RawHas | RawIs | RawNot | RawJunction
+
+_COMPARISONS: dict[str, CompareOp] = {"==": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_ARITHMETIC: dict[str, ArithOp] = {"+": "+", "-": "-", "*": "*", "/": "/"}
+_RELATIONS = frozenset({"in", "has", "is"})
+# Binding powers: or < and < not < relation < sum < product.
+_OR, _AND, _NOT, _RELATION, _SUM, _PRODUCT = 1, 2, 3, 4, 5, 6
+_POWERS = {"or": _OR, "and": _AND, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT}
+
+
+def parse_raw(text: str, subject: str | None = None) -> Raw:
+    """The untyped tree of an expression.
+
+    Args:
+        text: the expression.
+        subject: a fact that stands, unwritten, left of a relation that has no left side (``> 3`` in a table cell).
+
+    Raises:
+        BadExpression: with the span that is wrong.
+    """
+    if len(text) > MAX_LENGTH:
+        raise BadExpression(
+            "expression-too-long", f"longer than {MAX_LENGTH} characters", 0, 1, fix="split it into several conditions"
+        )
+    if not text.strip():
+        raise BadExpression("empty-expression", "a condition is missing", 0, 1, fix="write it, or remove the line")
+    parser = _Parser(tokens(text), subject)
+    tree = parser.expression(0)
+    rest = parser.peek()
+    if rest.kind != "end":
+        raise parser.refused(rest)
+    return tree
+
+
+class _Parser:
+    def __init__(self, found: list[Token], subject: str | None) -> None:
+        if len(found) > MAX_TOKENS:
+            raise BadExpression(
+                "expression-too-long", f"more than {MAX_TOKENS} words", 0, 1, fix="split it into several conditions"
+            )
+        self._tokens = found
+        self._next = 0
+        self._depth = 0
+        self._subject = subject
+
+    def peek(self) -> Token:
+        """The token that comes next."""
+        return self._tokens[self._next]
+
+    def _take(self) -> Token:
+        token = self._tokens[self._next]
+        self._next += 1
+        return token
+
+    def expression(self, power: int) -> Raw:
+        """Parse as long as operators bind more tightly than ``power``."""
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            token = self.peek()
+            raise BadExpression(
+                "expression-too-deep",
+                f"nested deeper than {MAX_DEPTH} levels",
+                token.start,
+                token.end,
+                fix="split it into several conditions",
+            )
+        left = self._prefix()
+        chained = 0
+        while (binding := self._binding()) > power:
+            chained += 1
+            if chained > MAX_DEPTH:
+                token = self.peek()
+                raise BadExpression(
+                    "expression-too-deep",
+                    f"more than {MAX_DEPTH} operators in a row",
+                    token.start,
+                    token.end,
+                    fix="split it into several conditions, or write in [...]",
+                )
+            left = self._infix(left, binding)
+        self._depth -= 1
+        return left
+
+    def _binding(self) -> int:
+        token = self.peek()
+        if token.kind == "op" and token.text in _COMPARISONS:
+            return _RELATION
+        if token.kind == "keyword" and (token.text in _RELATIONS or (token.text == "not" and self._follows("in"))):
+            return _RELATION
+        return _POWERS.get(token.text, 0) if token.kind in {"op", "keyword"} else 0
+
+    def _follows(self, word: str) -> bool:
+        after = self._tokens[self._next + 1] if self._next + 1 < len(self._tokens) else None
+        return after is not None and after.kind == "keyword" and after.text == word
+
+    def _prefix(self) -> Raw:
+        token = self.peek()
+        if self._subject is not None and self._binding() == _RELATION:
+            return RawLeaf("word", self._subject, token.start, token.start)
+        self._take()
+        if token.kind == "number":
+            return RawLeaf("number", token.text, token.start, token.end)
+        if token.kind == "word":
+            return RawLeaf("word", token.text, token.start, token.end)
+        if token.kind == "quoted":
+            return RawLeaf("quoted", token.text, token.start, token.end)
+        if token.kind == "keyword" and token.text == "not":
+            operand = self.expression(_NOT - 1)
+            return RawNot(operand, token.start, operand.end)
+        if token.kind == "op" and token.text == "(":
+            inner = self.expression(0)
+            self._expect(")", token)
+            return inner
+        raise self.refused(token)
+
+    def _infix(self, left: Raw, binding: int) -> Raw:
+        token = self.peek()
+        if binding == _RELATION:
+            relation = self._relation(left)
+            self._refuse_chain()
+            return relation
+        self._take()
+        if token.text in _ARITHMETIC:
+            right = self.expression(binding)
+            return RawArith(_ARITHMETIC[token.text], left, right, left.start, right.end)
+        operands = [left, self.expression(binding)]
+        while self.peek().kind == "keyword" and self.peek().text == token.text:
+            self._take()
+            operands.append(self.expression(binding))
+        return RawJunction("and" if token.text == "and" else "or", tuple(operands), left.start, operands[-1].end)
+
+    def _relation(self, left: Raw) -> Raw:
+        token = self._take()
+        if token.text in _COMPARISONS:
+            right = self.expression(_RELATION)
+            return RawCompare(_COMPARISONS[token.text], left, right, left.start, right.end, token.start, token.end)
+        if token.text == "has":
+            item = self._leaf("has needs a word or number on its right")
+            return RawHas(left, item, left.start, item.end)
+        if token.text == "is":
+            return self._is(left)
+        negated = token.text == "not"
+        if negated:
+            self._take()
+        items, end = self._list()
+        return RawIn(left, items, negated, left.start, end)
+
+    def _is(self, left: Raw) -> Raw:
+        token = self._take()
+        negated = token.text == "not"
+        if negated:
+            token = self._take()
+        if token.text not in {"known", "unknown"}:
+            fix = "write is known or is unknown; to compare a value write =="
+            raise BadExpression("bad-is", "is takes only known or unknown", token.start, token.end, fix=fix)
+        return RawIs(left, negated != (token.text == "unknown"), left.start, token.end)
+
+    def _list(self) -> tuple[tuple[RawLeaf, ...], int]:
+        opening = self._take()
+        if opening.text != "[" or opening.kind != "op":
+            fix = "write x in [a, b]; for membership in a list-valued fact write fact has x"
+            raise BadExpression("bad-list", "in needs a list in brackets", opening.start, opening.end, fix=fix)
+        items = [self._leaf("a list needs words or numbers")]
+        while self.peek().text == "," and self.peek().kind == "op":
+            self._take()
+            items.append(self._leaf("a list needs words or numbers"))
+        return tuple(items), self._expect("]", opening).end
+
+    def _leaf(self, complaint: str) -> RawLeaf:
+        token = self._take()
+        if token.kind == "word":
+            return RawLeaf("word", token.text, token.start, token.end)
+        if token.kind == "quoted":
+            return RawLeaf("quoted", token.text, token.start, token.end)
+        if token.kind == "number":
+            return RawLeaf("number", token.text, token.start, token.end)
+        raise BadExpression("bad-list", complaint, token.start, max(token.end, token.start + 1))
+
+    def _expect(self, text: str, opening: Token) -> Token:
+        token = self._take() if self.peek().kind != "end" else self.peek()
+        if token.kind != "op" or token.text != text:
+            raise BadExpression(
+                "unclosed-bracket", f"{opening.text!r} is never closed", opening.start, opening.end, fix=f"add {text!r}"
+            )
+        return token
+
+    def _refuse_chain(self) -> None:
+        token = self.peek()
+        if token.kind == "op" and token.text in _COMPARISONS:
+            fix = "join two comparisons with and: x > 3 and x < 5"
+            raise BadExpression("chained", "comparisons cannot be chained", token.start, token.end, fix=fix)
+
+    def refused(self, token: Token) -> BadExpression:
+        """The error of a token that cannot stand here."""
+        if token.kind == "end":
+            return BadExpression("incomplete", "the expression ends too early", token.start, token.start + 1)
+        before = self._tokens[self._tokens.index(token) - 1] if token is not self._tokens[0] else None
+        fix = None
+        if token.kind in {"word", "number", "quoted"} and before is not None and before.kind in {"word", "number"}:
+            fix = "an operator is missing before it; a text of several words needs quotes"
+        return BadExpression("unexpected", f"{token.text!r} cannot stand here", token.start, token.end, fix=fix)

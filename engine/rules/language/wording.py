@@ -1,0 +1,203 @@
+"""Trees in plain words, with this case's values where facts are given."""
+
+from __future__ import annotations
+
+import re
+
+from engine.core.values import Facts
+from engine.core.values import Scalar
+from engine.core.values import Value
+from engine.rules.facts import FactDef
+from engine.rules.facts import Vocabulary
+from engine.rules.language.evaluating import evaluate
+from engine.rules.language.figures import format_number
+from engine.rules.language.figures import format_value
+from engine.rules.language.tree import And
+from engine.rules.language.tree import Arith
+from engine.rules.language.tree import Compare
+from engine.rules.language.tree import Const
+from engine.rules.language.tree import Expr
+from engine.rules.language.tree import FactRef
+from engine.rules.language.tree import Has
+from engine.rules.language.tree import Known
+from engine.rules.language.tree import Member
+from engine.rules.language.tree import Not
+from engine.rules.language.tree import Or
+
+
+_AFTER_HEAD = re.compile(r" (?:of|per|to|from|for|in|at|on|over|against) ")
+_RELATIONS = {"==": "", "!=": " not", "<": " less than", "<=": " at most", ">": " more than", ">=": " at least"}
+_MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_OPERATIONS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
+
+
+def words(expr: Expr, vocabulary: Vocabulary, facts: Facts | None = None) -> str:
+    """A condition or expression as a phrase: ``the number of GPUs is more than 8 (it is 16)``.
+
+    Args:
+        expr: the tree.
+        vocabulary: labels, units and choices.
+        facts: this case's values, shown in brackets behind each comparison; left out when None.
+    """
+    return _Writer(vocabulary, facts).phrase(expr)
+
+
+class _Writer:
+    def __init__(self, vocabulary: Vocabulary, facts: Facts | None) -> None:
+        self.vocabulary = vocabulary
+        self.facts = facts
+
+    def phrase(self, expr: Expr) -> str:  # noqa: PLR0911  # One case per kind of node.
+        """A condition, or a value."""
+        match expr:
+            case Compare():
+                return self._compare(expr)
+            case Member():
+                return self._member(expr)
+            case Has():
+                return self._has(expr)
+            case Known(FactRef(name), negated):
+                return f"{self._the(name)} {self._be(name)} {'unknown' if negated else 'known'}{self._case(name)}"
+            case And(operands):
+                return " and ".join(self._inner(part, within=And) for part in operands)
+            case Or(operands):
+                return " or ".join(self._inner(part, within=Or) for part in operands)
+            case Not(operand):
+                return self._negation(operand)
+            case FactRef(name) if self._is_bool(name):
+                return f"{self._label(name)}: yes{self._case(name)}"
+            case _:
+                return self._term(expr, None)
+
+    def _inner(self, part: Expr, within: type) -> str:
+        text = self.phrase(part)
+        return f"({text})" if isinstance(part, (And, Or)) and not isinstance(part, within) else text
+
+    def _negation(self, operand: Expr) -> str:
+        if isinstance(operand, FactRef):
+            return f"{self._label(operand.name)}: no{self._case(operand.name)}"
+        if isinstance(operand, Has):
+            return self._has(operand, negated=True)
+        return f"not ({self.phrase(operand)})"
+
+    def _compare(self, expr: Compare) -> str:
+        left, right, op = expr.left, expr.right, str(expr.op)
+        if isinstance(left, Const):
+            left, right, op = right, left, _MIRRORED[expr.op]
+        first, second = self._fact_in(left), self._fact_in(right)
+        verb = self._be(left.name) if isinstance(left, FactRef) else "is"
+        phrase = f"{self._term(left, second)} {verb}{_RELATIONS[op]} {self._term(right, first)}"
+        return phrase + self._sides(left, right, first or second)
+
+    def _sides(self, left: Expr, right: Expr, fact: FactDef | None) -> str:
+        if self.facts is None:
+            return ""
+        if isinstance(right, Const):
+            if isinstance(left, FactRef):
+                return self._case(left.name)
+            return f" (it is {self._amount(left, fact)})"
+        return f" ({self._amount(left, fact)} against {self._amount(right, fact)})"
+
+    def _amount(self, expr: Expr, fact: FactDef | None) -> str:
+        value = evaluate(expr, self.facts or {})
+        if isinstance(expr, FactRef):
+            own = self.vocabulary.fact(expr.name)
+            return format_value(own, value) if own else _bare(value)
+        return format_value(fact, value) if fact and isinstance(expr, Arith) else _bare(value)
+
+    def _member(self, expr: Member) -> str:
+        fact = self._fact_in(expr.left)
+        name = expr.left.name if isinstance(expr.left, FactRef) else ""
+        relation = " one of" if len(expr.choices) > 1 and not expr.negated else ""
+        relation = " none of" if len(expr.choices) > 1 and expr.negated else relation
+        relation = " not" if len(expr.choices) == 1 and expr.negated else relation
+        choices = _listed([self._constant(choice, fact) for choice in expr.choices])
+        return f"{self._term(expr.left, None)} {self._be(name)}{relation} {choices}{self._case(name) if name else ''}"
+
+    def _has(self, expr: Has, *, negated: bool = False) -> str:
+        name = expr.fact.name
+        item = self._constant(expr.item, self.vocabulary.fact(name))
+        plural = self._be(name) == "are"
+        verb = ("do not include" if plural else "does not include") if negated else "include" if plural else "includes"
+        return f"{self._the(name)} {verb} {item}{self._case(name)}"
+
+    def _term(self, expr: Expr, beside: FactDef | None) -> str:
+        """A value inside a phrase; ``beside`` is the fact whose unit or choice a constant takes."""
+        match expr:
+            case Const(value):
+                return self._constant(value, beside)
+            case FactRef(name):
+                return self._the(name)
+            case Arith(op, left, right):
+                inner = self._fact_in(expr) if op in {"+", "-"} else None
+                parts = [self._part(side, inner) for side in (left, right)]
+                return f"{parts[0]} {_OPERATIONS[op]} {parts[1]}"
+            case _:
+                return self.phrase(expr)
+
+    def _part(self, side: Expr, beside: FactDef | None) -> str:
+        text = self._term(side, beside)
+        return f"({text})" if isinstance(side, Arith) else text
+
+    def _fact_in(self, expr: Expr) -> FactDef | None:
+        """The fact that gives an expression its unit or choices, if one does."""
+        if isinstance(expr, FactRef):
+            return self.vocabulary.fact(expr.name)
+        if isinstance(expr, Arith):
+            left, right = self._fact_in(expr.left), self._fact_in(expr.right)
+            if expr.op in {"+", "-"}:
+                return left or right
+            if left is None or right is None:
+                return left if expr.op == "/" else left or right
+            return left if right.unit is None else right if left.unit is None and expr.op == "*" else None
+        return None
+
+    def _constant(self, value: Scalar, fact: FactDef | None) -> str:
+        return format_value(fact, value) if fact else _bare(value)
+
+    def _case(self, name: str) -> str:
+        if self.facts is None:
+            return ""
+        fact = self.vocabulary.fact(name)
+        value = self.facts.get(name)
+        if value is None:
+            return " (unknown)"
+        return f" (it is {format_value(fact, value) if fact else _bare(value)})"
+
+    def _is_bool(self, name: str) -> bool:
+        fact = self.vocabulary.fact(name)
+        return fact is not None and fact.type == "bool"
+
+    def _label(self, name: str) -> str:
+        fact = self.vocabulary.fact(name)
+        return fact.label or name if fact else name
+
+    def _the(self, name: str) -> str:
+        label = self._label(name)
+        fact = self.vocabulary.fact(name)
+        named = fact is not None and bool(fact.label)
+        return f"the {label}" if named and not label.startswith(("the ", "a ", "an ")) else label
+
+    def _be(self, name: str) -> str:
+        return "are" if _is_plural(self._label(name)) else "is"
+
+
+def _is_plural(label: str) -> bool:
+    """Whether a label such as ``GPUs compared`` or ``number of GPUs`` speaks of several things."""
+    head = _AFTER_HEAD.split(label, maxsplit=1)[0].split()
+    ends = {head[0], head[-1]} if head else set()
+    return any(word.endswith("s") and not word.endswith(("ss", "us", "is")) for word in ends)
+
+
+def _bare(value: Value | None) -> str:
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(_bare(item) for item in value) or "none"
+    return value if isinstance(value, str) else format_number(value)
+
+
+def _listed(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} or {items[-1]}"

@@ -1,0 +1,9 @@
+"""Settling the facts of a workload: look-ups, calculators, derive rules and defaults as one graph of producers."""
+
+from engine.rules.resolution.model import Claim
+from engine.rules.resolution.model import SettledFact
+from engine.rules.resolution.model import Settlement
+from engine.rules.resolution.run import Settler
+
+
+__all__ = ["Claim", "SettledFact", "Settlement", "Settler"]

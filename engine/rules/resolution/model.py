@@ -1,0 +1,90 @@
+"""What settling the facts of a workload comes to: each fact's value, where it came from, and what was overruled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.core.values import Value
+from engine.rules.inference.reference import Evaluation
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.resolve import Collision
+from engine.rules.rulebook.resolve import Resolution
+
+
+Origin = Literal["given", "looked_up", "computed", "derived", "assumed"]
+#: Which producer's word counts, strongest first.
+PRECEDENCE: tuple[Origin, ...] = ("given", "looked_up", "computed", "derived", "assumed")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One producer's word on one fact."""
+
+    origin: Origin
+    by: str  # "input", a calculator's name, a rule id, or "vocabulary"
+    value: Value
+    inputs: tuple[str, ...] = ()  # facts it was made from
+    formula: str = ""
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SettledFact:
+    """A fact with its value; ``overruled`` are weaker claims that differ."""
+
+    name: str
+    claim: Claim
+    overruled: tuple[Claim, ...] = ()
+
+    @property
+    def value(self) -> Value:
+        """The value that counts."""
+        return self.claim.value
+
+
+@dataclass(frozen=True, slots=True)
+class LevelJudgement:
+    """What became of one level's rules: the reference's view of each, and how their matches were resolved."""
+
+    evaluation: Evaluation
+    resolution: Resolution
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """All facts that hold, in the order in which they were settled, and the rules that fired meanwhile."""
+
+    facts: dict[str, Value]
+    settled: dict[str, SettledFact]
+    fired: tuple[Rule, ...] = ()
+    collisions: tuple[Collision, ...] = ()
+    judged: tuple[LevelJudgement, ...] = ()
+
+    @property
+    def assumed(self) -> frozenset[str]:
+        """Facts that nobody stated and nothing settled, so that the vocabulary's assumption holds."""
+        return frozenset(name for name, fact in self.settled.items() if fact.claim.origin == "assumed")
+
+    def contradictions(self, tolerance: float = 0.05) -> list[tuple[SettledFact, Claim]]:
+        """Given values that differ from a looked-up or computed one, numbers by more than ``tolerance`` (a ratio)."""
+        found = []
+        for fact in self.settled.values():
+            if fact.claim.origin != "given":
+                continue
+            for claim in fact.overruled:
+                if claim.origin in ("looked_up", "computed") and differ(fact.value, claim.value, tolerance):
+                    found.append((fact, claim))
+        return found
+
+
+def differ(left: Value, right: Value, tolerance: float) -> bool:
+    """Whether two values are not the same; numbers may differ by ``tolerance`` of the larger."""
+    if _is_number(left) and _is_number(right):
+        one, other = float(left), float(right)  # type: ignore[arg-type]
+        return abs(one - other) > tolerance * max(abs(one), abs(other))
+    return bool(left != right)
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

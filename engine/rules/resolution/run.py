@@ -1,0 +1,189 @@
+"""Settling: run the producers level by level until every fact that can be known is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+
+from engine.core.calculators import Calculator
+from engine.core.values import Facts
+from engine.core.values import Value
+from engine.rules.inference.firing import Level as RuleLevel
+from engine.rules.inference.firing import fire
+from engine.rules.language import evaluate
+from engine.rules.language import facts_read
+from engine.rules.resolution.graph import Default
+from engine.rules.resolution.graph import Level
+from engine.rules.resolution.graph import build_levels
+from engine.rules.resolution.model import PRECEDENCE
+from engine.rules.resolution.model import Claim
+from engine.rules.resolution.model import LevelJudgement
+from engine.rules.resolution.model import SettledFact
+from engine.rules.resolution.model import Settlement
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.resolve import Collision
+from engine.rules.rulebook.resolve import Resolver
+
+
+#: Compiles the rules of one level for both engines.
+MakeLevel = Callable[[tuple[Rule, ...]], RuleLevel]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    level: Level
+    compiled: RuleLevel | None
+    resolver: Resolver
+
+
+@dataclass(slots=True)
+class _Run:
+    """The mutable state of one settling."""
+
+    facts: dict[str, Value]
+    settled: dict[str, SettledFact]
+    context: dict[str, Value]
+    claims: dict[str, list[Claim]] = field(default_factory=dict)
+    blocked: set[str] = field(default_factory=set)
+    fired: list[Rule] = field(default_factory=list)
+    collisions: list[Collision] = field(default_factory=list)
+    judged: list[LevelJudgement] = field(default_factory=list)
+
+    def claim(self, fact: str, claim: Claim) -> None:
+        self.claims.setdefault(fact, []).append(claim)
+
+    def close(self, fact: str) -> None:
+        """Give the fact the value of its strongest claim; weaker claims that differ are kept beside it."""
+        claims = sorted(self.claims.pop(fact, ()), key=lambda c: (PRECEDENCE.index(c.origin), c.by))
+        if fact in self.settled:
+            claims = [self.settled[fact].claim, *claims]
+        if not claims:
+            return
+        best = claims[0]
+        overruled = tuple(c for c in claims[1:] if c.value != best.value and c.origin != "assumed")
+        self.settled[fact] = SettledFact(fact, best, overruled)
+        self.facts[fact] = best.value
+
+
+class Settler:
+    """The producers of one moment (intake, survey or outcome), prepared once and run for every decision."""
+
+    def __init__(
+        self,
+        calculators: Iterable[Calculator],
+        rules: Iterable[Rule],
+        defaults: Iterable[Default],
+        make_level: MakeLevel,
+    ) -> None:
+        """Order the producers and compile the rules of each level.
+
+        Raises:
+            RulebookError: producers feed each other in a circle.
+        """
+        defaults = tuple(defaults)
+        self.levels = build_levels(calculators, rules, defaults)
+        self._defaults: dict[str, list[Default]] = {}
+        for default in defaults:
+            self._defaults.setdefault(default.fact, []).append(default)
+        self._steps = tuple(_prepare(level, make_level) for level in self.levels)
+
+    def run(
+        self,
+        claims: Mapping[str, Claim],
+        *,
+        extra: Mapping[str, list[Claim]] | None = None,
+        before: Settlement | None = None,
+        context: Facts | None = None,
+    ) -> Settlement:
+        """Settle.
+
+        Args:
+            claims: facts that were given; nothing overrules them.
+            extra: further claims on facts, such as what a catalogue says, weighed by their origin.
+            before: what was settled at an earlier moment; it stands.
+            context: facts of another scope (the chosen plan's, say) that the rules may read as well.
+        """
+        run = _Run(dict(before.facts) if before else {}, dict(before.settled) if before else {}, dict(context or {}))
+        for name in sorted(claims):
+            run.claim(name, claims[name])
+            run.close(name)
+        closing = {fact for step in self._steps for fact in step.level.closes}
+        extra = extra or {}
+        for name in _inputs_first(extra):
+            for claim in extra[name]:
+                run.claim(name, claim)
+            if name not in closing:
+                run.close(name)
+        for step in self._steps:
+            _calculate(step.level, run)
+            if step.compiled is not None:
+                _fire(step, run)
+            for fact in step.level.closes:
+                _assume(self._defaults.get(fact, ()), run)
+                if fact not in run.blocked:
+                    run.close(fact)
+        return Settlement(run.facts, run.settled, tuple(run.fired), tuple(run.collisions), tuple(run.judged))
+
+
+def _inputs_first(extra: Mapping[str, list[Claim]]) -> list[str]:
+    """The facts claimed, each behind those that it is made from: a trace tells them in the order of settling."""
+    order: dict[str, None] = {}
+    waiting: set[str] = set()
+
+    def place(name: str) -> None:
+        if name in order or name in waiting or name not in extra:
+            return
+        waiting.add(name)
+        for source in sorted({source for claim in extra[name] for source in claim.inputs}):
+            place(source)
+        order[name] = None
+
+    for name in sorted(extra):
+        place(name)
+    return list(order)
+
+
+def _prepare(level: Level, make_level: MakeLevel) -> _Step:
+    return _Step(level, make_level(level.rules) if level.rules else None, Resolver(level.rules))
+
+
+def _calculate(level: Level, run: _Run) -> None:
+    facts = run.facts | run.context
+    for calculator in level.calculators:
+        if all(name in facts for name in calculator.needs):
+            names = calculator.needs + calculator.uses
+            value = calculator.function(**{name: facts.get(name) for name in names})
+            if value is not None:
+                inputs = tuple(name for name in names if name in facts)
+                run.claim(
+                    calculator.output,
+                    Claim(calculator.kind, calculator.name, value, inputs, calculator.formula, (calculator.source,)),
+                )
+
+
+def _fire(step: _Step, run: _Run) -> None:
+    assert step.compiled is not None  # noqa: S101  (the caller checked; this tells the type checker)
+    firing = fire(step.compiled, run.facts, [run.context], ["workload"])
+    resolution = step.resolver.resolve(firing.matches[0], run.facts | run.context)
+    run.judged.append(LevelJudgement(firing.evaluation, resolution))
+    by_id = {rule.id: rule for rule in step.level.rules}
+    run.fired.extend(by_id[name] for name in resolution.fired)
+    run.collisions.extend(resolution.collisions)
+    run.blocked.update(c.fact for c in resolution.collisions if c.fact not in run.settled)
+    for fact, value in resolution.values.items():
+        rule = by_id[resolution.set_by[fact][0]]
+        inputs = tuple(sorted(rule.reads))
+        run.claim(fact, Claim("derived", rule.id, value, inputs, sources=rule.sources))
+
+
+def _assume(defaults: Iterable[Default], run: _Run) -> None:
+    """The first default of a fact that applies; of use only where no stronger claim stands."""
+    for default in defaults:
+        if default.fact in run.settled or run.claims.get(default.fact):
+            return
+        if default.when is None or evaluate(default.when, run.facts) is True:
+            reads = () if default.when is None else tuple(sorted(facts_read(default.when)))
+            run.claim(default.fact, Claim("assumed", "vocabulary", default.value, reads, default.because))

@@ -1,0 +1,103 @@
+"""Reading ``when``: lines that must all hold, and ``any:`` groups of alternatives."""
+
+from __future__ import annotations
+
+import re
+
+from engine.core.errors import Place
+from engine.core.errors import WhichgpuError
+from engine.core.yaml import Mapping
+from engine.core.yaml import Node
+from engine.core.yaml import Scalar
+from engine.core.yaml import place_of
+from engine.core.yaml import place_within
+from engine.rules.language.parsing import parse_condition
+from engine.rules.language.shaping import facts_read
+from engine.rules.language.tree import Expr
+from engine.rules.language.tree import Or
+from engine.rules.rulebook.model import Condition
+from engine.rules.rulebook.model import Each
+from engine.rules.rulebook.model import Stage
+from engine.rules.rulebook.raw_rule import Context
+from engine.rules.rulebook.reading import is_empty
+from engine.rules.rulebook.reading import kind_of
+from engine.rules.rulebook.reading import read_items
+from engine.rules.rulebook.scopes import reading_complaint
+
+
+_FORM = "write a condition such as `plan.count > 8`, or `any:` with a list of conditions"
+
+
+def read_conditions(node: Node, stage: Stage, each: Each, context: Context) -> tuple[Condition, ...]:
+    """The lines of a ``when``. Lines with problems are left out."""
+    found: list[Condition] = []
+    for item in read_items(node, "`when`", context.problems):
+        condition = _read_line(item, stage, each, context)
+        if condition is not None:
+            found.append(condition)
+    return tuple(found)
+
+
+def _read_line(node: Node, stage: Stage, each: Each, context: Context) -> Condition | None:
+    if isinstance(node, Mapping) and node.keys() == ("any",):
+        return _read_any(node, stage, each, context)
+    if not isinstance(node, Scalar) or is_empty(node):
+        context.problems.add("wrong-form", f"a line of `when` is {kind_of(node)}", node, fix=_FORM)
+        return None
+    expr = read_condition(node, stage, each, context)
+    return None if expr is None else Condition(expr, one_line(node.text), place_of(node))
+
+
+def _read_any(node: Mapping, stage: Stage, each: Each, context: Context) -> Condition | None:
+    (name, alternatives), *_ = node.entries
+    operands: list[Expr] = []
+    texts: list[str] = []
+    items = read_items(alternatives, "`any`", context.problems)
+    for item in items:
+        if not isinstance(item, Scalar) or is_empty(item):
+            context.problems.add("wrong-form", f"an alternative of `any` is {kind_of(item)}", item, fix=_FORM)
+            continue
+        expr = read_condition(item, stage, each, context)
+        if expr is not None:
+            operands.append(expr)
+            texts.append(f"({one_line(item.text)})")
+    if not items:
+        context.problems.add("wrong-form", "`any` lists no condition and could never hold", name, fix=_FORM)
+    if not operands:
+        return None
+    expr = operands[0] if len(operands) == 1 else Or(tuple(operands))
+    return Condition(expr, " or ".join(texts), place_of(name))
+
+
+def read_condition(node: Scalar, stage: Stage, each: Each, context: Context) -> Expr | None:
+    """One condition as a tree, checked for what this stage and scope may read. None after a problem."""
+    try:
+        expr = parse_condition(node.text, context.vocabulary, node, each, known_gpus=context.known.gpus)
+    except WhichgpuError as error:
+        context.problems.extend(error.problems)
+        return None
+    return expr if check_reads(expr, node, stage, each, context) else None
+
+
+def check_reads(expr: Expr, node: Scalar, stage: Stage, each: Each, context: Context) -> bool:
+    """Whether such a rule may read all that ``expr`` reads; if not, each such fact is a problem."""
+    fine = True
+    for name in sorted(facts_read(expr)):
+        fact = context.vocabulary.fact(name)
+        complaint = reading_complaint(fact, stage, each) if fact else None
+        if complaint:
+            message, fix = complaint
+            context.problems.add("unreadable-fact", message, spot_of(name, node), fix=fix, fact=name)
+            fine = False
+    return fine
+
+
+def spot_of(name: str, node: Scalar) -> Place:
+    """Where ``node`` names a fact; the whole node if it uses another spelling."""
+    match = re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", node.text)
+    return place_within(node, match.start(), len(name)) if match else place_of(node)
+
+
+def one_line(text: str) -> str:
+    """Text without breaks and doubled spaces."""
+    return " ".join(text.split())

@@ -1,0 +1,271 @@
+"""Reading ``then``: what a rule does, checked against its stage and scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.core.errors import nearest_words
+from engine.core.yaml import Mapping
+from engine.core.yaml import Node
+from engine.core.yaml import Scalar
+from engine.core.yaml import Sequence
+from engine.core.yaml import typed
+from engine.rules.facts import READABLE
+from engine.rules.language.templates import check_template
+from engine.rules.language.templates import template_facts
+from engine.rules.rulebook.claims import read_band
+from engine.rules.rulebook.claims import read_claim
+from engine.rules.rulebook.conditions import spot_of
+from engine.rules.rulebook.grammar import COMPANIONS
+from engine.rules.rulebook.grammar import EFFECT_KEYS
+from engine.rules.rulebook.model import STAGE_RULE
+from engine.rules.rulebook.model import Ask
+from engine.rules.rulebook.model import ConsiderCounts
+from engine.rules.rulebook.model import Disagree
+from engine.rules.rulebook.model import Effect
+from engine.rules.rulebook.model import Fallback
+from engine.rules.rulebook.model import Monitor
+from engine.rules.rulebook.model import Points
+from engine.rules.rulebook.model import Reject
+from engine.rules.rulebook.model import Say
+from engine.rules.rulebook.model import ShowFigure
+from engine.rules.rulebook.raw_rule import Context
+from engine.rules.rulebook.raw_rule import Draft
+from engine.rules.rulebook.reading import kind_of
+from engine.rules.rulebook.reading import read_names
+from engine.rules.rulebook.reading import read_number
+from engine.rules.rulebook.reading import read_word
+from engine.rules.rulebook.scopes import reading_complaint
+from engine.rules.rulebook.settings import read_settings
+
+
+_KEYS = {key.name: key for key in EFFECT_KEYS}
+
+
+def read_effects(draft: Draft, context: Context) -> tuple[tuple[Effect, ...], str, frozenset[str]]:
+    """Effects in a fixed order, the rule's ``text``, and the facts its templates mention."""
+    effects: list[Effect] = []
+    mentions: set[str] = set()
+    if draft.then is None:
+        return (), "", frozenset()
+    allowed = {name: entry for name, entry in draft.then.items() if _fits(name, entry[0], draft, context)}
+    for key in EFFECT_KEYS:
+        if key.name in allowed and key.name not in COMPANIONS:
+            effects += _READERS[key.name](allowed[key.name][1], draft, context)
+            if key.kind == "template":
+                mentions |= _mentions(allowed[key.name][1], draft, context)
+    text = ""
+    if "text" in allowed:
+        text = _read_template(allowed["text"][1], draft, context)
+        mentions |= _mentions(allowed["text"][1], draft, context)
+    if not any(name not in COMPANIONS for name in draft.then):
+        wanted = ", ".join(key.name for key in EFFECT_KEYS if draft.stage in key.stages and key.name not in COMPANIONS)
+        context.problems.add(
+            "no-effect",
+            f"`then` of {draft.id} does nothing",
+            draft.then_node,
+            fix=f"give {STAGE_RULE[draft.stage]} one of: {wanted}",
+        )
+    return tuple(effects), text, frozenset(mentions)
+
+
+def _fits(name: str, where: Scalar, draft: Draft, context: Context) -> bool:
+    """Whether the effect may stand in this rule, with what it needs beside it."""
+    key = _KEYS[name]
+    if draft.stage not in key.stages:
+        context.problems.add(
+            "misplaced-effect",
+            f"`{name}` belongs to {_or(key.stages)} rules, and {draft.id} is {STAGE_RULE[draft.stage]}",
+            where,
+            fix=f"write stage: {_or(key.stages)}, or use {_or(_effects_of(draft))}",
+        )
+        return False
+    if draft.each not in key.each:
+        context.problems.add(
+            "misplaced-effect",
+            f"`{name}` belongs to rules for each: {_or(key.each)}, and {draft.id} is for each: {draft.each}",
+            where,
+            fix=f"write each: {_or(key.each)}",
+        )
+        return False
+    for needed in key.needs:
+        if needed not in (draft.then or {}):
+            context.problems.add(
+                "missing-key",
+                f"`{name}` needs `{needed}` beside it",
+                where,
+                fix=f"add `{needed}:` ({_KEYS[needed].says})",
+            )
+    for other in key.excludes:
+        if other in (draft.then or {}):
+            context.problems.add(
+                "two-kinds",
+                f"{draft.id} has both `{other}` and `{name}`",
+                where,
+                fix="keep the one that says what the guide does: a comparison is a claim, a named case a band",
+            )
+    return True
+
+
+def _effects_of(draft: Draft) -> tuple[str, ...]:
+    return tuple(key.name for key in EFFECT_KEYS if draft.stage in key.stages and draft.each in key.each)
+
+
+def _or(words: tuple[str, ...]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _read_template(node: Node, draft: Draft, context: Context) -> str:
+    if not isinstance(node, Scalar) or not node.text.strip():
+        context.problems.add("wrong-form", f"a text of {draft.id} is {kind_of(node)} and should be text", node)
+        return ""
+    context.problems.extend(check_template(node.text, context.vocabulary, node, draft.each))
+    return " ".join(node.text.split())
+
+
+def _mentions(node: Node, draft: Draft, context: Context) -> set[str]:
+    """The facts a template shows. They have to be there when the rule fires, as those that it reads."""
+    mentioned: set[str] = set()
+    if not isinstance(node, Scalar):
+        return mentioned
+    for name in template_facts(node.text):
+        fact = context.vocabulary.fact(name)
+        if fact is None:
+            continue  # the template's own check has said so
+        complaint = reading_complaint(fact, draft.stage, draft.each)
+        if complaint and fact.scope in READABLE[draft.each]:
+            message, fix = complaint
+            context.problems.add("unreadable-fact", message, spot_of(name, node), fix=fix, fact=fact.name)
+        mentioned.add(fact.name)
+    return mentioned
+
+
+def _read_reject(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    return [Reject(_read_template(node, draft, context))]
+
+
+def _read_fallback(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    return [Fallback(_read_template(node, draft, context))]
+
+
+def _read_points(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    points = read_number(node, "`points`", context.problems)
+    if points == 0:
+        context.problems.add("wrong-form", "`points: 0` changes nothing", node, fix="give points above or below 0")
+    reason = (draft.then or {}).get("reason")
+    word = read_word(reason[1], "`reason`", _KEYS["reason"].choices, context.problems) if reason else None
+    claim = read_claim(draft, context)
+    return [Points(points, word, claim, None if claim else read_band(draft, context))] if points and word else []
+
+
+def _read_codes(kind: str) -> Callable[[Node, Draft, Context], list[Effect]]:
+    letter = {"advise": "A-", "warn": "W-"}[kind]
+
+    def read(node: Node, draft: Draft, context: Context) -> list[Effect]:
+        del draft
+        effects: list[Effect] = []
+        codes = [code for code in context.vocabulary.codes if code.startswith(letter)]
+        for name in read_names(node, f"`{kind}`", context.problems):
+            if name.text in codes:
+                effects.append(Say("advise" if kind == "advise" else "warn", name.text))
+                continue
+            other = name.text in context.vocabulary.codes
+            fix = f"write it under `{'warn' if kind == 'advise' else 'advise'}`" if other else None
+            nearest = () if other else nearest_words(name.text, codes, limit=1)
+            context.problems.add(
+                "unknown-code",
+                f"`{kind}` takes {letter} codes of the vocabulary, not {name.text!r}",
+                name,
+                nearest=nearest,
+                fix=fix or (None if nearest else "define the code in the vocabulary"),
+            )
+        return effects
+
+    return read
+
+
+def _read_ask(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    del draft
+    facts = [context.fact(name, "`ask`") for name in read_names(node, "`ask`", context.problems)]
+    return [Ask(fact.name) for fact in facts if fact]
+
+
+def _read_monitor(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    del draft
+    if not isinstance(node, Mapping) or not node.entries:
+        context.problems.add("wrong-form", f"`monitor` is {kind_of(node)}", node, fix="write {figure: [low, high]}")
+        return []
+    effects: list[Effect] = []
+    for name, value in node.entries:
+        items = value.items if isinstance(value, Sequence) else (value,)
+        if isinstance(value, Sequence) and len(items) != 2:
+            context.problems.add(
+                "wrong-form", f"the target of {name.text!r} has {len(items)} numbers", value, fix="write [low, high]"
+            )
+            continue
+        numbers = [read_number(item, f"the target of {name.text!r}", context.problems) for item in items]
+        low, high = numbers[0], numbers[1] if len(numbers) == 2 else None
+        if low is not None and high is not None and low > high:
+            context.problems.add(
+                "wrong-form", f"the target of {name.text!r} runs from high to low", value, fix="write [low, high]"
+            )
+        elif low is not None and (high is not None or len(numbers) == 1):
+            effects.append(Monitor(name.text, low, high))
+    return effects
+
+
+def _read_figures(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    del draft
+    return [ShowFigure(name) for name in _outside_names(node, "figure", context.known.figures, context)]
+
+
+def _read_disagreements(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    del draft
+    return [Disagree(name) for name in _outside_names(node, "disagree", context.known.disagreements, context)]
+
+
+def _outside_names(node: Node, key: str, known: frozenset[str], context: Context) -> list[str]:
+    """Names of figures or disagreements; those that the knowledge does not have are problems."""
+    names: list[str] = []
+    home = "figures" if key == "figure" else "disagreements"
+    for name in read_names(node, f"`{key}`", context.problems):
+        names.append(name.text)
+        if known and name.text not in known:
+            nearest = nearest_words(name.text, sorted(known), limit=1)
+            context.problems.add(
+                f"unknown-{home[:-1]}",
+                f"knowledge/{home}.yaml has no {name.text!r}",
+                name,
+                nearest=nearest,
+                fix=None if nearest else f"add it to knowledge/{home}.yaml",
+            )
+    return names
+
+
+def _read_counts(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    del draft
+    counts: set[int] = set()
+    for name in read_names(node, "`consider_counts`", context.problems):
+        count = typed(name.text)
+        if isinstance(count, int) and not isinstance(count, bool) and count > 0:
+            counts.add(count)
+        else:
+            context.problems.add(
+                "wrong-form", f"{name.text!r} is no number of GPUs", name, fix="write whole numbers from 1"
+            )
+    return [ConsiderCounts(tuple(sorted(counts)))] if counts else []
+
+
+_READERS: dict[str, Callable[[Node, Draft, Context], list[Effect]]] = {
+    "set": read_settings,
+    "consider_counts": _read_counts,
+    "reject": _read_reject,
+    "fallback": _read_fallback,
+    "points": _read_points,
+    "advise": _read_codes("advise"),
+    "warn": _read_codes("warn"),
+    "ask": _read_ask,
+    "monitor": _read_monitor,
+    "figure": _read_figures,
+    "disagree": _read_disagreements,
+}

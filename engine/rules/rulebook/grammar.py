@@ -1,0 +1,204 @@
+"""The form of rule files as data: keys, kinds, effects. Both the loader and the JSON Schema follow them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+from typing import get_args
+
+from engine.rules.rulebook.model import Band
+from engine.rules.rulebook.model import Each
+from engine.rules.rulebook.model import HitPolicy
+from engine.rules.rulebook.model import Quantity
+from engine.rules.rulebook.model import Stage
+from engine.rules.rulebook.model import Status
+
+
+Kind = Literal[
+    "id",  # kebab-case name
+    "name",  # the name of a rule, table or row
+    "text",
+    "template",  # text with {fact} in it
+    "word",  # one of `choices`
+    "flag",  # true or false
+    "date",  # 2026-12-31
+    "names",  # one name or a list of names
+    "counts",  # one positive whole number or a list of them
+    "number",
+    "conditions",
+    "settings",  # {fact: expression}
+    "targets",  # {figure: value or [low, high]}
+    "claim",  # a quantity, or {quantity, ratio, over}
+    "effects",
+    "columns",
+    "rows",
+    "cells",
+    "tests",
+    "facts",  # {fact: value}
+    "one_fact",  # {fact: value}, exactly one
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of a mapping in a rule file."""
+
+    name: str
+    kind: Kind
+    says: str
+    required: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EffectKey:
+    """One key of ``then``: where it may stand and what it holds."""
+
+    name: str
+    kind: Kind
+    says: str
+    stages: tuple[Stage, ...]
+    each: tuple[Each, ...] = get_args(Each)
+    needs: tuple[str, ...] = ()  # keys that must stand beside it
+    excludes: tuple[str, ...] = ()  # keys that may not stand beside it
+    choices: tuple[str, ...] = ()
+
+
+STAGES: tuple[Stage, ...] = get_args(Stage)
+EACH: tuple[Each, ...] = get_args(Each)
+
+#: Which scopes each stage may have.
+EACH_OF_STAGE: dict[Stage, tuple[Each, ...]] = {
+    "derive": ("workload", "plan"),
+    "reject": ("plan", "workload"),  # on the workload: the job contradicts itself
+    "prefer": ("plan",),
+    "advise": ("workload", "chosen", "candidate"),
+}
+
+REASONS = (
+    "fit",
+    "speed",
+    "latency",
+    "cost",
+    "ecosystem",
+    "reliability",
+    "interconnect",
+    "scale",
+    "efficiency",
+    "availability",
+    "wish",
+    "maturity",
+)
+
+_COMMON = (
+    Key("because", "text", "the general ground of the rule, in a sentence", required=True),
+    Key("sources", "names", "ids of knowledge/sources.yaml, optionally with /section"),
+    Key("encodes", "names", "ids of the heuristics catalogue"),
+    Key("status", "word", "how settled the rule is (default: stable)", choices=get_args(Status)),
+    Key("valid_until", "date", "the day after which the claim should be checked again, as 2026-12-31"),
+    Key("overrides", "names", "ids of rules or tables that this one silences where both match"),
+)
+_REPLACES = Key("replaces", "name", "in a layer: the rule or table of a layer below that this one takes the place of")
+_HEAD = (
+    Key("title", "text", "the rule in one line", required=True),
+    Key("stage", "word", "when it runs", required=True, choices=STAGES),
+    Key("each", "word", "what it looks at (default: workload)", choices=EACH),
+)
+
+RULE_KEYS = (
+    Key("id", "id", "kebab-case name, unique in the rulebook", required=True),
+    *_HEAD,
+    Key("when", "conditions", "conditions that must all hold", required=True),
+    Key("then", "effects", "what follows", required=True),
+    *_COMMON,
+    _REPLACES,
+    Key("tests", "tests", "examples with the expected outcome"),
+)
+TABLE_KEYS = (
+    Key("table", "id", "kebab-case name, unique in the rulebook", required=True),
+    *_HEAD,
+    Key(
+        "hit",
+        "word",
+        "collect: every matching row; first: only the first (default: collect)",
+        choices=get_args(HitPolicy),
+    ),
+    Key("complete", "flag", "true: lint proves that some row always matches (default: false)"),
+    Key("when", "conditions", "conditions that hold for all rows"),
+    Key("columns", "columns", "the facts that the cells speak about", required=True),
+    Key("then", "effects", "merged into the `then` of each row"),
+    *(Key(key.name, key.kind, key.says, False, key.choices) for key in _COMMON),
+    _REPLACES,
+    Key("rows", "rows", "the rows, each a rule <table>/<id>", required=True),
+)
+DISABLE_KEYS = (
+    Key("disable", "name", "in a layer: the rule, table or row of a layer below that is not to run", required=True),
+    Key("because", "text", "why it does not hold here", required=True),
+)
+ROW_KEYS = (
+    Key("id", "id", "kebab-case name, unique in the table", required=True),
+    Key("title", "text", "the row in one line"),
+    Key("if", "cells", "one cell for each column", required=True),
+    Key("then", "effects", "what follows, beside the `then` of the table"),
+    *(Key(key.name, key.kind, key.says, False, key.choices) for key in _COMMON),
+    Key("tests", "tests", "examples with the expected outcome"),
+)
+TEST_KEYS = (
+    Key("given", "facts", "workload facts"),
+    Key("plan", "facts", "gpu, count, and plan facts that overrule what the plan would have"),
+    Key("fires", "flag", "whether the rule fires", required=True),
+)
+NEAR_MISS_KEYS = (
+    Key("near_miss", "one_fact", "the one thing that differs from the test above that fires", required=True),
+)
+
+EFFECT_KEYS = (
+    EffectKey("set", "settings", "gives facts a value", ("derive", "advise")),
+    EffectKey("consider_counts", "counts", "plan these GPU counts as well", ("derive",), ("workload",)),
+    EffectKey("reject", "template", "the plan cannot be recommended, and why", ("reject",)),
+    EffectKey("fallback", "template", "the plan is chosen only where no other qualifies, and why", ("prefer",)),
+    EffectKey("points", "number", "for (above 0) or against (below 0) a plan", ("prefer",), needs=("reason",)),
+    EffectKey(
+        "reason",
+        "word",
+        "what the points are for: the strongest of a reason counts",
+        ("prefer",),
+        needs=("points",),
+        choices=REASONS,
+    ),
+    EffectKey(
+        "claim",
+        "claim",
+        "what the rule asserts and the program can compute: a quantity, or {quantity, ratio, over}",
+        ("prefer",),
+        needs=("points",),
+    ),
+    EffectKey(
+        "band",
+        "word",
+        "a guide names these cards, or this number of GPUs, for the case",
+        ("prefer",),
+        needs=("points",),
+        excludes=("claim",),
+        choices=get_args(Band),
+    ),
+    EffectKey("advise", "names", "A- codes of the vocabulary", ("advise",)),
+    EffectKey("warn", "names", "W- codes of the vocabulary", ("advise",)),
+    EffectKey("ask", "names", "facts that belong to the open questions if they are unknown", ("derive", "advise")),
+    EffectKey("monitor", "targets", "figures to watch, with their target", ("advise",)),
+    EffectKey("figure", "names", "figures of knowledge/figures.yaml to report", ("advise",)),
+    EffectKey("disagree", "names", "disagreements of knowledge/disagreements.yaml that bear on the case", ("advise",)),
+    EffectKey("text", "template", "this case in words", ("prefer", "advise")),
+)
+
+CLAIM_KEYS = (
+    Key("quantity", "word", "what is compared", required=True, choices=get_args(Quantity)),
+    Key("ratio", "number", "how many times that of the other card, as the source says; below 1: less than it"),
+    Key("over", "name", "the card compared with: a GPU id, family or series (default: the other plans)"),
+)
+
+#: Keys of ``then`` that do nothing alone.
+COMPANIONS = frozenset({"reason", "claim", "band", "text"})
+
+ID_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}$"

@@ -1,0 +1,138 @@
+"""Laying rules over rules: what a layer adds, replaces and disables, and on what ground."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from dataclasses import replace
+from typing import Literal
+
+from engine.core.errors import Place
+from engine.core.errors import nearest_words
+from engine.core.yaml import place_of
+from engine.rules.rulebook.digest import combined
+from engine.rules.rulebook.digest import rule_digest
+from engine.rules.rulebook.model import Change
+from engine.rules.rulebook.model import Layer
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.model import Table
+from engine.rules.rulebook.raw_rule import Context
+from engine.rules.rulebook.raw_rule import Removal
+
+
+@dataclass(slots=True)
+class Stack:
+    """The rules of the layers laid so far, by id, and what each layer changed."""
+
+    rules: dict[str, Rule] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
+    changes: list[Change] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    laid: dict[str, tuple[Rule, ...]] = field(default_factory=dict)  # layer -> its rules, whatever became of them
+    removals: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # layer -> rules that it took away
+    places: dict[str, list[Place]] = field(default_factory=dict)  # all ids that were ever defined
+
+    def lay(self, name: str, rules: Sequence[Rule], tables: Sequence[Table], context: Context) -> None:
+        """Lay a layer on top. ``context`` holds what was noted while it was read, and gets the problems."""
+        lowest = not self.names
+        self.names.append(name)
+        self.laid[name] = tuple(rules)
+        self.removals[name] = []
+        for removal in context.removals:
+            self._remove(name, removal, context)
+        self._refuse_twins(context)
+        self.rules.update((rule.id, rule) for rule in rules)
+        self.tables.update((table.id, table) for table in tables)
+        if not lowest:
+            self.changes += [
+                Change("added", rule.id, rule.title, name, rule.because, place=rule.place)
+                for rule in rules
+                if rule.replaces is None and (rule.table is None or not self._replaces(rule.table))
+            ]
+        self.places |= {key: places for key, places in context.places.items() if key not in self.places}
+        context.removals = []
+        context.places = {}
+
+    def layers(self, known: Mapping[int, str]) -> tuple[Layer, ...]:
+        """The layers, the lowest first, each with how many of its rules are in force.
+
+        A digest covers what a layer says itself: the rules it adds, and what it takes away from those below.
+        ``known`` are digests by the identity of the rule: reckoning one costs as much as reading half a rule.
+        """
+        made = []
+        for name in self.names:
+            digests = [known.get(id(rule)) or rule_digest(rule) for rule in self.laid[name]]
+            in_force = sum(rule.layer == name for rule in self.rules.values())
+            made.append(Layer(name, _digest(digests, self.removals[name]), in_force))
+        return tuple(made)
+
+    def _replaces(self, table: str) -> bool:
+        return table in self.tables and self.tables[table].replaces is not None
+
+    def _remove(self, layer: str, removal: Removal, context: Context) -> None:
+        name = removal.name.text
+        table = self.tables.get(name)
+        gone = [row for row in table.rows if row in self.rules] if table else [name] if name in self.rules else []
+        if not gone:
+            self._complain(layer, removal, context)
+            return
+        for rule_id in gone:
+            rule = self.rules.pop(rule_id)
+            kind: Literal["disabled", "replaced"] = "disabled" if removal.by is None else "replaced"
+            place = place_of(removal.name)
+            because, by = removal.because, removal.by
+            self.changes.append(Change(kind, rule_id, rule.title, layer, because, by, rule.layer, place))
+            self.removals[layer].append((rule_id, removal.because))
+            self._forget_row(rule)
+        if table:
+            self.tables.pop(name, None)
+
+    def _forget_row(self, rule: Rule) -> None:
+        table = self.tables.get(rule.table or "")
+        if table is not None:
+            rows = tuple(row for row in table.rows if row != rule.id)
+            self.tables[table.id] = replace(table, rows=rows)
+
+    def _complain(self, layer: str, removal: Removal, context: Context) -> None:
+        name = removal.name.text
+        verb = "disables" if removal.by is None else "replaces"
+        who = f"{removal.by} {verb}" if removal.by else f"the layer {layer} {verb}"
+        below = [*self.rules, *self.tables]
+        if any(change.rule == name for change in self.changes):
+            first = next(change for change in self.changes if change.rule == name)
+            message = f"{who} {name!r}, which {first.layer} took away already"
+            context.problems.add("unknown-rule", message, removal.name, fix="drop one of the two")
+            return
+        if name in context.places and removal.by != name:
+            message = f"{who} {name!r}, which is a rule of the same layer"
+            context.problems.add("unknown-rule", message, removal.name, fix="change that rule itself")
+            return
+        nearest = nearest_words(name, sorted(below), limit=1)
+        fix: str | None = None if nearest else "name a rule or table of a layer below; `whichgpu rules list` names them"
+        if not below:
+            fix = "leave it out: there is no layer below"
+        message = f"{who} {name!r}, which no rule below is called"
+        context.problems.add("unknown-rule", message, removal.name, nearest=nearest, fix=fix)
+
+    def _refuse_twins(self, context: Context) -> None:
+        """A name that is taken already needs a word that it is meant to be taken."""
+        for name, places in context.places.items():
+            if name in self.rules or name in self.tables:
+                first = self.places.get(name, [None])[0]
+                context.problems.add(
+                    "duplicate-id",
+                    f"{name!r} is defined twice, first at {first}",
+                    places[0],
+                    fix=f"give it another id, or write `replaces: {name}` if it is to take the other's place",
+                )
+
+
+def _digest(digests: list[str], removals: list[tuple[str, str]]) -> str:
+    if not removals:
+        return combined(digests)
+    text = json.dumps(sorted(removals), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return combined([*digests, hashlib.sha256(text.encode()).hexdigest()])

@@ -1,0 +1,146 @@
+"""Loading a rulebook: folders of YAML to rules, all problems of all files at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from engine.core.errors import Problem
+from engine.core.errors import RulebookError
+from engine.core.layers import distinct
+from engine.core.layers import is_rule_file
+from engine.core.layers import layer_names
+from engine.core.yaml import Node
+from engine.core.yaml import Sequence
+from engine.core.yaml import read_yaml
+from engine.core.yaml import read_yaml_text
+from engine.rules.facts import Vocabulary
+from engine.rules.rulebook.digest import combined
+from engine.rules.rulebook.digest import rule_digest
+from engine.rules.rulebook.entries import read_entry
+from engine.rules.rulebook.layers import Stack
+from engine.rules.rulebook.model import Known
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.model import Rulebook
+from engine.rules.rulebook.model import Table
+from engine.rules.rulebook.order import levels
+from engine.rules.rulebook.overriding import check_overrides
+from engine.rules.rulebook.overriding import without_removed
+from engine.rules.rulebook.raw_rule import Context
+from engine.rules.rulebook.reading import kind_of
+
+
+def load_rulebook(
+    folders: Iterable[Path | str],
+    vocabulary: Vocabulary,
+    known: Known | None = None,
+    *,
+    cached: bool = True,
+    tests: bool = True,
+) -> Rulebook:
+    """Read the rule files of the folders. The order of files, entries and keys never matters.
+
+    Args:
+        folders: rule folders; each is one layer, the lowest first. A layer may name rules of the layers below that it
+            disables or replaces; else an id may occur once in all of them.
+        vocabulary: facts and codes that rules may name.
+        known: names that live elsewhere; an empty set of them is not checked.
+        cached: keep the parsed YAML in the user's cache folder.
+        tests: read the tests inside rules; a decision needs none, and a fifth of the work is theirs.
+
+    Raises:
+        RulebookError: with every problem of every file, each with its place, the nearest valid word and the fix.
+    """
+    context = Context(vocabulary, known or Known(), tests=tests)
+    paths = distinct(folders)
+    names = layer_names(paths)
+    layers = [(name, _read_folder(path, context, cached=cached)) for name, path in zip(names, paths, strict=True)]
+    return _assemble(layers, context)
+
+
+def load_rules_text(
+    text: str, vocabulary: Vocabulary, known: Known | None = None, *, name: str = "rules.yaml"
+) -> Rulebook:
+    """A rulebook from one text, for editors and tests. ``name`` is what places call it."""
+    context = Context(vocabulary, known or Known())
+    try:
+        nodes = [(Path(name).stem, read_yaml_text(text, name, error=RulebookError))]
+    except RulebookError as error:
+        context.problems.extend(error.problems)
+        nodes = []
+    return _assemble([(name, nodes)], context)
+
+
+def _read_folder(folder: Path, context: Context, *, cached: bool) -> list[tuple[str, Node]]:
+    """Topic and content of each file."""
+    if not folder.is_dir():
+        context.problems.extend(
+            [Problem("folder-missing", f"there is no folder {folder}", fix="name a folder of rule files")]
+        )
+        return []
+    nodes: list[tuple[str, Node]] = []
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".yml":
+            fix = f"rename it to {path.stem}.yaml"
+            context.problems.extend(
+                [Problem("file-name", f"{path} would not be read: rule files end in .yaml", fix=fix)]
+            )
+        if not is_rule_file(path):
+            continue
+        try:
+            nodes.append((path.stem, read_yaml(path, error=RulebookError, cached=cached)))
+        except RulebookError as error:
+            context.problems.extend(error.problems)
+    return nodes
+
+
+def _assemble(layers: list[tuple[str, list[tuple[str, Node]]]], context: Context) -> Rulebook:
+    stack = Stack()
+    for name, nodes in layers:
+        rules: list[Rule] = []
+        tables: list[Table] = []
+        context.layer = name
+        for topic, node in nodes:
+            found, found_tables = _read_file(node, topic, context)
+            rules += found
+            tables += found_tables
+        stack.lay(name, rules, tables, context)
+    context.places = stack.places
+    kept = sorted(stack.tables.values(), key=lambda table: table.id)
+    checked = check_overrides(stack.rules.values(), kept, context)
+    rules = sorted(without_removed(checked), key=lambda rule: rule.id)
+    if not len(context.problems):
+        _check_order(rules, context)
+    if len(context.problems):
+        raise RulebookError(context.problems.sorted())
+    digests = {id(rule): rule_digest(rule) for rule in rules}
+    layers_laid = stack.layers(digests)
+    return Rulebook(tuple(rules), tuple(kept), combined(digests.values()), layers_laid, tuple(stack.changes))
+
+
+def _read_file(node: Node, topic: str, context: Context) -> tuple[list[Rule], list[Table]]:
+    if not isinstance(node, Sequence):
+        context.problems.add(
+            "wrong-form",
+            f"a rule file is a list, and this one holds {kind_of(node)}",
+            node,
+            fix="start each rule with `- id: its-name`",
+        )
+        return [], []
+    rules: list[Rule] = []
+    tables: list[Table] = []
+    for item in node.items:
+        found, table = read_entry(item, topic, context)
+        rules += found
+        if table is not None:
+            tables.append(table)
+    return rules, tables
+
+
+def _check_order(rules: list[Rule], context: Context) -> None:
+    """Rules that set facts must not feed each other in a circle."""
+    for stage in ("derive", "advise"):
+        try:
+            levels(rule for rule in rules if rule.stage == stage and rule.writes)
+        except RulebookError as error:
+            context.problems.extend(error.problems)

@@ -1,0 +1,268 @@
+"""What a rule is once loaded: frozen, typed, with its place in the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Literal
+
+from engine.core.errors import Place
+from engine.core.values import Value
+from engine.rules.language.tree import Expr
+
+
+Stage = Literal["derive", "reject", "prefer", "advise"]
+Each = Literal["workload", "plan", "chosen", "candidate"]
+Status = Literal["draft", "stable", "deprecated"]
+HitPolicy = Literal["first", "collect"]
+Quantity = Literal["speed", "throughput_per_usd", "cost", "efficiency"]
+Band = Literal["cards", "counts"]
+
+#: The stages with their article, for sentences.
+STAGE_RULE: dict[Stage, str] = {
+    "derive": "a derive rule",
+    "reject": "a reject rule",
+    "prefer": "a prefer rule",
+    "advise": "an advise rule",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One line of ``when``; all lines of a rule must hold."""
+
+    expr: Expr
+    text: str
+    place: Place | None = None
+    column: str | None = None  # the fact of the column, where the condition is a cell of a table
+
+
+@dataclass(frozen=True, slots=True)
+class SetFact:
+    """``set: {fact: expression}``."""
+
+    fact: str
+    expr: Expr
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """``reject: text``: the plan cannot be recommended."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """``fallback: text``: the plan is chosen only where no other qualifies, and why."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """``claim: {quantity: speed, ratio: 2.0, over: nvidia-h100}``: what a source says and the program can compute.
+
+    ``ratio`` is the quantity of the rule's plan divided by that of ``over`` (a GPU id, family or series of the
+    catalogue; without it: the other plans). Either may be left out where the source gives none.
+    """
+
+    quantity: Quantity
+    ratio: float | None = None
+    over: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """``points: +4`` with ``reason: fit``: within one reason only the strongest counts.
+
+    With ``claim`` the points stand only where the claim cannot be computed. With ``band`` a guide names these cards,
+    or this number of GPUs, for the case of the rule. A rule has at most one of the two.
+    """
+
+    points: float
+    reason: str
+    claim: Claim | None = None
+    band: Band | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """``advise:``, ``warn:``: a code of the vocabulary, with this case's text."""
+
+    kind: Literal["advise", "warn"]
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """``ask: fact``: put the fact at the head of the open questions."""
+
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor:
+    """``monitor: {figure: [low, high]}``."""
+
+    figure: str
+    low: float
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Disagree:
+    """``disagree: C13``: this disagreement between sources bears on the case."""
+
+    conflict: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowFigure:
+    """``figure: cloud_idle_pct``: report this figure of ``knowledge/figures.yaml``."""
+
+    figure: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConsiderCounts:
+    """``consider_counts: [4, 8]``: plan these GPU counts too."""
+
+    counts: tuple[int, ...]
+
+
+Effect = SetFact | Reject | Fallback | Points | Say | Ask | Monitor | Disagree | ShowFigure | ConsiderCounts
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTest:
+    """A test inside a rule.
+
+    ``given`` maps workload facts to values; ``plan`` may hold ``gpu`` (an id), ``count``, and plan, GPU or candidate
+    facts by full name (``plan.headroom_pct``) that overrule what the plan would have. The word ``unknown`` as a value
+    removes the fact. ``near_miss`` holds the one thing that differs from the test above that fires; it is merged into
+    ``given`` and ``plan`` already.
+    """
+
+    given: dict[str, object]
+    plan: dict[str, object]
+    fires: bool
+    near_miss: dict[str, object] | None = None
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule, or one row of a decision table (then ``table`` names it and ``row`` is its position)."""
+
+    id: str
+    title: str
+    stage: Stage
+    each: Each
+    when: tuple[Condition, ...]
+    effects: tuple[Effect, ...]
+    text: str  # Template for advise/warn/points, rendered with this case's values; may be empty.
+    because: str
+    sources: tuple[str, ...]
+    encodes: tuple[str, ...] = ()
+    status: Status = "stable"
+    valid_until: str | None = None
+    overrides: tuple[str, ...] = ()
+    tests: tuple[RuleTest, ...] = ()
+    topic: str = ""
+    table: str | None = None
+    row: int = 0
+    hit: HitPolicy = "collect"
+    place: Place | None = None
+    reads: frozenset[str] = field(default_factory=frozenset)  # by conditions and ``set`` expressions
+    writes: frozenset[str] = field(default_factory=frozenset)
+    mentions: frozenset[str] = field(default_factory=frozenset)  # by templates: shown, never decisive
+    replaces: str | None = None  # a rule or table of a layer below that this one takes the place of
+    layer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A decision table as written; its rows are rules of the rulebook."""
+
+    id: str
+    title: str
+    stage: Stage
+    each: Each
+    hit: HitPolicy
+    complete: bool
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]  # rule ids, in the order of the file
+    topic: str = ""
+    place: Place | None = None
+    replaces: str | None = None
+    layer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One folder of rule files: its name, a digest over what it says about rules alone, and how many rules it has."""
+
+    name: str
+    digest: str
+    rules: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a layer did to the rules below it. ``title`` is the title of the rule that is new, or that went."""
+
+    kind: Literal["added", "replaced", "disabled"]
+    rule: str  # added: the new rule; else the rule that went
+    title: str
+    layer: str
+    because: str
+    by: str | None = None  # replaced: the rule or table that took its place
+    below: str = ""  # the layer of the rule that went
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    """All rules, sorted by id, and what identifies them. ``layers`` lie in their order, the lowest first."""
+
+    rules: tuple[Rule, ...]
+    tables: tuple[Table, ...]
+    digest: str
+    layers: tuple[Layer, ...]
+    changes: tuple[Change, ...] = ()  # by every layer but the lowest
+
+    def rule(self, rule_id: str) -> Rule:
+        """The rule with this id. Raises KeyError if there is none."""
+        for rule in self.rules:
+            if rule.id == rule_id:
+                return rule
+        raise KeyError(rule_id)
+
+    def of_stage(self, stage: Stage, each: Each | None = None) -> tuple[Rule, ...]:
+        """The rules of one stage (and scope), sorted by id."""
+        return tuple(rule for rule in self.rules if rule.stage == stage and each in (None, rule.each))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Names that live outside the rulebook. An empty set means: do not check."""
+
+    sources: frozenset[str] = frozenset()
+    gpus: frozenset[str] = frozenset()
+    figures: frozenset[str] = frozenset()
+    disagreements: frozenset[str] = frozenset()
+    heuristics: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one rule on one set of facts."""
+
+    rule: str
+    outcome: Literal["fired", "overridden", "undecided", "not_fired"]
+    by: str | None = None  # overridden: the rule that prevailed
+    missing: tuple[str, ...] = ()  # undecided: the facts it lacks
+    failed: str | None = None  # not_fired: the first false condition, as written
+    value: Value | None = None  # not_fired: the value that made it false, where it has one fact

@@ -1,0 +1,168 @@
+"""The order in which producers of facts run: each after everything that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from itertools import pairwise
+
+from engine.core.errors import Place
+from engine.core.errors import Problem
+from engine.core.errors import RulebookError
+from engine.rules.rulebook.model import Rule
+
+
+#: A producer: what it reads, what it writes.
+Node = tuple[AbstractSet[str], AbstractSet[str]]
+
+
+def topological_levels(
+    nodes: Mapping[str, Node], places: Mapping[str, Place | None] | None = None
+) -> tuple[tuple[str, ...], ...]:
+    """Producers by level, each level sorted by name: level 0 reads only what nobody produces.
+
+    A producer comes after *all* producers of every fact that it reads.
+
+    Args:
+        nodes: name of the producer to (facts read, facts written).
+        places: where a producer is written, for the error.
+
+    Raises:
+        RulebookError: producers feed each other in a circle; the message shows the path.
+    """
+    needs = _dependencies(nodes)
+    levels: list[tuple[str, ...]] = []
+    done: set[str] = set()
+    waiting = dict(sorted(needs.items()))
+    while waiting:
+        level = tuple(name for name, before in waiting.items() if before <= done)
+        if not level:
+            raise RulebookError(_cycle_problem(waiting, nodes, places or {}))
+        levels.append(level)
+        done.update(level)
+        for name in level:
+            del waiting[name]
+    return tuple(levels)
+
+
+def _dependencies(nodes: Mapping[str, Node]) -> dict[str, set[str]]:
+    """For each producer, the producers it has to wait for."""
+    writers: dict[str, set[str]] = {}
+    for name, (_, writes) in nodes.items():
+        for fact in writes:
+            writers.setdefault(fact, set()).add(name)
+    return {name: {writer for fact in reads for writer in writers.get(fact, ())} for name, (reads, _) in nodes.items()}
+
+
+def _cycle_problem(
+    waiting: Mapping[str, set[str]], nodes: Mapping[str, Node], places: Mapping[str, Place | None]
+) -> Problem:
+    """The shortest circle among producers that wait for each other, in words."""
+    path = min((found for name in waiting if (found := _circle_through(name, waiting))), key=lambda p: (len(p), p))
+    steps = [
+        f"{writer} (sets {', '.join(sorted(nodes[writer][1] & nodes[reader][0]))})" for writer, reader in pairwise(path)
+    ]
+    return Problem(
+        code="cycle",
+        message=f"these producers wait for each other: {' -> '.join([*steps, path[-1]])}",
+        place=places.get(path[0]),
+        fix="let one of them read a fact that is settled earlier, or split the fact in two",
+    )
+
+
+def _circle_through(start: str, waiting: Mapping[str, set[str]]) -> list[str] | None:
+    """The shortest path writer -> reader -> ... from ``start`` back to it, or None."""
+    readers: dict[str, list[str]] = {}
+    for reader in sorted(waiting):
+        for writer in waiting[reader] & waiting.keys():
+            readers.setdefault(writer, []).append(reader)
+    paths = [[start]]
+    seen: set[str] = set()
+    while paths:
+        longer: list[list[str]] = []
+        for path in paths:
+            for reader in readers.get(path[-1], ()):
+                if reader == start:
+                    return [*path, start]
+                if reader not in seen:
+                    seen.add(reader)
+                    longer.append([*path, reader])
+        paths = longer
+    return None
+
+
+def rule_nodes(rules: Iterable[Rule]) -> dict[str, Node]:
+    """What each rule reads and writes, for the ordering.
+
+    Rules that contend (they set one fact, one overrides the other, or they are rows of one ``first`` table) have to be
+    resolved together, so they share what any of them reads and writes: they end up on one level, and nobody reads what
+    they set before the conflict is settled.
+    """
+    nodes: dict[str, Node] = {}
+    for group in contending(rules):
+        reads = frozenset(fact for rule in group for fact in rule.reads)
+        writes = frozenset(fact for rule in group for fact in rule.writes)
+        nodes.update((rule.id, (reads, writes)) for rule in group)
+    return dict(sorted(nodes.items()))
+
+
+def contending(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], ...]:
+    """The rules in groups that have to be resolved together, each group sorted by id."""
+    by_id = {rule.id: rule for rule in sorted(rules, key=lambda rule: rule.id)}
+    leader = {name: name for name in by_id}
+
+    def lead(name: str) -> str:
+        while leader[name] != name:
+            name = leader[name]
+        return name
+
+    stakes: dict[tuple[str, str], str] = {}
+    for name, rule in by_id.items():
+        claims = [("fact", fact) for fact in rule.writes]
+        claims += [("rule", other) for other in (name, *rule.overrides) if other in by_id]
+        claims += [("table", rule.table)] if rule.table and rule.hit == "first" else []
+        for claim in sorted(claims):
+            leader[lead(name)] = lead(stakes.setdefault(claim, name))
+    groups: dict[str, list[Rule]] = {}
+    for name, rule in by_id.items():
+        groups.setdefault(lead(name), []).append(rule)
+    return tuple(tuple(group) for group in groups.values())
+
+
+def check_contenders(rules: Iterable[Rule]) -> tuple[Problem, ...]:
+    """Contending rules of which one needs what another sets: they can neither run together nor one after the other."""
+    problems: list[Problem] = []
+    for group in contending(rules):
+        for reader in group:
+            for writer in group:
+                both = reader.reads & writer.writes
+                if both and writer is not reader:
+                    fact = min(both)
+                    problems.append(
+                        Problem(
+                            "tangled-rules",
+                            f"{reader.id} reads `{fact}`, which {writer.id} sets, and the two contend with each other: "
+                            f"they set one fact, override each other, or share a `first` table",
+                            reader.place,
+                            fact,
+                            (),
+                            "split one of them, so that what is read and what is contended come from different rules",
+                        )
+                    )
+    return tuple(problems)
+
+
+def levels(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], ...]:
+    """Rules that set facts, by level, each level sorted by id. Rules that contend are on one level.
+
+    Raises:
+        RulebookError: rules feed each other in a circle; the message shows the path.
+    """
+    rules = tuple(rules)
+    tangled = check_contenders(rules)
+    if tangled:
+        raise RulebookError(tangled)
+    by_id = {rule.id: rule for rule in rules}
+    places = {rule.id: rule.place for rule in rules}
+    return tuple(tuple(by_id[name] for name in level) for level in topological_levels(rule_nodes(rules), places))

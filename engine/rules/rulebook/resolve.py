@@ -1,0 +1,127 @@
+"""From matches to what holds: hit policy, overrides, colliding ``set``s. One piece of code for both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+
+from engine.core.values import Facts
+from engine.core.values import Value
+from engine.rules.language.evaluating import evaluate
+from engine.rules.rulebook.model import Rule
+from engine.rules.rulebook.model import SetFact
+
+
+@dataclass(frozen=True, slots=True)
+class Collision:
+    """Rules that gave one fact different values, none of them overriding: the fact stays unknown."""
+
+    fact: str
+    rules: tuple[str, ...]  # sorted
+    values: tuple[Value, ...]  # of the rules, in their order
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What the matches of one set of facts come to."""
+
+    fired: tuple[str, ...]  # rule ids, sorted
+    overridden: Mapping[str, str] = field(default_factory=dict)  # rule -> the fired rule that prevailed
+    values: Mapping[str, Value] = field(default_factory=dict)  # facts that the fired rules set, by name
+    set_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # fact -> fired rules that set this value
+    collisions: tuple[Collision, ...] = ()  # by fact
+
+
+class Resolver:
+    """Rules prepared for resolution, so that the work per set of facts is small."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        """Prepare ``rules``; overrides of rules outside them have no effect."""
+        ordered = sorted(rules, key=lambda rule: rule.id)
+        self._rules = {rule.id: rule for rule in ordered}
+        self._above = overriders(self._rules)
+        self._first = {rule.id: rule.table for rule in ordered if rule.table and rule.hit == "first"}
+        self._setters = {
+            rule.id: tuple(effect for effect in rule.effects if isinstance(effect, SetFact)) for rule in ordered
+        }
+
+    def resolve(self, matches: Iterable[str], facts: Facts) -> Resolution:
+        """Apply hit policy, then overrides, then ``set``s. Matches that are no rule of this resolver raise KeyError."""
+        matched = sorted(set(matches), key=lambda name: self._rules[name].id)
+        overridden = self._later_rows(matched)
+        standing = [name for name in matched if name not in overridden]
+        present = set(standing)
+        for name in standing:
+            winners = self._above.get(name, frozenset()) & present
+            if winners:
+                overridden[name] = min(w for w in winners if not self._above.get(w, frozenset()) & present)
+        fired = tuple(name for name in standing if name not in overridden)
+        values, set_by, collisions = self._settle(fired, facts)
+        # An earlier row that prevailed over a later one may itself be overridden: name the rule that really fired.
+        prevailing = {name: overridden.get(by, by) for name, by in sorted(overridden.items())}
+        return Resolution(fired, prevailing, values, set_by, collisions)
+
+    def _later_rows(self, matched: list[str]) -> dict[str, str]:
+        """Matching rows of ``first`` tables beaten by an earlier matching row."""
+        best: dict[str, str] = {}
+        for name in matched:
+            table = self._first.get(name)
+            if table and (table not in best or self._rules[name].row < self._rules[best[table]].row):
+                best[table] = name
+        first = ((name, best[self._first[name]]) for name in matched if name in self._first)
+        return {name: winner for name, winner in first if winner != name}
+
+    def _settle(
+        self, fired: tuple[str, ...], facts: Facts
+    ) -> tuple[dict[str, Value], dict[str, tuple[str, ...]], tuple[Collision, ...]]:
+        claims: dict[str, list[tuple[str, Value]]] = {}
+        for name in fired:
+            for effect in self._setters[name]:
+                value = evaluate(effect.expr, facts)
+                if value is not None:  # an expression over unknown facts says nothing
+                    claims.setdefault(effect.fact, []).append((name, value))
+        values: dict[str, Value] = {}
+        set_by: dict[str, tuple[str, ...]] = {}
+        collisions: list[Collision] = []
+        for fact, claimed in sorted(claims.items()):
+            names = tuple(name for name, _ in claimed)
+            if all(_same(value, claimed[0][1]) for _, value in claimed):
+                values[fact], set_by[fact] = claimed[0][1], names
+            else:
+                collisions.append(Collision(fact, names, tuple(value for _, value in claimed)))
+        return values, set_by, tuple(collisions)
+
+
+def resolve(matches: Iterable[str], rules: Iterable[Rule], facts: Facts) -> Resolution:
+    """What ``matches`` come to. For many sets of facts prepare one :class:`Resolver` instead.
+
+    Order: hit policy ``first`` keeps the earliest matching row of a table; then a rule is overridden if any rule that
+    overrides it, directly or through others, matches too; what is left fires. Rules that set one fact to different
+    values leave it unknown. A rule that is undecided overrides nothing and takes no row: only what is known decides.
+    """
+    return Resolver(rules).resolve(matches, facts)
+
+
+def _same(left: Value, right: Value) -> bool:
+    """Equal values of one kind: ``True`` is not ``1`` here."""
+    return left == right and isinstance(left, bool) == isinstance(right, bool)
+
+
+def overriders(rules: Mapping[str, Rule]) -> dict[str, frozenset[str]]:
+    """For each rule, all rules above it. Overriding is transitive; a circle was a load error."""
+    direct: dict[str, set[str]] = {}
+    for rule in rules.values():
+        for other in rule.overrides:
+            if other in rules:
+                direct.setdefault(other, set()).add(rule.id)
+    above: dict[str, frozenset[str]] = {}
+    for name, above_it in direct.items():
+        found: set[str] = set()
+        fresh = set(above_it)
+        while fresh:
+            found |= fresh
+            fresh = {higher for lower in fresh for higher in direct.get(lower, ())} - found
+        above[name] = frozenset(found - {name})
+    return above

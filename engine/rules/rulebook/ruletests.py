@@ -1,0 +1,228 @@
+"""Reading the tests inside rules: facts typed by the vocabulary, near misses merged into the test that they vary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.core.errors import nearest_words
+from engine.core.yaml import Mapping
+from engine.core.yaml import Node
+from engine.core.yaml import Scalar
+from engine.core.yaml import Sequence
+from engine.core.yaml import place_of
+from engine.core.yaml import plain
+from engine.core.yaml import typed
+from engine.rules.facts import FactDef
+from engine.rules.facts import read_value
+from engine.rules.rulebook.grammar import NEAR_MISS_KEYS
+from engine.rules.rulebook.grammar import TEST_KEYS
+from engine.rules.rulebook.model import Each
+from engine.rules.rulebook.model import RuleTest
+from engine.rules.rulebook.raw_rule import Context
+from engine.rules.rulebook.reading import Fields
+from engine.rules.rulebook.reading import kind_of
+from engine.rules.rulebook.reading import read_fields
+from engine.rules.rulebook.reading import read_flag
+from engine.rules.rulebook.reading import read_items
+
+
+#: As a value in a test: the fact is removed, whatever would have settled it.
+UNKNOWN = "unknown"
+
+_ONE_THING = "write one fact with its new value, such as near_miss: {plan.count: 8}"
+
+
+def read_tests(node: Node, each: Each, context: Context) -> tuple[RuleTest, ...]:
+    """The tests of a rule; those with problems are left out."""
+    tests: list[RuleTest] = []
+    base: RuleTest | None = None
+    for item in read_items(node, "`tests`", context.problems):
+        if isinstance(item, Mapping) and item.key("near_miss"):
+            test = _read_near_miss(item, base, each, context)
+        else:
+            test = _read_test(item, each, context)
+            base = test or base
+        if test is not None:
+            tests.append(test)
+    return tuple(tests)
+
+
+def _read_test(node: Node, each: Each, context: Context) -> RuleTest | None:
+    fields = read_fields(node, TEST_KEYS, "a test", context.problems)
+    if fields is None:
+        return None
+    given = _read_facts(fields, "given", context)
+    plan = _read_plan(fields, each, context)
+    if "fires" not in fields:
+        return None
+    fires = read_flag(fields["fires"][1], "`fires`", context.problems)
+    return RuleTest(given, plan, fires, None, place_of(node))
+
+
+def _read_facts(fields: Fields, key: str, context: Context) -> dict[str, object]:
+    if key not in fields:
+        return {}
+    node = fields[key][1]
+    if not isinstance(node, Mapping):
+        context.problems.add("wrong-form", f"`{key}` is {kind_of(node)}", node, fix="write {fact: value}")
+        return {}
+    facts: dict[str, object] = {}
+    for name, value in node.entries:
+        fact = context.fact(name, f"`{key}`")
+        if fact is None:
+            continue
+        if fact.scope != "workload":
+            context.problems.add(
+                "misplaced-fact",
+                f"`{fact.name}` is about the {fact.scope}, not the workload",
+                name,
+                fix=f"write it under `plan:` as {{{fact.name}: ...}}",
+            )
+        else:
+            facts[fact.name] = _read_value(fact, value, context)
+    return facts
+
+
+def _read_plan(fields: Fields, each: Each, context: Context) -> dict[str, object]:
+    if "plan" not in fields:
+        return {}
+    key, node = fields["plan"]
+    if each == "workload":
+        context.problems.add("misplaced-fact", "a rule for each: workload sees no plan", key, fix="leave `plan` out")
+        return {}
+    if not isinstance(node, Mapping):
+        context.problems.add("wrong-form", f"`plan` is {kind_of(node)}", node, fix="write {gpu: nvidia-l40s, count: 8}")
+        return {}
+    plan: dict[str, object] = {}
+    for name, value in node.entries:
+        entry = _read_plan_entry(name, value, context)
+        if entry:
+            plan[entry[0]] = entry[1]
+    if "count" in plan and "gpu" not in plan:
+        context.problems.add("missing-key", "`plan` has a count and no gpu", key, fix="add gpu: with a GPU id")
+    return plan
+
+
+def _read_plan_entry(name: Scalar, value: Node, context: Context) -> tuple[str, object] | None:
+    """One entry of ``plan``: ``gpu``, ``count``, or a fact by its full name."""
+    key = _plan_key(name.text)
+    if key == "gpu":
+        return "gpu", _read_gpu(value, context)
+    if key == "count":
+        return "count", _read_count(value, context)
+    facts = context.vocabulary.facts
+    found = next(
+        (facts[full] for full in (key, f"plan.{key}", f"candidate.{key}", f"gpu.{key}") if full in facts), None
+    )
+    if found is None or found.scope == "workload":
+        valid = [full for full, fact in facts.items() if fact.scope != "workload"]
+        short = {full.partition(".")[2]: full for full in reversed(valid)}
+        near = nearest_words(key, [*valid, *short], limit=1)
+        fix = None if near else "the keys of `plan` are gpu, count, and facts such as plan.link or gpu.vram_gb"
+        context.problems.add(
+            "unknown-fact", f"`plan` has no {name.text!r}", name, nearest=near, fix=fix, fact=name.text
+        )
+        return None
+    return found.name, _read_value(found, value, context)
+
+
+def _plan_key(text: str) -> str:
+    """``plan.gpu`` and ``plan.count`` build the plan, as ``gpu`` and ``count`` do."""
+    return {"plan.gpu": "gpu", "plan.count": "count", "gpu.id": "gpu"}.get(text, text)
+
+
+def _read_gpu(node: Node, context: Context) -> object:
+    known = context.known.gpus
+    if not isinstance(node, Scalar):
+        context.problems.add("wrong-form", f"a GPU is {kind_of(node)}", node, fix="name a GPU by its id")
+    elif known and node.text not in known:
+        nearest = nearest_words(node.text, sorted(known), limit=1)
+        fix = None if nearest else "name a GPU of the catalogue"
+        context.problems.add("unknown-gpu", f"no GPU has the id {node.text!r}", node, nearest=nearest, fix=fix)
+    return node.text if isinstance(node, Scalar) else ""
+
+
+def _read_count(node: Node, context: Context) -> object:
+    count = typed(node.text) if isinstance(node, Scalar) else None
+    if isinstance(count, int) and not isinstance(count, bool) and count > 0:
+        return count
+    context.problems.add("wrong-form", f"`count` is {kind_of(node)} and should be a whole number from 1", node)
+    return 1
+
+
+def _read_value(fact: FactDef, node: Node, context: Context) -> object:
+    """The value in the fact's unit; the word ``unknown`` for one that is to be removed."""
+    raw = raw_value(node)
+    reading = read_value(fact, raw, known_gpus=context.known.gpus)
+    if reading.problems:  # Places are dear, and almost no value needs one.
+        context.problems.extend(read_value(fact, raw, place_of(node), known_gpus=context.known.gpus).problems)
+    return UNKNOWN if reading.value is None else reading.value
+
+
+def raw_value(node: Node) -> Any:
+    """A node for ``read_value``: scalars stay text, to be typed by the fact."""
+    if isinstance(node, Scalar):
+        return node.text
+    if isinstance(node, Sequence):
+        return [raw_value(item) for item in node.items]
+    return plain(node)
+
+
+def _read_near_miss(node: Mapping, base: RuleTest | None, each: Each, context: Context) -> RuleTest | None:
+    fields = read_fields(node, NEAR_MISS_KEYS, "a near miss", context.problems)
+    if fields is None or "near_miss" not in fields:
+        return None
+    key, change = fields["near_miss"]
+    if base is None or not base.fires:
+        context.problems.add(
+            "bad-near-miss",
+            "a near miss varies the test above it, and none there fires",
+            key,
+            fix="put a test with `fires: true` above it",
+        )
+        return None
+    if not isinstance(change, Mapping) or len(change.entries) != 1:
+        said = f"changes {len(change.entries)} things" if isinstance(change, Mapping) else f"is {kind_of(change)}"
+        context.problems.add(
+            "bad-near-miss", f"a near miss changes exactly one thing; this one {said}", key, fix=_ONE_THING
+        )
+        return None
+    return _vary(base, change, each, context)
+
+
+def _shown(value: object) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _vary(base: RuleTest, change: Mapping, each: Each, context: Context) -> RuleTest | None:
+    """The base test with the one change merged in."""
+    (name, value), *_ = change.entries
+    given, plan = dict(base.given), dict(base.plan)
+    about_plan = each != "workload" and context.vocabulary.fact(name.text) is None
+    about_plan = about_plan or _plan_key(name.text) in {"gpu", "count"} or "." in name.text
+    entry: tuple[str, object] | None
+    if about_plan and each != "workload":
+        entry = _read_plan_entry(name, value, context)
+        target = plan
+    else:
+        fact = context.fact(name, "`near_miss`")
+        entry = (fact.name, _read_value(fact, value, context)) if fact else None
+        target = given
+        if fact is not None and fact.scope != "workload":
+            context.problems.add(
+                "misplaced-fact", "a rule for each: workload sees no plan", name, fix="change a workload fact"
+            )
+            return None
+    if entry is None:
+        return None
+    changed, new = entry
+    if changed in target and target[changed] == new and type(target[changed]) is type(new):
+        context.problems.add(
+            "bad-near-miss",
+            f"`{changed}` is {_shown(new)} in the test above already",
+            value,
+            fix="give it another value",
+        )
+        return None
+    target[changed] = new
+    return RuleTest(given, plan, False, {changed: new}, place_of(name))

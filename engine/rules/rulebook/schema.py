@@ -1,0 +1,163 @@
+"""JSON Schema of rule files, for editors. Built from the tables the loader uses, so the two cannot drift apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.rules.rulebook.grammar import CLAIM_KEYS
+from engine.rules.rulebook.grammar import DATE_PATTERN
+from engine.rules.rulebook.grammar import DISABLE_KEYS
+from engine.rules.rulebook.grammar import EACH_OF_STAGE
+from engine.rules.rulebook.grammar import EFFECT_KEYS
+from engine.rules.rulebook.grammar import ID_PATTERN
+from engine.rules.rulebook.grammar import NEAR_MISS_KEYS
+from engine.rules.rulebook.grammar import ROW_KEYS
+from engine.rules.rulebook.grammar import RULE_KEYS
+from engine.rules.rulebook.grammar import TABLE_KEYS
+from engine.rules.rulebook.grammar import TEST_KEYS
+from engine.rules.rulebook.grammar import EffectKey
+from engine.rules.rulebook.grammar import Key
+from engine.rules.rulebook.grammar import Kind
+
+
+Schema = dict[str, Any]
+
+_SCALAR: Schema = {"type": ["string", "number", "boolean"]}
+_NAME: Schema = {"type": "string", "minLength": 1}
+_NUMBER: Schema = {"type": ["number", "string"]}
+_FACTS: Schema = {
+    "type": "object",
+    "additionalProperties": {"anyOf": [_SCALAR, {"type": "array", "items": {"anyOf": [_SCALAR, {"type": "object"}]}}]},
+}
+_CONDITION: Schema = {"type": ["string", "boolean"]}
+_CONDITIONS: Schema = {
+    "type": "array",
+    "items": {
+        "anyOf": [
+            _CONDITION,
+            {
+                "type": "object",
+                "properties": {"any": {"type": "array", "items": _CONDITION, "minItems": 1}},
+                "required": ["any"],
+                "additionalProperties": False,
+            },
+        ]
+    },
+}
+_SHAPES: dict[Kind, Schema] = {
+    "id": {"type": "string", "pattern": ID_PATTERN},
+    "name": _NAME,
+    "text": {"type": ["string", "number"]},
+    "template": {"type": "string"},
+    "flag": {"type": "boolean"},
+    "date": {"type": "string", "pattern": DATE_PATTERN},
+    "names": {"anyOf": [_NAME, {"type": "array", "items": _NAME}]},
+    "counts": {
+        "anyOf": [
+            {"type": "integer", "minimum": 1},
+            {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1},
+        ]
+    },
+    "number": {"type": "number", "not": {"const": 0}},
+    "conditions": _CONDITIONS,
+    "settings": {"type": "object", "additionalProperties": _SCALAR, "minProperties": 1},
+    "targets": {
+        "type": "object",
+        "additionalProperties": {"anyOf": [_NUMBER, {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}]},
+        "minProperties": 1,
+    },
+    "columns": {"type": "array", "items": _NAME, "minItems": 1},
+    "cells": {"type": "array", "items": {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]}},
+    "facts": _FACTS,
+    "one_fact": {**_FACTS, "minProperties": 1, "maxProperties": 1},
+}
+
+
+def rule_file_schema() -> Schema:
+    """The JSON Schema (draft 2020-12) of one file in ``rules/``."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "whichgpu rule file",
+        "description": "A list of rules and decision tables; see docs/rules.md.",
+        "type": "array",
+        "items": {
+            "if": {"required": ["table"]},
+            "then": {"$ref": "#/$defs/table"},
+            "else": {
+                "if": {"required": ["disable"]},
+                "then": {"$ref": "#/$defs/disabling"},
+                "else": {"$ref": "#/$defs/rule"},
+            },
+        },
+        "$defs": {
+            "rule": {**_mapping(RULE_KEYS), "allOf": _stage_limits("then")},
+            "table": _mapping(TABLE_KEYS),
+            "row": _mapping(ROW_KEYS),
+            "disabling": _mapping(DISABLE_KEYS),
+            "effects": _effects(),
+            "claim": _claim(),
+            "test": {"anyOf": [_mapping(TEST_KEYS), _mapping(NEAR_MISS_KEYS)]},
+        },
+    }
+
+
+def _mapping(keys: tuple[Key, ...]) -> Schema:
+    return {
+        "type": "object",
+        "properties": {key.name: _value(key) for key in keys},
+        "required": [key.name for key in keys if key.required],
+        "additionalProperties": False,
+    }
+
+
+def _value(key: Key | EffectKey) -> Schema:
+    shape: Schema
+    if key.kind == "word":
+        shape = {"enum": list(key.choices)}
+    elif key.kind == "claim":
+        shape = {"$ref": "#/$defs/claim"}
+    elif key.kind == "effects":
+        shape = {"$ref": "#/$defs/effects"}
+    elif key.kind == "rows":
+        shape = {"type": "array", "items": {"$ref": "#/$defs/row"}, "minItems": 1}
+    elif key.kind == "tests":
+        shape = {"type": "array", "items": {"$ref": "#/$defs/test"}}
+    else:
+        shape = dict(_SHAPES[key.kind])
+    return {**shape, "description": key.says}
+
+
+def _effects() -> Schema:
+    return {
+        "type": "object",
+        "properties": {key.name: _value(key) for key in EFFECT_KEYS},
+        "minProperties": 1,
+        "additionalProperties": False,
+        "not": {"required": ["claim", "band"]},
+    }
+
+
+def _claim() -> Schema:
+    """A claim in its short form, a quantity, or in full."""
+    full = _mapping(CLAIM_KEYS)
+    full["properties"]["ratio"] = {"type": "number", "exclusiveMinimum": 0, "description": CLAIM_KEYS[1].says}
+    return {"anyOf": [{"enum": list(CLAIM_KEYS[0].choices)}, full]}
+
+
+def _stage_limits(effects_key: str) -> list[Schema]:
+    """For each stage: its scopes, and the effects that it may not have."""
+    limits: list[Schema] = []
+    for stage, scopes in EACH_OF_STAGE.items():
+        foreign = [key.name for key in EFFECT_KEYS if stage not in key.stages]
+        limits.append(
+            {
+                "if": {"properties": {"stage": {"const": stage}}, "required": ["stage"]},
+                "then": {
+                    "properties": {
+                        "each": {"enum": list(scopes)},
+                        effects_key: {"properties": dict.fromkeys(foreign, False)},
+                    }
+                },
+            }
+        )
+    return limits

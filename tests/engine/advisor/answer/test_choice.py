@@ -1,0 +1,159 @@
+"""What an answer was chosen over, for which reason, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from typing import get_args
+
+import pytest
+
+from engine.advisor.advisor import Decision
+from engine.advisor.advisor import Expertise
+from engine.advisor.answer.choice import below_answer
+from engine.advisor.answer.choice import chosen_over
+from engine.advisor.answer.choice import preference_cost
+from engine.advisor.losses import LossKind
+from engine.advisor.losses import first_by_evidence
+
+
+REASONS = {"unverified", "fallback", "guide_cards", "guide_counts", "evidence"}
+LOSSES = set(get_args(LossKind))
+WORKLOADS: dict[str, dict[str, Any]] = {
+    "chat": {"task": "inference", "model_name": "llama-3.1-8b"},
+    "cheap chat": {"task": "inference", "model_name": "llama-3.1-8b", "objective": "cheapest"},
+    "production": {
+        "task": "inference",
+        "model_name": "llama-3.1-8b",
+        "lifecycle_stage": "production",
+        "objective": "cheapest",
+    },
+    "large and fast": {"task": "inference", "model_name": "llama-3.1-70b", "objective": "fastest"},
+    "adapters": {"task": "peft_finetuning", "peft_method": "qlora", "model_name": "llama-3.1-8b"},
+    "training": {"task": "full_finetuning", "model_name": "llama-3.1-8b", "objective": "balanced"},
+    "a target": {"task": "inference", "model_name": "llama-3.1-70b", "peak_qps": 5, "objective": "cheapest"},
+}
+
+
+@pytest.fixture(scope="module")
+def decided(decide: Callable[..., Decision]) -> dict[str, Decision]:
+    return {name: decide(facts) for name, facts in WORKLOADS.items()}
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_whatever_beats_the_answer_is_named_with_a_reason(
+    name: str, decided: dict[str, Decision], expertise: Expertise
+) -> None:
+    outcome = decided[name].outcome
+    answer = outcome.chosen
+    assert answer is not None
+    assert outcome.round is not None
+    found = {entry["id"]: entry for entry in chosen_over(outcome, dict(expertise.rules), expertise.vocabulary)}
+    margin = 1 + outcome.objective.dominance_margin
+    mine = answer.measures
+    assert mine.cost is not None
+    assert mine.time is not None
+    for judged in outcome.round.judged:
+        its = judged.measures
+        if its.cost is None or its.time is None:
+            continue
+        if its.cost * margin <= mine.cost and its.time * margin <= mine.time:
+            entry = found[judged.ranked.plan.id]
+            assert entry["reason"] in REASONS
+            assert entry["because"]
+            assert entry["cost_ratio"] == pytest.approx(its.cost / mine.cost)
+            assert entry["speed_ratio"] == pytest.approx(mine.time / its.time)
+    assert answer.ranked.plan.id not in found
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_reason_is_a_rule_that_says_so(name: str, decided: dict[str, Decision], expertise: Expertise) -> None:
+    decision = decided[name]
+    outcome = decision.outcome
+    assert outcome.round is not None
+    assert outcome.chosen is not None
+    judged = {entry.ranked.plan.id: entry for entry in outcome.round.judged}
+    first = first_by_evidence(outcome.chosen, outcome.round.judged)
+    for entry in chosen_over(outcome, dict(expertise.rules), expertise.vocabulary):
+        other = judged[entry["id"]]
+        if entry["reason"] == "fallback":
+            assert entry["rule"] in other.fallbacks
+            assert not outcome.chosen.fallbacks
+        elif entry["reason"] == "guide_cards":
+            assert entry["rule"] in first.card_bands
+            assert not other.card_bands
+            assert not outcome.objective.stated
+        elif entry["reason"] == "guide_counts":
+            assert entry["rule"] in first.count_bands
+            assert not outcome.objective.stated
+        elif entry["reason"] == "unverified":
+            assert other.missing
+            assert entry["facts"] == list(other.missing)
+        if entry["rule"]:
+            assert entry["sources"] == list(expertise.rules[entry["rule"]].sources)
+            assert set(entry["facts"]) <= set(outcome.intake.facts) | set(other.missing)
+            assert not set(entry["waits_for"]) & set(outcome.final.facts)
+
+
+def test_production_pays_for_error_correction_and_says_what(decided: dict[str, Decision]) -> None:
+    answer = decided["production"].to_dict()
+    entries = [
+        entry
+        for entry in answer["recommendation"]["chosen_over"]
+        if entry["rule"] == "consumer-cards-not-in-production"
+    ]
+    assert entries
+    for entry in entries:
+        assert entry["reason"] == "fallback"
+        assert "lifecycle_stage" in entry["facts"]
+        assert entry["cost_ratio"] < 1
+        assert entry["price_usd_per_hour"] == pytest.approx(
+            answer["recommendation"]["cost"]["usd_per_hour"] - entry["usd_per_hour"]
+        )
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_preferences_cost_no_more_than_their_share(name: str, decided: dict[str, Decision]) -> None:
+    outcome = decided[name].outcome
+    found = preference_cost(outcome)
+    assert outcome.chosen is not None
+    assert outcome.chosen.standing is not None
+    if found is None:
+        return
+    assert found["id"] != outcome.chosen.ranked.plan.id
+    assert found["share"] > 0
+    if outcome.objective.stated:
+        assert found["share"] <= outcome.objective.preference_share + 1e-9
+    assert outcome.round is not None
+    best = next(entry for entry in outcome.round.judged if entry.ranked.plan.id == found["id"])
+    assert best.standing is not None
+    assert best.standing.merit is not None
+    assert best.standing.tier == outcome.chosen.standing.tier
+    counted = {award.rule for award in outcome.chosen.ranked.awards if award.counted and award.points > 0}
+    assert set(found["rules_for"]) <= counted
+
+
+def test_without_an_answer_nothing_was_passed_over(decide: Callable[..., Decision], expertise: Expertise) -> None:
+    facts = {"task": "full_finetuning", "param_count_b": 70, "gpu_candidates": ["T4"], "num_gpus": 1}
+    outcome = decide(facts).outcome
+    assert outcome.chosen is None
+    assert chosen_over(outcome, dict(expertise.rules), expertise.vocabulary) == []
+    assert preference_cost(outcome) is None
+
+
+def test_what_stands_below_the_answer_says_why(decided: dict[str, Decision]) -> None:
+    answer = decided["production"].to_dict()
+    assert answer["alternatives"]
+    for plan in answer["alternatives"]:
+        assert plan["below_for"] in LOSSES
+        assert (plan["dominated_by"] is not None) or plan["below_for"] != "dominated"
+    outcome = decided["production"].outcome
+    assert outcome.round is not None
+    assert outcome.chosen is not None
+    below = [
+        below_answer(judged, outcome) for judged in outcome.round.judged if judged.fallbacks and judged.ranked.proven
+    ]
+    assert {entry["below_for"] for entry in below} == {"fallback"}
+    its = below_answer(outcome.chosen, outcome)
+    assert (its["dominated_by"], its["below_for"]) == (None, None)
+    assert (its["cost_ratio"], its["speed_ratio"]) == (1.0, 1.0)

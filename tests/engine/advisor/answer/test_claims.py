@@ -1,0 +1,128 @@
+"""Claims in words: the source's figure beside the computed one."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import Expertise
+from engine.advisor.answer.claims import card_name
+from engine.advisor.answer.claims import claim_dict
+from engine.advisor.answer.claims import claim_sentence
+from engine.advisor.answer.claims import claimed_number
+from engine.advisor.answer.claims import with_article
+from engine.advisor.claims import Comparables
+from engine.advisor.claims import PlanFigures
+from engine.advisor.claims import check_claim
+from engine.rules.rulebook.model import Claim
+from engine.rules.rulebook.model import Points
+from engine.rules.rulebook.model import Rule
+
+
+def sentence(
+    expertise: Expertise,
+    claim: Claim,
+    points: float = 2,
+    *,
+    ours: int = 1,
+    theirs: int = 1,
+    source: str = "guide",
+) -> str:
+    gpus = expertise.knowledge.gpus
+    mine = PlanFigures("mine", gpus["nvidia-h200-sxm"], ours, 2.0, 103.0, 4.0, 700.0)
+    other = PlanFigures("other", gpus["nvidia-h100-80gb-sxm"], theirs, 1.0, 100.0, 2.0, 700.0)
+    rule = Rule("r", "r", "prefer", "plan", (), (Points(points, "speed", claim),), "", "", (source,))
+    checked = check_claim(rule, mine, Comparables([mine, other], lambda plan: 0.0))
+    assert checked is not None
+    return claim_sentence(checked, gpus)
+
+
+@pytest.mark.parametrize(
+    ("claim", "points", "said"),
+    [
+        (
+            Claim("speed", 2, "nvidia-h100"),
+            2,
+            "the guide says 2.0 x the speed of an H100; computed here 1.03 x",
+        ),
+        (
+            Claim("throughput_per_usd", 1.8, "nvidia-h100-80gb-sxm"),
+            2,
+            "the guide says 1.8 x the work per dollar of an H100 SXM5 80GB; computed here 0.515 x",
+        ),
+        (
+            Claim("cost", None, "nvidia-h100"),
+            -2,
+            "the guide says costlier than an H100; computed here 2 x the cost of H100 SXM5 80GB",
+        ),
+        (
+            Claim("efficiency"),
+            2,
+            "the guide says more work per watt than other cards; "
+            "computed here 1.03 x the work per watt of 1 x H100 SXM5 80GB",
+        ),
+    ],
+    ids=str,
+)
+def test_the_figure_of_the_source_stands_beside_the_computed_one(
+    expertise: Expertise, claim: Claim, points: float, said: str
+) -> None:
+    assert sentence(expertise, claim, points) == said
+
+
+def test_another_number_of_gpus_is_named_and_speed_is_for_each(expertise: Expertise) -> None:
+    said = sentence(expertise, Claim("speed", 2, "nvidia-h100"), ours=4, theirs=8)
+    assert said == (
+        "the guide says 2.0 x the speed of an H100; computed here 2.06 x the speed of 8 x H100 SXM5 80GB for each GPU"
+    )
+    said = sentence(expertise, Claim("cost", 0.5, "nvidia-h100"), ours=4, theirs=8)
+    assert said == "the guide says 0.5 x the cost of an H100; computed here 2 x the cost of 8 x H100 SXM5 80GB"
+
+
+def test_what_no_guide_says_is_not_called_its_word(expertise: Expertise) -> None:
+    said = sentence(expertise, Claim("speed", None, "nvidia-h100"), source="whichgpu-judgement")
+    assert said == "our own rule says faster than an H100; computed here 1.03 x the speed of H100 SXM5 80GB"
+
+
+def test_the_keys_of_a_claim(expertise: Expertise) -> None:
+    gpus = expertise.knowledge.gpus
+    mine = PlanFigures("mine", gpus["nvidia-h200-sxm"], 1, 2.0, 103.0)
+    other = PlanFigures("other", gpus["nvidia-h100-80gb-sxm"], 1, 1.0, 100.0)
+    claim = Claim("speed", 2, "nvidia-h100")
+    rule = Rule("r", "r", "prefer", "plan", (), (Points(2, "speed", claim),), "", "", ("guide",))
+    checked = check_claim(rule, mine, Comparables([other], lambda plan: 0.0))
+    assert checked is not None
+    assert claim_dict(checked, gpus) == {
+        "rule": "r",
+        "quantity": "speed",
+        "claimed_ratio": 2,
+        "over": "nvidia-h100",
+        "compared_with": {"gpu": "nvidia-h100-80gb-sxm", "count": 1},
+        "per_gpu": False,
+        "computed_ratio": pytest.approx(1.03),
+        "agrees": True,
+        "text": "the guide says 2.0 x the speed of an H100; computed here 1.03 x",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nvidia-a100", "an A100"),
+        ("nvidia-a100-40gb", "an A100 40GB"),
+        ("nvidia-h100", "an H100"),
+        ("nvidia-b200", "a B200"),
+        ("nvidia-t4", "a T4"),
+        ("nvidia-l4", "an L4"),
+        ("nvidia-rtx-4090", "an RTX 4090"),
+        ("nvidia-rtx-a6000", "an RTX A6000"),
+        ("amd-mi300x", "an MI300X"),
+        ("no-such-card", "a no-such-card"),
+    ],
+)
+def test_cards_are_called_by_what_their_names_share(expertise: Expertise, name: str, said: str) -> None:
+    assert with_article(card_name(name, expertise.knowledge.gpus)) == said
+
+
+@pytest.mark.parametrize(("ratio", "text"), [(2, "2.0"), (2.2, "2.2"), (0.1, "0.1"), (10, "10"), (1.75, "1.75")])
+def test_a_ratio_is_written_as_a_source_would(ratio: float, text: str) -> None:
+    assert claimed_number(ratio) == text

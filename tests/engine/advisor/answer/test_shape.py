@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from engine.advisor.answer.schema import decision_schema
+from engine.advisor.answer.shape import check_decision
+from engine.core.errors import InputError
+
+
+Decided = Callable[[str], dict[str, Any]]
+
+
+def spots(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if path:
+        yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from spots(item, (*path, key))
+
+
+def test_whole_decisions_pass(decided: Decided, decide: Callable[..., dict[str, Any]]) -> None:
+    for decision in (decided("qlora-7b"), decided("lab-rent-or-buy"), decide(gpu_candidates="h100")):
+        assert check_decision(decision, "x") is decision
+
+
+def test_it_refuses_what_the_schema_refuses(decided: Decided) -> None:
+    """Whatever is put in place of any part: the same verdict as a full JSON Schema validator."""
+    chance = random.Random(3)
+    validator = Draft202012Validator(decision_schema())
+    decision = decided("lora-13b")
+    for part in ("trace", "rules", "rejected"):
+        decision[part] = decision[part][:: max(1, len(decision[part]) // 8)]  # Many of one shape: a few of them do.
+    assert validator.is_valid(decision)
+    places = list(spots(decision))
+    refused = 0
+    for path in chance.sample(places, 80):
+        inner: Any = decision
+        for key in path[:-1]:
+            inner = inner[key]
+        kept = inner[path[-1]]
+        inner[path[-1]] = chance.choice([None, -1, "x", "", [], {}, True, 3.5, [1], {"a": 1}])
+        try:
+            check_decision(decision, "x")
+            mine = True
+        except InputError:
+            mine = False
+        assert mine == validator.is_valid(decision), path
+        refused += not mine
+        inner[path[-1]] = kept
+    assert refused > 20
+
+
+def test_it_says_where(decided: Decided) -> None:
+    decision = decided("qlora-7b")
+    decision["recommendation"]["memory"]["needed_gb"] = "much"
+    with pytest.raises(InputError, match=r"decision\.recommendation.*needed_gb should be number"):
+        check_decision(decision, "record.json")
+
+
+def test_a_short_answer_is_told_apart(decided: Decided) -> None:
+    decision = decided("qlora-7b")
+    del decision["trace"]
+    with pytest.raises(InputError, match="--full"):
+        check_decision(decision, "line")
+    for value in (None, [], 3, "x", {}):
+        with pytest.raises(InputError):
+            check_decision(value, "x")
+
+
+@pytest.mark.parametrize(
+    ("value", "fix"),
+    [
+        ({"format": "whichgpu.session/1", "answers": []}, "end it with: whichgpu resume x.json --save RECORD"),
+        ({"recommendation": None}, "add --full"),
+        ({"recommendation": None, "trace": [], "rules": [], "rejected": []}, "whichgpu recommend --save"),
+        ([], "whichgpu recommend --save"),
+    ],
+)
+def test_it_says_how_a_decision_would_be_had(value: object, fix: str) -> None:
+    with pytest.raises(InputError, match=re.escape(fix)):
+        check_decision(value, "x.json")

@@ -1,0 +1,70 @@
+"""Trade-offs under the keys of the contract, and in words."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from datetime import datetime
+
+import pytest
+
+from engine.advisor.advisor import Expertise
+from engine.advisor.answer.tradeoffs import _ratio
+from engine.advisor.record import make_record
+from engine.core.canonical import canonical_json
+from engine.explain.audit import audit
+
+
+MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
+RUN = {
+    "task": "full_finetuning",
+    "model_name": "llama-3.1-8b",
+    "train_tokens_b": 1,
+    "deadline_hours": 20,
+    "objective": "cheapest",
+    "regions_allowed": ["eu"],
+}
+
+
+def test_an_answer_has_them_only_where_asked(expertise: Expertise) -> None:
+    decision = expertise.decide(RUN, decided_at=MOMENT)
+    assert "trade_offs" not in decision.to_dict()
+    assert decision.to_dict(trade_offs=True)["trade_offs"]
+
+
+def test_they_say_what_to_change_and_what_it_brings(expertise: Expertise) -> None:
+    answer = expertise.decide(RUN, decided_at=MOMENT).to_dict(trade_offs=True)
+    hour = answer["recommendation"]["cost"]["usd_per_hour"]
+    place = next(entry for entry in answer["trade_offs"] if entry["kind"] == "place")
+    assert place["change"] == {"regions_allowed": None}
+    assert place["says"].startswith(f"Without regions_allowed: {place['plan']['count']} x ")
+    assert place["usd_per_hour_delta"] == pytest.approx(place["plan"]["usd_per_hour"] - hour, rel=1e-5)
+    spot = next(entry for entry in answer["trade_offs"] if entry["kind"] == "spot")
+    assert spot["says"].endswith("It can be taken away at any time.")
+    fastest = next(entry for entry in answer["trade_offs"] if entry["kind"] == "objective")
+    assert fastest["says"].startswith("The fastest plan: ")
+
+
+def test_a_record_with_them_is_reproducible(expertise: Expertise) -> None:
+    answer = expertise.decide(RUN, decided_at=MOMENT).to_dict(trade_offs=True)
+    record = make_record(answer)
+    checks = {check.name: check.holds for check in audit(record, record.to_json(), expertise, samples=0)}
+    assert checks["reproducible"]
+    again = expertise.decide(RUN, decided_at=MOMENT).to_dict(trade_offs=True)
+    assert canonical_json(again["trade_offs"]) == canonical_json(answer["trade_offs"])
+
+
+@pytest.mark.parametrize(
+    ("ratio", "cost", "speed"),
+    [
+        (None, "", ""),
+        (1.004, "at the same cost", "as fast"),
+        (0.73, "27 % cheaper", "27 % slower"),
+        (1.3, "30 % costlier", "30 % faster"),
+        (2.64, "2.6 x the cost", "2.6 x as fast"),
+        (12.4, "12 x the cost", "12 x as fast"),
+        (120.0, "120 x the cost", "120 x as fast"),
+    ],
+)
+def test_ratios_in_words(ratio: float | None, cost: str, speed: str) -> None:
+    assert _ratio(ratio, "cheaper", "costlier") == cost
+    assert _ratio(ratio, "slower", "faster") == speed

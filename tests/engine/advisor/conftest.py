@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from engine.advisor.advisor import Expertise
+from engine.advisor.advisor import defaults_of
+from engine.advisor.advisor import known_names
+from engine.advisor.stages import prepare
+from engine.core.calculators import registered
+from engine.rules.inference.firing import Level
+from engine.rules.rulebook import load_rules_text
+
+
+@pytest.fixture(scope="session")
+def with_rules(expertise: Expertise) -> Callable[[str], Expertise]:
+    """The shipped knowledge under another rulebook, given as text; every rule gets what a test does not care for."""
+
+    def build(text: str) -> Expertise:
+        rulebook = load_rules_text(text, expertise.vocabulary, known_names(expertise.knowledge))
+        stages = prepare(
+            rulebook, expertise.vocabulary, registered().values(), defaults_of(expertise.vocabulary), Level
+        )
+        return replace(
+            expertise,
+            rulebook=rulebook,
+            rules={rule.id: rule for rule in rulebook.rules},
+            stages=stages,
+            bench=replace(expertise.bench, stages=stages),
+        )
+
+    return build
+
+
+def rule(name: str, stage: str, when: str, then: str, each: str = "plan", more: str = "") -> str:
+    """One rule as text."""
+    return (
+        f"- id: {name}\n  title: {name}\n  stage: {stage}\n  each: {each}\n  when: [{when}]\n  then: {{{then}}}\n"
+        f"  because: It matters.\n  sources: [whichgpu-judgement]\n{more}"
+    )
+
+
+@pytest.fixture(scope="session")
+def make_rule() -> Callable[..., str]:
+    """Writes one rule as text."""
+    return rule

@@ -1,0 +1,416 @@
+"""Choosing among plans that no rule rejects: tiers, dominance, merit, evidence. On plans made up for the purpose."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.advisor.advisor import Expertise
+from engine.advisor.advisor import shipped_expertise
+from engine.advisor.choice import Contender
+from engine.advisor.choice import Standing
+from engine.advisor.choice import beaten_by_equals
+from engine.advisor.choice import dominated_plans
+from engine.advisor.choice import standings
+from engine.advisor.rank import Objective
+from engine.advisor.rank import Ranked
+from engine.advisor.survey import Measures
+from engine.catalogue.model import Gpu
+from engine.plans.model import Cost
+from engine.plans.model import Layout
+from engine.plans.model import Plan
+
+
+def contender(
+    name: str,
+    cost: float | None = 1.0,
+    time: float | None = 1.0,
+    *,
+    score: float = 0.0,
+    proven: bool = True,
+    fallback: bool = False,
+    cards: bool = False,
+    counts: bool = False,
+    count: int = 1,
+    vram: float = 24,
+    vendor: str = "nvidia",
+    segment: str = "datacenter",
+    nodes: int = 1,
+    pcie: int = 0,
+    family: str | None = None,
+    hourly: float | None = None,
+) -> Contender:
+    gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor=vendor, vram_gb=vram, segment=segment)
+    plan = Plan(
+        id=name,
+        gpu=gpu,
+        count=count,
+        nodes=nodes,
+        link="none",
+        node_link="none",
+        layout=Layout(),
+        precision=None,
+        memory=None,
+        speed=None,
+        cost=Cost(),
+        power_w=None,
+        why_count="one card",
+        facts={"plan.pcie_gpus": pcie},
+    )
+    measures = Measures(cost, time, usd_per_hour=hourly)
+    return Contender(Ranked(plan, score, (), proven), measures, fallback, cards, counts)
+
+
+def stated(name: str) -> Objective:
+    return replace(shipped_expertise().objectives[name], stated=True)
+
+
+@pytest.fixture
+def cheapest() -> Objective:
+    return stated("cheapest")
+
+
+@pytest.fixture
+def fastest() -> Objective:
+    return stated("fastest")
+
+
+@pytest.fixture
+def unstated(expertise: Expertise) -> Objective:
+    return expertise.objectives["balanced"]
+
+
+def order(contenders: Sequence[Contender], objective: Objective) -> list[str]:
+    return list(standings(contenders, objective))
+
+
+def answer(contenders: Sequence[Contender], objective: Objective) -> str:
+    return order(contenders, objective)[0]
+
+
+# ------------------------------------------------------------------------------------------------ tiers
+
+
+def test_an_unverified_plan_stands_below_every_verified_one(cheapest: Objective) -> None:
+    found = standings([contender("a", 1, 1, proven=False), contender("b", 50, 9)], cheapest)
+    assert list(found) == ["b", "a"]
+    assert [standing.eligible for standing in found.values()] == [True, False]
+    assert found["a"].tier > found["b"].tier
+
+
+def test_a_fallback_is_chosen_only_without_others(cheapest: Objective) -> None:
+    last, other = contender("last", 1, 1, fallback=True), contender("other", 9, 9)
+    assert order([last, other], cheapest) == ["other", "last"]
+    assert answer([last, replace(other, ranked=replace(other.ranked, proven=False))], cheapest) == "last"
+    assert answer([last], cheapest) == "last"
+
+
+def test_what_a_guide_names_comes_first_while_no_objective_is_stated(unstated: Objective, cheapest: Objective) -> None:
+    plans = [
+        contender("plain", 1.0, 1.2),
+        contender("card", 1.1, 1.1, cards=True),
+        contender("count", 1.2, 1.0, counts=True),
+    ]
+    assert order(plans, unstated) == ["count", "card", "plain"]
+    assert order(plans, cheapest)[0] == "plain"
+
+
+def test_a_guides_card_comes_with_the_count_that_a_guide_names(unstated: Objective) -> None:
+    plans = [contender("one", 1, 2, cards=True, score=9), contender("two", 1.5, 1, cards=True, counts=True)]
+    assert answer(plans, unstated) == "two"
+
+
+def test_evidence_never_lifts_a_plan_out_of_its_tier(unstated: Objective) -> None:
+    plans = [contender("loved", 1, 1, score=99), contender("named", 1.2, 0.9, cards=True, score=-99)]
+    assert answer(plans, unstated) == "named"
+
+
+# ------------------------------------------------------------------------------------------------ dominance
+
+
+def test_a_plan_beaten_in_both_by_the_margin_is_no_answer(cheapest: Objective) -> None:
+    plans = [contender("loved", 1.08, 1.2, score=99), contender("lean", 1.0, 1.0)]
+    found = standings(plans, cheapest)
+    assert list(found) == ["lean", "loved"]
+    assert found["loved"] == Standing(found["lean"].tier, 1.08, False, "lean")
+    assert found["lean"].dominated_by is None
+
+
+def test_less_than_the_margin_in_one_of_them_is_no_dominance() -> None:
+    plans = [contender("a", 1.0, 1.0), contender("b", 1.03, 2.0), contender("c", 2.0, 1.03), contender("d", 0.5, 1.5)]
+    assert dominated_plans(plans, 0.05) == {"b": "d"}
+    assert dominated_plans(plans[:3], 0.05) == {}
+
+
+def test_named_is_the_plan_that_beats_it_most() -> None:
+    plans = [contender("a", 2, 2), contender("b", 1, 1), contender("c", 1.5, 1.5), contender("d", 0.9, 1.9)]
+    assert dominated_plans(plans, 0.05)["a"] == "b"
+
+
+def test_what_is_not_known_neither_beats_nor_is_beaten() -> None:
+    assert dominated_plans([contender("a", None, 1), contender("b", 1, None), contender("c", 9, 9)], 0.05) == {}
+
+
+def test_only_plans_of_the_same_tier_dominate(cheapest: Objective) -> None:
+    found = standings([contender("a", 1, 1, fallback=True), contender("b", 9, 9)], cheapest)
+    assert found["b"].dominated_by is None
+    assert next(iter(found)) == "b"
+
+
+def test_an_equal_that_is_cheaper_and_faster_stands_in_for_a_guides_card(unstated: Objective) -> None:
+    named = contender("named", 10, 2, cards=True, score=5)
+    found = standings([named, contender("equal", 9, 1)], unstated)
+    assert list(found) == ["equal", "named"]
+    assert found["equal"].stands_in_for == "named"
+    assert found["equal"].tier == found["named"].tier
+    assert found["named"].dominated_by == "equal"
+    assert answer([named, contender("dear", 9.8, 1)], unstated) == "named"
+    assert answer([named, contender("slow", 1, 2.5)], unstated) == "named"
+    assert answer([named, contender("lower", 1, 1, segment="consumer")], unstated) == "named"
+    assert answer([named, contender("other", 1, 1, vendor="amd")], unstated) == "named"
+    assert answer([named, contender("spread", 1, 1, nodes=2)], unstated) == "named"
+    assert answer([named, contender("bus", 1, 1, pcie=2)], unstated) == "named"
+    assert answer([named, contender("guess", 1, 1, fallback=True)], unstated) == "named"
+
+
+def test_by_the_piece_a_guides_card_stands_before_what_costs_more_by_the_hour(unstated: Objective) -> None:
+    ratio = unstated.guide_cost_ratio
+    assert ratio > 1
+    named = contender("named", 10, 2, cards=True, hourly=1)
+    assert answer([named, contender("dear", 10.1 / ratio, 1, hourly=4)], unstated) == "named"
+    assert answer([named, contender("far cheaper", 9.9 / ratio, 1, hourly=4)], unstated) == "far cheaper"
+    assert answer([named, contender("no dearer", 9, 1, hourly=1)], unstated) == "no dearer"
+
+
+def test_a_guides_card_comes_in_another_count_before_an_equal_stands_in_for_it(unstated: Objective) -> None:
+    first = contender("eight", 10, 2, cards=True, score=9, family="card")
+    other = contender("one", 2, 9, cards=True, score=1, family="card")
+    equal = contender("equal", 9, 1)
+    assert answer([first, other, equal], unstated) == "one"
+    assert answer([first, equal], unstated) == "equal"
+    worse = contender("another card", 2, 9, cards=True, score=1)
+    assert answer([first, worse, equal], unstated) == "equal"
+
+
+def test_a_count_of_the_guides_keeps_its_word_against_equals_without_it(unstated: Objective) -> None:
+    named = contender("named", 10, 2, counts=True, cards=True)
+    assert beaten_by_equals([named, contender("equal", 1, 1)], unstated) == {}
+    assert beaten_by_equals([named, contender("equal", 1, 1, counts=True)], unstated) == {"named": "equal"}
+    # Fewer cards are named for their price: more of them for less money keep the point.
+    assert beaten_by_equals([named, contender("more", 1, 1, count=2)], unstated) == {"named": "more"}
+
+
+# ------------------------------------------------------------------------------------------------ merit and evidence
+
+
+@pytest.mark.parametrize(
+    ("name", "share", "price"), [("cheapest", 0.1, "cost"), ("fastest", 0.05, "time"), ("balanced", 0.25, "cost")]
+)
+def test_preferences_choose_within_the_share_of_the_best(name: str, share: float, price: str) -> None:
+    objective = stated(name)
+    assert objective.preference_share == share
+    best = contender("best", 1, 1)
+    for ratio, expected in ((1 + share * 0.9, "loved"), (1 + share * 1.1, "best")):
+        cost, time = (ratio, 1.0) if price == "cost" else (1.0, ratio)
+        assert answer([best, contender("loved", cost, time, score=5)], objective) == expected
+
+
+def test_without_evidence_the_best_merit_wins(cheapest: Objective, fastest: Objective) -> None:
+    plans = [contender("a", 1.05, 1), contender("b", 1, 1.04), contender("c", 3, 0.5)]
+    assert answer(plans, cheapest) == "b"
+    assert answer(plans, fastest) == "c"
+
+
+def test_the_score_of_evidence_decides_where_nothing_is_stated(unstated: Objective) -> None:
+    plans = [contender("cheap", 1, 2, score=1), contender("quick", 2, 1, score=2), contender("mid", 1.4, 1.4)]
+    assert order(plans, unstated) == ["quick", "cheap", "mid"]
+    assert all(standing.eligible for standing in standings(plans, unstated).values())
+
+
+def test_an_unknown_cost_has_no_merit_beside_known_ones(cheapest: Objective, fastest: Objective) -> None:
+    plans = [contender("unknown", None, 1), contender("known", 5, 3)]
+    assert answer(plans, cheapest) == "known"
+    assert standings(plans, cheapest)["unknown"].merit is None
+    assert answer(plans, fastest) == "unknown"
+    assert answer([contender("alone", None, None)], cheapest) == "alone"
+
+
+def test_an_unknown_time_counts_as_the_slowest(fastest: Objective) -> None:
+    found = standings([contender("unknown", 1, None), contender("slow", 1, 8), contender("quick", 9, 2)], fastest)
+    assert found["unknown"].merit == found["slow"].merit == 8
+    assert next(iter(found)) == "quick"
+
+
+def test_more_gpus_have_to_bring_more(fastest: Objective) -> None:
+    one = contender("one", 1, 1)
+    assert answer([one, contender("two", 2, 1 / 1.1, count=2)], fastest) == "one"
+    assert answer([one, contender("two", 2, 1 / 1.4, count=2)], fastest) == "two"
+
+
+def test_ties_go_to_fewer_gpus_less_memory_and_the_name(cheapest: Objective) -> None:
+    plans = [contender("b"), contender("a"), contender("c", count=2), contender("d", vram=16)]
+    orders = {tuple(order(shuffled, cheapest)) for shuffled in itertools.permutations(plans)}
+    assert orders == {("d", "a", "b", "c")}
+
+
+def test_of_nothing_nothing_is_chosen(cheapest: Objective) -> None:
+    assert standings([], cheapest) == {}
+
+
+def test_beyond_the_share_plans_come_by_merit(cheapest: Objective) -> None:
+    plans = [
+        contender("best", 1, 1),
+        contender("near", 1.04, 0.9),
+        contender("far", 3, 0.5, score=9),
+        contender("mid", 2, 0.8),
+    ]
+    assert order(plans, cheapest) == ["best", "near", "mid", "far"]
+
+
+# ------------------------------------------------------------------------------------------------ laws
+
+amounts = st.integers(2, 40).map(lambda number: number / 4)
+contenders = st.builds(
+    contender,
+    st.just("x"),
+    st.one_of(st.none(), amounts),
+    st.one_of(st.none(), amounts),
+    score=st.integers(-3, 3).map(float),
+    proven=st.sampled_from([True, True, True, False]),
+    fallback=st.sampled_from([False, False, True]),
+    cards=st.booleans(),
+    counts=st.booleans(),
+    count=st.sampled_from([1, 2, 4, 8]),
+    segment=st.sampled_from(["datacenter", "consumer"]),
+)
+
+
+def named(entries: list[Contender]) -> list[Contender]:
+    """Each by a name of its own."""
+    return [
+        replace(entry, ranked=replace(entry.ranked, plan=replace(entry.ranked.plan, id=f"plan-{number}")))
+        for number, entry in enumerate(entries)
+    ]
+
+
+choices = st.lists(contenders, min_size=1, max_size=8).map(named)
+objectives = st.sampled_from([stated(name) for name in ("cheapest", "fastest", "balanced")])
+any_objective = st.one_of(objectives, st.sampled_from([shipped_expertise().objectives["balanced"]]))
+
+
+@given(choices, any_objective, st.randoms(use_true_random=False))
+def test_the_order_that_plans_come_in_does_not_matter(
+    entries: list[Contender], objective: Objective, chance: random.Random
+) -> None:
+    shuffled = list(entries)
+    chance.shuffle(shuffled)
+    assert list(standings(shuffled, objective).items()) == list(standings(entries, objective).items())
+
+
+@given(choices, any_objective)
+def test_every_plan_has_a_place_and_the_first_is_the_answer(entries: list[Contender], objective: Objective) -> None:
+    found = standings(entries, objective)
+    assert set(found) == {entry.id for entry in entries}
+    first = next(iter(found.values()))
+    assert first.eligible
+    assert first.dominated_by is None
+    trusted = [standing.tier[:2] for standing in found.values()]
+    assert trusted == sorted(trusted)
+
+
+@given(choices, any_objective)
+def test_the_answer_is_never_dominated_within_its_tier(entries: list[Contender], objective: Objective) -> None:
+    found = standings(entries, objective)
+    first = next(iter(found))
+    by_id = {entry.id: entry for entry in entries}
+    mine = by_id[first]
+    if mine.cost is None or mine.time is None:
+        return
+    for name, standing in found.items():
+        other = by_id[name]
+        if standing.tier == found[first].tier and other.cost is not None and other.time is not None:
+            margin = 1 - objective.dominance_margin
+            assert other.cost > mine.cost * margin or other.time * (1 + objective.dominance_margin) > mine.time
+
+
+@given(choices, objectives)
+def test_a_stated_objective_costs_no_more_than_its_share(entries: list[Contender], objective: Objective) -> None:
+    found = standings(entries, objective)
+    first = next(iter(found.values()))
+    rivals = [s.merit for s in found.values() if s.tier == first.tier and not s.dominated_by and s.merit is not None]
+    if first.merit is not None:
+        assert first.merit <= min(rivals) * (1 + objective.preference_share) + 1e-6
+    else:
+        assert not rivals
+
+
+@given(choices, any_objective, st.floats(0.3, 0.99))
+def test_a_lower_price_for_the_winner_keeps_it(entries: list[Contender], objective: Objective, factor: float) -> None:
+    before = answer(entries, objective)
+    winner = next(entry for entry in entries if entry.id == before)
+    assume(winner.cost is not None)
+    assert winner.cost is not None
+    measures = replace(winner.measures, cost=winner.cost * factor)
+    cheaper = [replace(entry, measures=measures) if entry is winner else entry for entry in entries]
+    after = answer(cheaper, objective)
+    # A better best narrows the window of a stated objective: evidence has less to choose from, and keeps the winner.
+    assert after == before
+
+
+@given(choices, any_objective, st.data())
+def test_without_a_loser_the_answer_changes_only_where_it_held_another_down(
+    entries: list[Contender], objective: Objective, data: st.DataObject
+) -> None:
+    assume(len(entries) > 1)
+    found = standings(entries, objective)
+    before = next(iter(found))
+    gone = data.draw(st.sampled_from(sorted(set(found) - {before})))
+    after = answer([entry for entry in entries if entry.id != gone], objective)
+    if after == before:
+        return
+    window = {
+        name: standing.merit
+        for name, standing in found.items()
+        if standing.tier == found[before].tier and standing.dominated_by is None and standing.merit is not None
+    }
+    by_id = {entry.id: entry for entry in entries}
+    beaten = _beats(by_id[gone], by_id[after]) or found[after].dominated_by == gone
+    set_the_window = objective.stated and gone in window and window[gone] == min(window.values())
+    was_the_slowest = by_id[gone].time == max((e.time for e in entries if e.time is not None), default=None)
+    only_known_cost = [e.id for e in entries if e.cost is not None] == [gone]
+    assert beaten or set_the_window or was_the_slowest or only_known_cost
+
+
+def _beats(one: Contender, other: Contender) -> bool:
+    if one.cost is None or other.cost is None or one.time is None or other.time is None:
+        return False
+    return one.cost < other.cost and one.time < other.time
+
+
+@given(st.lists(st.tuples(amounts, amounts), min_size=1, max_size=12), st.sampled_from([0.0, 0.05, 0.2]))
+def test_dominance_is_that_of_every_pair(pairs: list[tuple[float, float]], margin: float) -> None:
+    """The front is a short cut: whoever is beaten by anyone is found, and named is one that beats it."""
+    entries = named([contender("x", cost, time) for cost, time in pairs])
+    found = dominated_plans(entries, margin)
+    for entry in entries:
+        assert entry.cost is not None
+        assert entry.time is not None
+        beating = {
+            other.id
+            for other in entries
+            if other.cost is not None
+            and other.time is not None
+            and other.cost <= entry.cost * (1 - margin)
+            and other.time * (1 + margin) <= entry.time
+            and (other.cost, other.time) != (entry.cost, entry.time)
+        }
+        if margin:
+            assert (entry.id in found) == bool(beating)
+            assert found.get(entry.id) in {None, *beating}

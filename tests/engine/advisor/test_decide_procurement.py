@@ -1,0 +1,57 @@
+"""Procurement in a decision: figures become facts that rules read, and thresholds are shown beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine.advisor.advisor import Decision
+from engine.advisor.procurement import reckon
+
+
+Decide = Callable[..., Decision]
+JOB = {"task": "inference", "model_name": "llama-3.1-8b", "weight_precision": "bf16", "peak_qps": 1}
+
+
+def test_without_a_plan_only_thresholds_are_reckoned() -> None:
+    found = reckon({"utilization_pct": 90, "horizon_years": 3}, None)
+    assert "purchase_usd" not in found.figures
+    assert found.thresholds
+
+
+def test_every_figure_is_a_fact_with_formula_and_source(decide: Decide) -> None:
+    found = decide(JOB, utilization_pct=60, horizon_years=3).outcome.procurement
+    for name, claims in found.claims.items():
+        if name != "thresholds_disagree":
+            assert claims[0].formula
+            assert claims[0].sources
+
+
+@pytest.mark.parametrize(("utilization", "horizon", "expected"), [(5, 1, {"rent"}), (95, 4, {"buy", "hybrid"})])
+def test_use_turns_the_verdict(decide: Decide, utilization: int, horizon: int, expected: set[str]) -> None:
+    decision = decide(
+        JOB,
+        utilization_pct=utilization,
+        horizon_years=horizon,
+        demand_predictable=True,
+        runs_cadence="continuous",
+        rent_quote_usd_h=1 if utilization < 50 else 9,
+    )
+    answer: dict[str, Any] = decision.to_dict()["procurement"]
+    assert answer["verdict"] in expected
+    assert answer["rules"]
+    assert answer["sources"]
+
+
+def test_hardware_that_is_there_already_is_kept_however_little_it_is_used(decide: Decide) -> None:
+    for owned, expected in (["nvidia-l4:4"], "buy"), (["nvidia-v100-16gb"], "rent"):
+        facts = {**JOB, "utilization_pct": 20, "gpus_owned": owned, "gpu_candidates": ["nvidia-l4"]}
+        assert decide(facts).to_dict()["procurement"]["verdict"] == expected
+
+
+def test_a_verdict_needs_a_rule(decide: Decide) -> None:
+    answer = decide(JOB).to_dict()["procurement"]
+    assert (answer["verdict"] == "undecided") == (not answer["rules"])
+    assert answer["because"]

@@ -1,0 +1,37 @@
+"""The memory of the GPUs that somebody has, from the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from engine.advisor.advisor import Decision
+from engine.advisor.advisor import Expertise
+from engine.advisor.lookups import memory_at_hand
+from engine.core.values import Value
+
+
+@pytest.mark.parametrize(
+    ("given", "memory"),
+    [
+        ({"current_gpu": "nvidia-rtx-4090"}, 24),
+        ({"current_gpu": "nvidia-rtx-4090", "num_gpus": 2}, 48),
+        ({"current_gpu": "nvidia-a100-80gb"}, 80),
+        ({"current_gpu": "nvidia-a100"}, None),
+        ({"num_gpus": 2}, None),
+    ],
+)
+def test_memory_is_that_of_the_gpus_in_use(expertise: Expertise, given: dict[str, Value], memory: float | None) -> None:
+    claims = memory_at_hand(given, expertise.knowledge)
+    assert [claim.value for claim in claims.get("total_vram_gb", [])] == ([] if memory is None else [memory])
+
+
+def test_short_memory_is_noticed_without_being_told(decide: Callable[..., Decision]) -> None:
+    job = {"task": "full_finetuning", "param_count_b": 7, "model_family": "llm"}
+    short = decide(job, current_gpu="nvidia-rtx-4090").to_dict(full=False)
+    assert short["facts"]["total_vram_gb"]["value"] == 24
+    assert short["facts"]["memory_pressure"]["value"] is True
+    assert "A-GRAD-CHECKPOINT" in {entry["code"] for entry in short["advice"]}
+    ample = decide(job, current_gpu="nvidia-h200-sxm", num_gpus=2).to_dict(full=False)
+    assert "memory_pressure" not in ample["facts"]

@@ -1,0 +1,65 @@
+"""Objectives: read from the knowledge, chosen by name, by fact or by default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.advisor.advisor import Expertise
+from engine.advisor.objectives import load_objectives
+from engine.core.errors import InputError
+from engine.core.errors import KnowledgeError
+
+
+def test_the_shipped_objectives_minimise_what_their_names_say(expertise: Expertise) -> None:
+    known = expertise.objectives
+    assert set(known) == {"cheapest", "balanced", "fastest"}
+    assert known["cheapest"].merit(3, 100, 1) < known["cheapest"].merit(4, 1, 1)
+    assert known["fastest"].merit(400, 2, 1) < known["fastest"].merit(1, 3, 1)
+    assert known["balanced"].merit(2, 3, 1) == known["balanced"].merit(3, 2, 1) == 6
+    assert all(objective.sources and objective.meaning for objective in known.values())
+    assert not any(objective.stated for objective in known.values())
+
+
+def test_more_gpus_have_to_bring_something(expertise: Expertise) -> None:
+    known = expertise.objectives
+    assert known["cheapest"].merit(3, 1, 8) == known["cheapest"].merit(3, 1, 1)
+    # A fifth faster with twice the GPUs is the least that is worth it; 1.3 times is, 1.1 times is not.
+    fastest = known["fastest"]
+    assert fastest.merit(1, 1 / 1.3, 2) < fastest.merit(1, 1, 1) < fastest.merit(1, 1 / 1.1, 2)
+    # A job shared among twice the GPUs ends sooner at the same cost: that alone is no gain.
+    assert known["balanced"].merit(5, 0.5, 2) == pytest.approx(known["balanced"].merit(5, 1, 1))
+
+
+def test_preferences_may_cost_a_tenth_a_twentieth_or_a_quarter(expertise: Expertise) -> None:
+    shares = {name: objective.preference_share for name, objective in expertise.objectives.items()}
+    assert shares["fastest"] < shares["cheapest"] < shares["balanced"] < 1
+    assert {o.dominance_margin for o in expertise.objectives.values()} <= {0.05}
+    assert all(o.guide_cost_ratio > 1 for o in expertise.objectives.values())
+
+
+def test_an_objective_is_stated_by_a_fact_or_by_name_and_not_by_default(expertise: Expertise) -> None:
+    assert expertise.objective("fastest", {}).stated
+    assert expertise.objective(None, {"objective": "cheapest"}).stated
+    assert not expertise.objective(None, {}).stated
+
+
+def test_a_named_objective_beats_the_fact_and_the_fact_the_default(expertise: Expertise) -> None:
+    assert expertise.objective("fastest", {"objective": "cheapest"}).name == "fastest"
+    assert expertise.objective(None, {"objective": "cheapest"}).name == "cheapest"
+    assert expertise.objective(None, {}).name == expertise.default_objective
+
+
+def test_an_unknown_objective_is_told_the_nearest(expertise: Expertise) -> None:
+    with pytest.raises(InputError, match="did you mean cheapest") as caught:
+        expertise.objective("cheapes", {})
+    assert caught.value.problems[0].code == "unknown-objective"
+
+
+def test_a_wrong_file_is_refused_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "objectives.yaml").write_text(
+        "default: cheapest\nobjectives:\n  cheapest: {meaning: x, cost_exponent: much}\n"
+    )
+    with pytest.raises(KnowledgeError, match=r"objectives\.yaml:3"):
+        load_objectives(tmp_path)

@@ -1,0 +1,98 @@
+"""Evidence as points: the strongest rule per reason counts, a claim only where nothing is computed."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from engine.advisor.rank import Award
+from engine.advisor.rank import awards_of
+from engine.advisor.rank import band_rules
+from engine.advisor.rank import cost_term
+from engine.advisor.rank import fallback_rules
+from engine.advisor.rank import speed_term
+from engine.rules.rulebook.model import Band
+from engine.rules.rulebook.model import Claim
+from engine.rules.rulebook.model import Effect
+from engine.rules.rulebook.model import Fallback
+from engine.rules.rulebook.model import Points
+from engine.rules.rulebook.model import Rule
+
+
+def rule_of(name: str, *effects: Effect) -> Rule:
+    return Rule(name, name, "prefer", "plan", (), effects, "", "", ("guide",))
+
+
+def points_rule(name: str, points: float, reason: str, claim: Claim | None = None, band: Band | None = None) -> Rule:
+    return rule_of(name, Points(points, reason, claim, band))
+
+
+def test_only_the_strongest_award_of_a_reason_counts() -> None:
+    rules = [points_rule("a", 2, "fit"), points_rule("b", 4, "fit"), points_rule("c", 1, "speed")]
+    awards = awards_of(rules, figures_known=True)
+    assert [(a.rule, a.counted) for a in awards] == [("a", False), ("b", True), ("c", True)]
+
+
+def test_an_award_against_stands_beside_one_for_the_same_reason() -> None:
+    rules = [points_rule("a", 4, "fit"), points_rule("b", -2, "fit"), points_rule("c", -1, "fit")]
+    assert sum(a.points for a in awards_of(rules, figures_known=True) if a.counted) == 2
+
+
+def test_equal_awards_count_once_and_the_lower_id_speaks() -> None:
+    awards = awards_of([points_rule("b", 2, "fit"), points_rule("a", 2, "fit")], figures_known=True)
+    assert [(a.rule, a.counted) for a in awards] == [("a", True), ("b", False)]
+
+
+def test_a_claim_counts_only_where_nothing_is_computed() -> None:
+    rules = [points_rule("claimed", 6, "speed", Claim("speed")), points_rule("plain", 2, "speed")]
+    known = awards_of(rules, figures_known=True)
+    assert [(a.rule, a.counted, a.checked) for a in known] == [("claimed", False, True), ("plain", True, False)]
+    unknown = awards_of(rules, figures_known=False)
+    assert [(a.rule, a.counted, a.checked) for a in unknown] == [("claimed", True, False), ("plain", False, False)]
+
+
+def test_rules_without_points_award_nothing() -> None:
+    assert awards_of([rule_of("a", Fallback("a last choice"))], figures_known=True) == []
+
+
+def test_a_band_names_only_where_its_points_are_for_the_plan() -> None:
+    rules = [
+        points_rule("cards", 3, "fit", band="cards"),
+        points_rule("counts", 3, "scale", band="counts"),
+        points_rule("against", -3, "fit", band="cards"),
+        points_rule("plain", 3, "fit"),
+    ]
+    assert band_rules(rules, "cards") == ("cards",)
+    assert band_rules(rules, "counts") == ("counts",)
+
+
+def test_fallbacks_are_found_by_rule_with_their_text() -> None:
+    rules = [rule_of("last", Fallback("only without others"), Points(-2, "fit")), points_rule("plain", 3, "fit")]
+    assert dict(fallback_rules(rules)) == {"last": "only without others"}
+
+
+def test_doubling_the_cost_weighs_the_stated_points() -> None:
+    assert cost_term(4, 2, 8, weight=2.0) == Award(None, "cost", -2.0)
+    assert cost_term(2, 2, 8, weight=2.0) == Award(None, "cost", 0.0)
+
+
+def test_an_unknown_cost_counts_as_what_is_feared_and_says_so() -> None:
+    assert cost_term(None, 2, 8, weight=1.0) == Award(None, "cost unknown", -2.0)
+
+
+def test_without_any_known_cost_nothing_is_weighed() -> None:
+    assert cost_term(None, None, None, weight=2.0) is None
+
+
+def test_half_the_speed_costs_the_stated_points() -> None:
+    term = speed_term(50, 100, 10, weight=3.0)
+    assert term is not None
+    assert term.points == pytest.approx(-3.0)
+    assert speed_term(50, 100, 10, weight=0) is None
+
+
+def test_an_unknown_speed_counts_as_the_slowest() -> None:
+    term = speed_term(None, 100, 25, weight=1.0)
+    assert term is not None
+    assert (term.reason, term.points) == ("speed unknown", pytest.approx(math.log2(0.25)))

@@ -1,0 +1,32 @@
+"""Every model of the catalogue is answered, and every answer adds up."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.advisor.size import size_workload
+
+
+def check(answer):
+    assert answer["low_gb"] <= answer["needed_gb"] * 1.0001
+    assert answer["needed_gb"] <= answer["high_gb"] * 1.0001
+    assert sum(answer["breakdown"].values()) == pytest.approx(answer["per_gpu_gb"], rel=1e-3)
+    assert all(value >= 0 for value in answer["breakdown"].values())
+    assert answer["allocated_gb"] <= answer["needed_gb"] * 1.0001
+    assert answer["band_reason"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "every"),
+    [
+        ({"task": "inference"}, 1),
+        ({"task": "full_finetuning", "batch_size_per_gpu": 2}, 4),
+        ({"task": "peft_finetuning", "peft_method": "qlora"}, 5),
+    ],
+)
+def test_every_model_is_answered(expertise, facts, every):
+    sized = [model.id for model in expertise.knowledge.models.values() if model.params_b or model.components_b]
+    assert len(sized) > 100
+    for name in sorted(sized)[::every]:
+        workload = expertise.read({**facts, "model_name": name, "gpu": "nvidia-h100-80gb-sxm", "count": 8})
+        check(size_workload(expertise, workload))

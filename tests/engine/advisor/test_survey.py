@@ -1,0 +1,141 @@
+"""The survey: surviving plans side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from engine.advisor.advisor import Decision
+from engine.advisor.advisor import Expertise
+from engine.advisor.rank import Objective
+from engine.advisor.survey import Measures
+from engine.advisor.survey import Spread
+from engine.advisor.survey import beside_others
+from engine.advisor.survey import is_job
+from engine.advisor.survey import length_known
+from engine.advisor.survey import measure
+from engine.advisor.survey import spread
+from engine.advisor.survey import survey_claims
+from engine.core.values import Facts
+from engine.plans.model import Cost
+from engine.plans.model import Plan
+
+
+@pytest.fixture(scope="module")
+def plans(decide: Callable[..., Decision]) -> list[Plan]:
+    """One L4, one RTX 4090, two L40S in each split."""
+    facts = {"task": "inference", "param_count_b": 8, "weight_precision": "fp16", "model_family": "llm"}
+    single = decide(facts, gpu_candidates=["L4", "RTX 4090"], num_gpus=1).outcome.round
+    double = decide(facts, gpu_candidates=["L40S"], num_gpus=2).outcome.round
+    assert single is not None
+    assert double is not None
+    return [*single.plans, *double.plans]
+
+
+@pytest.fixture(scope="module")
+def balanced(expertise: Expertise) -> Objective:
+    return expertise.objectives["balanced"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "job"),
+    [
+        ({"task": "pretraining"}, True),
+        ({"task": "full_finetuning", "run_hours": 2}, True),
+        ({"task": "inference"}, False),
+        ({"task": "inference", "serving_mode": "batch"}, True),
+        ({"task": "inference", "serving_mode": "realtime"}, False),
+        ({"task": "inference", "traffic_level": "massive", "always_on": True}, False),
+    ],
+)
+def test_a_service_is_there_to_be_asked_and_everything_else_is_a_job(facts: Facts, job: bool) -> None:
+    assert is_job(facts) is job
+
+
+def measured(plan: Plan, objective: Objective, *, job: bool, by_run: bool = False) -> Measures:
+    return measure(plan, job=job, by_run=by_run, objective=objective, highest_usd_per_gpu_hour=20)
+
+
+def test_a_service_costs_its_month_and_takes_the_time_of_an_answer(plans: list[Plan], balanced: Objective) -> None:
+    plan = plans[0]
+    found = measured(plan, balanced, job=False)
+    assert found.cost == plan.cost.usd_per_month
+    assert found.time == plan.facts["plan.latency_ms"]
+    assert plan.cost.usd_per_hour is not None
+    assert found.weighed_cost == plan.cost.usd_per_hour + balanced.around_usd_per_hour
+
+
+def test_a_service_without_a_month_costs_its_hour(plans: list[Plan], balanced: Objective) -> None:
+    plan = replace(plans[0], cost=replace(plans[0].cost, usd_per_month=None))
+    assert measured(plan, balanced, job=False).cost == plan.cost.usd_per_hour
+
+
+def test_a_job_costs_its_hours_times_the_time_of_a_piece(plans: list[Plan], balanced: Objective) -> None:
+    plan = plans[0]
+    speed = plan.facts["plan.tokens_per_s"]
+    assert isinstance(speed, float)
+    assert plan.cost.usd_per_hour is not None
+    found = measured(plan, balanced, job=True)
+    assert found.time == pytest.approx(1 / speed)
+    assert found.cost == pytest.approx(plan.cost.usd_per_hour / speed)
+    run = replace(plan, facts={**plan.facts, "plan.hours": 30.0})
+    timed = measured(run, balanced, job=True, by_run=True)
+    assert timed.cost == pytest.approx(plan.cost.usd_per_hour * 30)
+    assert timed.time == pytest.approx(1 / speed)  # A run of stated steps may do more work on more GPUs.
+
+
+def test_a_run_is_the_piece_of_work_only_where_it_is_known_on_every_plan(plans: list[Plan]) -> None:
+    runs = [replace(plan, facts={**plan.facts, "plan.hours": 30.0}) for plan in plans]
+    assert length_known(runs)
+    assert length_known([*runs, replace(plans[0], facts={})])
+    assert not length_known([*runs, plans[0]])
+    assert not length_known([])
+
+
+def test_a_job_of_unknown_speed_costs_its_hour_and_has_no_time(plans: list[Plan], balanced: Objective) -> None:
+    plan = replace(plans[0], facts={})
+    found = measured(plan, balanced, job=True)
+    assert (found.cost, found.time, found.speed) == (plan.cost.usd_per_hour, None, None)
+
+
+def test_an_unknown_price_weighs_as_the_highest_rate_for_every_gpu(plans: list[Plan], balanced: Objective) -> None:
+    plan = replace(plans[0], count=3, cost=Cost())
+    found = measured(plan, balanced, job=False)
+    assert (found.cost, found.weighed_cost) == (None, 60 + balanced.around_usd_per_hour)
+
+
+def test_evidence_asks_more_gpus_for_more_speed(plans: list[Plan], balanced: Objective) -> None:
+    found = measured(plans[2], balanced, job=False)
+    assert plans[2].count == 2
+    assert found.time is not None
+    assert found.weighed_time == pytest.approx(found.time * balanced.gain_of_doubling)
+
+
+def test_a_spread_has_ends_only_where_figures_are_known() -> None:
+    assert spread([]) == Spread(None, None, None, None)
+    ends = spread([Measures(2, None, 3), Measures(None, 5, 1, 5), Measures(8, 4, 9, 8)])
+    assert ends == Spread(cheapest=3, fastest=1 / 4, weighed_fastest=1 / 5, weighed_slowest=1 / 8, least_cost=2)
+
+
+def test_a_plan_stands_beside_the_best() -> None:
+    ends = Spread(3, 1 / 5, 1 / 5, 1 / 10, 2)
+    assert beside_others(Measures(4, 10), ends) == {"plan.cost_vs_cheapest": 2, "plan.speed_vs_fastest": 0.5}
+    assert beside_others(Measures(None, None), ends) == {}
+    assert beside_others(Measures(4, 5), Spread(None, None, None, None)) == {}
+
+
+def test_the_survey_counts_and_compares(plans: list[Plan]) -> None:
+    values = {name: claims[0].value for name, claims in survey_claims(plans).items()}
+    assert values["surviving_plans"] == len(plans)
+    assert values["fits_one_gpu"] is True
+    assert values["fits_consumer_gpu"] is True
+    assert values["min_gpu_count"] == 1
+    assert values["cheapest_usd_per_hour"] == min(p.cost.usd_per_hour for p in plans if p.cost.usd_per_hour)
+    without = {name: claims[0].value for name, claims in survey_claims(plans[2:]).items()}
+    assert (without["fits_one_gpu"], without["fits_consumer_gpu"], without["min_gpu_count"]) == (True, False, 1)
+
+
+def test_of_no_plans_only_their_number_is_known() -> None:
+    assert {name: claims[0].value for name, claims in survey_claims([]).items()} == {"surviving_plans": 0}

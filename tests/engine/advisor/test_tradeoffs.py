@@ -1,0 +1,190 @@
+"""Trade-offs: each is decided anew, clear, bounded, and true when its change is stated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from engine.advisor import tradeoffs
+from engine.advisor.advisor import Decision
+from engine.advisor.advisor import Expertise
+from engine.advisor.options import Option
+from engine.advisor.options import options_of
+from engine.advisor.tradeoffs import TradeOff
+from engine.advisor.tradeoffs import trade_offs
+
+
+MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
+SERVICE = {
+    "task": "inference",
+    "model_name": "llama-3.1-8b",
+    "objective": "cheapest",
+    "deployment_site": "cloud",
+    "lifecycle_stage": "production",
+    "concurrency": 16,
+}
+RUN = {
+    "task": "full_finetuning",
+    "model_name": "llama-3.1-8b",
+    "train_tokens_b": 1,
+    "deadline_hours": 20,
+    "objective": "cheapest",
+    "regions_allowed": ["eu"],
+}
+NAMED = {
+    "task": "inference",
+    "model_name": "llama-3.1-8b",
+    "objective": "cheapest",
+    "gpu_candidates": ["nvidia-h100-sxm"],
+    "always_on": True,
+}
+OWNED = {
+    "task": "peft_finetuning",
+    "model_name": "mistral-7b",
+    "objective": "cheapest",
+    "gpus_owned": ["nvidia-rtx-4090:1"],
+}
+WORKLOADS = [SERVICE, RUN, NAMED, OWNED]
+
+
+def decided(expertise: Expertise, facts: dict[str, Any]) -> Decision:
+    return expertise.decide(facts, decided_at=MOMENT)
+
+
+def options(expertise: Expertise, facts: dict[str, Any]) -> list[Option]:
+    decision = decided(expertise, facts)
+    return options_of(
+        decision.outcome,
+        decision.workload.given,
+        expertise.objectives,
+        expertise.trade_off_settings,
+        expertise.bench,
+    )
+
+
+def of_kind(found: tuple[TradeOff, ...], kind: str) -> list[TradeOff]:
+    return [entry for entry in found if entry.kind == kind]
+
+
+@pytest.mark.parametrize("facts", WORKLOADS)
+def test_each_is_clearly_cheaper_or_faster_and_there_are_few(expertise: Expertise, facts: dict[str, Any]) -> None:
+    found = decided(expertise, facts).trade_offs()
+    least = 1 + expertise.trade_off_settings.least_gain
+    assert found
+    assert len(found) <= expertise.trade_off_settings.most_listed
+    assert all(entry.clear_by >= least for entry in found)
+    gains = [entry.gain(decided(expertise, facts).outcome.objective) for entry in found]
+    assert gains == sorted(gains, reverse=True)
+
+
+@pytest.mark.parametrize("facts", WORKLOADS)
+def test_each_is_true_when_its_change_is_stated(expertise: Expertise, facts: dict[str, Any]) -> None:
+    for entry in decided(expertise, facts).trade_offs():
+        if entry.fact is None or entry.kind == "spot":
+            continue
+        given = {**decided(expertise, facts).workload.given}
+        given.pop(entry.fact, None)
+        if entry.value is not None:
+            given[entry.fact] = entry.value
+        again = decided(expertise, given).outcome.chosen
+        assert again is not None
+        assert again.ranked.plan.id == entry.plan.id
+        assert again.ranked.plan.cost.usd_per_hour == entry.usd_per_hour
+
+
+def test_the_same_twice(expertise: Expertise) -> None:
+    assert decided(expertise, SERVICE).trade_offs() == decided(expertise, SERVICE).trade_offs()
+
+
+def test_what_keeps_a_cheaper_card_back_is_named(expertise: Expertise) -> None:
+    cards = of_kind(decided(expertise, SERVICE).trade_offs(), "card")
+    assert [(entry.fact, entry.value) for entry in cards] == [("lifecycle_stage", None)]
+    assert cards[0].plan.gpu.segment == "consumer"
+
+
+def test_places_are_tried_without(expertise: Expertise) -> None:
+    places = of_kind(decided(expertise, RUN).trade_offs(), "place")
+    assert [(entry.fact, entry.value) for entry in places] == [("regions_allowed", None)]
+
+
+def test_named_cards_are_tried_without(expertise: Expertise) -> None:
+    assert Option("card", "gpu_candidates", (None,)) in options(expertise, NAMED)
+
+
+def test_limits_are_loosened_step_by_step(expertise: Expertise) -> None:
+    found = {option.fact: option for option in options(expertise, RUN)}
+    assert found["deadline_hours"] == Option("target", "deadline_hours", (25.0, 30.0, 40.0), nested=True)
+    load = {option.fact: option for option in options(expertise, SERVICE)}["concurrency"]
+    assert load == Option("load", "concurrency", (13, 11, 8), nested=True)
+
+
+def test_lower_precisions_are_those_below_the_present_one(expertise: Expertise) -> None:
+    def lower(facts: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+        return {option.fact: option.values for option in options(expertise, facts) if option.kind == "precision"}
+
+    assert lower(SERVICE) == {"weight_precision": ("fp8", "int8", "int4")}
+    assert lower({**SERVICE, "weight_precision": "int8"}) == {"weight_precision": ("int4",)}
+    assert lower({**SERVICE, "weight_precision": "int4"}) == {}
+    assert lower(OWNED) == {"compute_precision": ("fp8",), "peft_method": ("qlora",)}
+
+
+@pytest.mark.parametrize(("stated", "offered"), [(True, False), (False, True), (None, True)])
+def test_what_may_be_interrupted_already_is_not_offered(
+    expertise: Expertise, stated: bool | None, offered: bool
+) -> None:
+    facts = {**RUN} if stated is None else {**RUN, "interruptible": stated}
+    assert any(option.kind == "spot" for option in options(expertise, facts)) == offered
+
+
+def test_a_service_in_production_is_not_offered_capacity_that_goes_away(expertise: Expertise) -> None:
+    assert not any(option.kind == "spot" for option in options(expertise, SERVICE))
+
+
+def test_beside_owned_hardware_stands_what_more_would_buy(expertise: Expertise) -> None:
+    decision = decided(expertise, OWNED)
+    assert decision.outcome.chosen is not None
+    assert decision.outcome.chosen.ranked.plan.cost.origin == "owned"
+    more = of_kind(decision.trade_offs(), "owned")
+    assert len(more) == 1
+    assert more[0].plan.cost.origin != "owned"
+    assert more[0].speed_ratio is not None
+    assert more[0].speed_ratio >= 1.1
+
+
+def test_beside_another_answer_stands_what_is_owned(expertise: Expertise) -> None:
+    found = decided(expertise, {**OWNED, "objective": "fastest"}).trade_offs()
+    assert [entry.plan.cost.origin for entry in of_kind(found, "owned")] == ["owned"]
+
+
+def test_no_more_decisions_than_allowed(expertise: Expertise, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    plain = tradeoffs.round_on
+
+    def counted(*args: Any) -> Any:
+        made.append(args)
+        return plain(*args)
+
+    monkeypatch.setattr(tradeoffs, "round_on", counted)
+    decision = decided(expertise, SERVICE)
+    settings = replace(expertise.trade_off_settings, most_decisions=3)
+    trade_offs(expertise.bench, decision.workload.given, decision.outcome, expertise.objectives, settings)
+    assert len(made) == 3
+
+
+def test_nothing_without_an_answer(expertise: Expertise) -> None:
+    decision = decided(expertise, {**SERVICE, "budget_usd_per_hour": 0.01})
+    assert decision.outcome.chosen is None
+    assert decision.trade_offs() == ()
+
+
+def test_settings_name_facts_and_values_of_the_vocabulary(expertise: Expertise) -> None:
+    settings, facts = expertise.trade_off_settings, expertise.vocabulary.facts
+    for ladder in (settings.serving_precisions, settings.training_precisions):
+        for fact, lower in ladder.items():
+            assert {*lower, *(value for values in lower.values() for value in values)} <= set(facts[fact].choices)
+    limits = [*settings.targets, *settings.budgets, *settings.loads]
+    assert {*limits, *settings.places, *settings.narrowing, *settings.cards} <= facts.keys()

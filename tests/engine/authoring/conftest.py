@@ -1,0 +1,116 @@
+"""A small vocabulary, and rules from text."""
+
+from __future__ import annotations
+
+import datetime
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine.authoring import Finding
+from engine.authoring import StatedNumber
+from engine.authoring import lint_rulebook
+from engine.rules.facts import Code
+from engine.rules.facts import FactDef
+from engine.rules.facts import Vocabulary
+from engine.rules.rulebook import Known
+from engine.rules.rulebook import Rulebook
+from engine.rules.rulebook import load_rules_text
+
+
+Lint = Callable[..., list[Finding]]
+
+#: What the fixtures' rulebooks may refer to, and what surrounds them.
+KNOWN = Known(sources=frozenset({"fpt", "runpod"}), heuristics=frozenset({"seven", "slow-sync", "wordy"}))
+STATED = {"seven": frozenset({StatedNumber("B", 7.0)}), "slow-sync": frozenset({StatedNumber("%", 85.0)})}
+CALCULATED = {"weights_gb": frozenset({"param_count_b"})}
+TODAY = datetime.date(2026, 6, 30)
+
+
+@pytest.fixture(scope="session")
+def vocabulary() -> Vocabulary:
+    facts = [
+        FactDef(name="training", type="bool"),
+        FactDef(name="cuda_required", type="bool"),
+        FactDef(name="task", type="enum", choices=("pretraining", "finetuning", "inference")),
+        FactDef(name="framework", type="enum", choices=("pytorch", "other"), open=True),
+        FactDef(name="tier", type="enum", choices=("low", "middle", "high"), role="derived"),
+        FactDef(
+            name="grade",
+            type="enum",
+            choices=("a", "b"),
+            role="derived",
+            question="Which grade?",
+            askable="if_it_matters",
+        ),
+        FactDef(name="is_serving", type="bool", role="derived"),
+        FactDef(name="verdict", type="enum", choices=("rent", "buy"), role="output", available="outcome"),
+        FactDef(name="param_count_b", type="number", unit="B", min=0, exclusive_min=True),
+        FactDef(name="share_pct", type="number", unit="%", min=0, max=100),
+        FactDef(name="num_models", type="int", min=1),
+        FactDef(name="run_hours", type="number", min=0),
+        FactDef(name="deadline_hours", type="number", min=0),
+        FactDef(name="weights_gb", type="number", unit="GB", min=0, role="derived"),
+        FactDef(name="hourly_usd", type="number", unit="USD/h", min=0, role="derived"),
+        FactDef(name="model_name", type="text"),
+        FactDef(name="wishes", type="list", items="enum", choices=("quiet", "cheap", "fast")),
+        FactDef(name="plan.count", type="int", min=1, scope="plan", available="plan"),
+        FactDef(name="plan.is_smallest_fit", type="bool", scope="plan", available="plan"),
+        FactDef(name="plan.link", type="enum", choices=("pcie", "nvlink"), scope="plan", available="plan"),
+        FactDef(name="plan.tpot_ms", type="number", min=0, scope="plan", available="plan"),
+        FactDef(name="gpu.name", type="text", scope="gpu", available="plan"),
+        FactDef(name="gpu.series", type="text", scope="gpu", available="plan"),
+        FactDef(name="gpu.vram_gb", type="number", unit="GB", min=0, scope="gpu", available="plan"),
+    ]
+    codes = [Code(code=code, meaning="x") for code in ("W-X", "A-NVLINK", "A-SPOT")]
+    return Vocabulary({fact.name: fact for fact in facts}, {code.code: code for code in codes})
+
+
+@pytest.fixture(scope="session")
+def load(vocabulary: Vocabulary) -> Callable[[str], Rulebook]:
+    """Rules from indented text."""
+    return lambda text: load_rules_text(textwrap.dedent(text), vocabulary)
+
+
+@pytest.fixture(scope="session")
+def findings(load: Callable[[str], Rulebook], vocabulary: Vocabulary) -> Lint:
+    """What one check says about rules."""
+
+    def findings(text: str, check: str, *, known: Known | None = None, **more: Any) -> list[Finding]:
+        found = lint_rulebook(load(text), vocabulary, known or Known(), TODAY, **more)
+        return [finding for finding in found if finding.check == check]
+
+    return findings
+
+
+@pytest.fixture(scope="session")
+def complaints(load: Callable[[str], Rulebook], vocabulary: Vocabulary) -> Callable[[str, str], str]:
+    """What one check says about a rulebook, as text with places, fixes and examples."""
+
+    def complaints(text: str, check: str) -> str:
+        found = lint_rulebook(
+            load(text),
+            vocabulary,
+            KNOWN,
+            TODAY,
+            produced=CALCULATED,
+            consumed={"framework"},
+            calculated=CALCULATED,
+            heuristic_numbers=STATED,
+        )
+        return "".join(_written(finding) for finding in found if finding.check == check)
+
+    return complaints
+
+
+def _written(finding: Finding) -> str:
+    kind = f"possible {finding.severity}" if finding.possible else finding.severity
+    place = f"{finding.place.line}:{finding.place.column}" if finding.place else "vocabulary"
+    lines = [f"{place} {kind}: {finding.message}"]
+    if finding.nearest:
+        lines.append(f"  did you mean {' or '.join(finding.nearest)}?")
+    if finding.fix:
+        lines.append(f"  fix: {finding.fix}")
+    return "\n".join(lines) + "\n"

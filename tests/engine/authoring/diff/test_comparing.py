@@ -1,0 +1,218 @@
+"""Two rulebooks side by side: rules that differ, regions with a case, and workloads that get another answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+from datetime import UTC
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import Expertise
+from engine import load_expertise
+from engine.advisor.advisor import shipped_expertise
+from engine.authoring.diff.answers import Answer
+from engine.authoring.diff.answers import Edition
+from engine.authoring.diff.answers import answer_of
+from engine.authoring.diff.answers import answer_pairs
+from engine.authoring.diff.comparing import compare
+from engine.authoring.diff.model import Comparison
+from engine.authoring.diff.rulediff import rule_changes
+from engine.authoring.diff.sampling import sample_workloads
+from engine.authoring.diff.workloads import scenario_workloads
+from engine.authoring.diff.workloads import workloads_in_tests
+from engine.core.locate import locate
+
+
+MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+RULE = """\
+- id: no-small-cards
+  title: No small cards in production
+  stage: reject
+  each: plan
+  when:
+    - gpu.vram_gb < {limit}
+    - lifecycle_stage == production
+  then:
+    reject: "{{gpu.name}} is too small"
+  because: {because}
+  sources: [whichgpu-judgement]
+"""
+Lay = Callable[..., Edition]
+
+
+@pytest.fixture
+def lay(tmp_path: Path) -> Lay:
+    def lay(text: str, name: str = "new") -> Edition:
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        (folder / "house.yaml").write_text(text)
+        return Edition(name, (folder,))
+
+    return lay
+
+
+@pytest.fixture(autouse=True)
+def shipped_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shipped rulebook is loaded once for all tests."""
+
+    def load(layers: Sequence[Path] = (), **options: Any) -> Expertise:
+        return load_expertise(layers, **options) if layers else shipped_expertise()
+
+    monkeypatch.setattr("engine.authoring.diff.answers.load_expertise", load)
+
+
+@pytest.fixture(autouse=True)
+def fewer_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests inside rules are hundreds of workloads; a few of them will do here."""
+    monkeypatch.setattr(
+        "engine.authoring.diff.comparing.workloads_in_tests", lambda rules: list(workloads_in_tests(rules))[:8]
+    )
+
+
+#: Beside the tests, wherever the package itself is installed.
+EXAMPLES = Path(__file__).parents[4] / "examples"
+
+
+def compared(old: Edition, new: Edition, sample: int = 20, processes: int = 1) -> Comparison:
+    examples = [EXAMPLES]
+    return compare(old, new, moment=MOMENT, examples=examples, sample=sample, processes=processes)
+
+
+def test_a_rulebook_does_not_differ_from_itself() -> None:
+    found = compared(Edition("a"), Edition("b"), sample=5)
+    assert (found.rules, found.knowledge, found.moved) == ((), (), ())
+    assert found.digests[0] == found.digests[1]
+    assert set(found.compared) == {"example", "sample", "scenario", "test"}
+
+
+def test_a_new_rule_moves_what_it_rejects(lay: Lay) -> None:
+    found = compared(Edition("a"), lay(RULE.format(limit=40, because="So it is.")))
+    (told,) = found.rules
+    assert (told.change.kind, told.change.id, told.change.decisive) == ("added", "no-small-cards", True)
+    (region,) = told.regions
+    assert region.conditions == ("gpu.vram_gb < 40", "lifecycle_stage == production")
+    assert region.certain
+    assert "lifecycle_stage = production" in (region.example or "")
+    assert found.moved
+    assert {rule for entry in found.moved for rule in entry.rules} == {"no-small-cards"}
+    chat = next(entry for entry in found.moved if entry.workload.name == "llm-chat-8b")
+    assert chat.parts[0] == "recommendation"
+    assert "gpu.vram_gb < 40" in region.conditions
+    assert chat.old.recommendation != chat.new.recommendation
+    assert found.moved[0].workload.origin == "example"
+
+
+def test_a_moved_threshold_has_two_regions(lay: Lay) -> None:
+    old = lay(RULE.format(limit=40, because="So it is."), "old")
+    found = compared(old, lay(RULE.format(limit=32, because="So it is.")), sample=10)
+    (told,) = found.rules
+    assert told.change.aspects == ("when",)
+    fresh, dropped = told.regions
+    assert fresh.proved_empty
+    assert dropped.says == "no longer fires"
+    assert dropped.excluded == ("gpu.vram_gb < 32",)
+    vram = float((dropped.example or "").partition("gpu.vram_gb = ")[2].partition(",")[0])
+    assert 32 <= vram < 40
+
+
+def test_wording_alone_moves_nothing(lay: Lay) -> None:
+    old = lay(RULE.format(limit=40, because="So it is."), "old")
+    found = compared(old, lay(RULE.format(limit=40, because="So it was.")), sample=10)
+    (told,) = found.rules
+    assert told.change.aspects == ("because",)
+    assert not told.change.decisive
+    assert (told.regions, found.moved) == ((), ())
+
+
+def test_a_renamed_rule_is_recognised(lay: Lay) -> None:
+    old = lay(RULE.format(limit=40, because="So it is."), "old")
+    new = lay(RULE.format(limit=40, because="So it is.").replace("no-small-cards", "only-large-cards"))
+    (told,) = compared(old, new, sample=5).rules
+    assert (told.change.kind, told.change.id) == ("renamed", "only-large-cards")
+    assert told.change.old is not None
+    assert told.change.old.id == "no-small-cards"
+
+
+def test_other_effects_are_told_apart(lay: Lay) -> None:
+    old = lay(RULE.format(limit=40, because="So it is."), "old")
+    new = lay(RULE.format(limit=40, because="So it is.").replace("is too small", "is tiny"))
+    (told,) = compared(old, new, sample=5).rules
+    assert told.change.aspects == ("effects",)
+    assert told.regions[0].says == "does something else"
+
+
+def test_what_a_layer_brings_is_named(lay: Lay, tmp_path: Path) -> None:
+    new = lay(RULE.format(limit=40, because="So it is."))
+    (tmp_path / "new" / "vocabulary.yaml").write_text(
+        "facts:\n  own: {type: bool, question: Own?, askable: if_it_matters}\n"
+    )
+    (tmp_path / "new" / "gpus.yaml").write_text("gpus:\n  - {id: nvidia-l4, because: Ours., buy_usd: 1}\n")
+    found = compared(Edition("a"), new, sample=5)
+    assert [(names.kind, names.added, names.changed) for names in found.knowledge] == [
+        ("facts", ("own",), ()),
+        ("GPUs", (), ("nvidia-l4",)),
+    ]
+
+
+def test_two_processes_answer_as_one_does(lay: Lay) -> None:
+    new = lay(RULE.format(limit=40, because="So it is."))
+    alone, both = (compared(Edition("a"), new, sample=11, processes=number) for number in (1, 2))
+    assert [(entry.workload, entry.old, entry.new) for entry in alone.moved] == [
+        (entry.workload, entry.old, entry.new) for entry in both.moved
+    ]
+
+
+def test_plans_that_are_lent_change_no_answer(lay: Lay, expertise: Expertise) -> None:
+    old, new = Edition("a"), lay(RULE.format(limit=40, because="So it is."))
+    workloads = sample_workloads(expertise.vocabulary, 15, seed=3)
+    apart = [old.load(), new.load()]
+    each = [tuple(answer_of(edition, workload, MOMENT) for edition in apart) for workload in workloads]
+    assert answer_pairs(old, new, workloads, MOMENT) == each
+    assert any(one != other for one, other in each)
+
+
+def test_the_sample_is_the_same_for_one_seed(expertise: Expertise) -> None:
+    vocabulary = expertise.vocabulary
+    first = sample_workloads(vocabulary, 30)
+    assert first == sample_workloads(vocabulary, 60)[:30]
+    assert first != [{**facts, "id": "x"} for facts in sample_workloads(vocabulary, 30, seed=2)]
+    assert {facts["task"] for facts in sample_workloads(vocabulary, 200)} == set(vocabulary.facts["task"].choices)
+
+
+def test_the_sample_is_realistic(expertise: Expertise) -> None:
+    """Nearly all can be read, most get a recommendation, and together they fire most of the rulebook."""
+    answers = [answer_of(expertise, facts, MOMENT) for facts in sample_workloads(expertise.vocabulary, 80)]
+    assert sum(answer.refused is not None for answer in answers) <= 3
+    assert sum(answer.recommendation is not None for answer in answers) > 0.8 * len(answers)
+    fired = set().union(*(answer.fired for answer in answers))
+    assert len(fired & set(expertise.rules)) > 0.5 * len(expertise.rules)
+    assert {answer.procurement for answer in answers} >= {"rent", "hybrid"}
+
+
+def test_facts_that_an_edition_does_not_know_are_left_out(expertise: Expertise) -> None:
+    known = {"task": "inference", "param_count_b": 8}
+    assert answer_of(expertise, {**known, "no_such_fact": 1}, MOMENT) == answer_of(expertise, known, MOMENT)
+
+
+def test_a_workload_that_cannot_be_read_is_told(expertise: Expertise) -> None:
+    refused = answer_of(expertise, {"task": "inference", "param_count_b": "many"}, MOMENT)
+    assert refused.refused is not None
+    assert refused.differs_from(Answer()) == ("refused",)
+    assert refused.differs_from(refused) == ()
+
+
+def test_no_rule_differs_where_nothing_does(expertise: Expertise) -> None:
+    assert rule_changes(expertise.rulebook, expertise.rulebook) == ()
+
+
+def test_scenarios_beside_rules_are_workloads(tmp_path: Path) -> None:
+    assert any(named.origin == "scenario" for named in scenario_workloads([locate("rules")]))
+    folder = tmp_path / "scenarios"
+    folder.mkdir()
+    (folder / "a.yaml").write_text("- {id: one, given: {task: inference}, expect: {}}\n- 3\n- {id: two, given: {}}\n")
+    (folder / "b.yaml").write_text("not: [closed\n")
+    assert [named.name for named in scenario_workloads([tmp_path])] == ["one"]

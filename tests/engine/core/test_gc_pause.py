@@ -1,0 +1,47 @@
+"""The collector is paused while the expert loads, and goes on as it was."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from engine.core.gc_pause import collection_paused
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    running = gc.isenabled()
+    yield
+    (gc.enable if running else gc.disable)()
+
+
+def test_the_collector_rests_and_goes_on_even_after_an_error() -> None:
+    @collection_paused()
+    def fail() -> None:
+        raise KeyError(gc.isenabled())
+
+    gc.enable()
+    with pytest.raises(KeyError, match="False"):
+        fail()
+    assert gc.isenabled()
+
+
+def test_a_collector_that_was_off_stays_off() -> None:
+    gc.disable()
+    with collection_paused():
+        pass
+    assert not gc.isenabled()
+
+
+def test_pauses_lie_in_each_other_and_a_function_can_be_paused_twice() -> None:
+    gc.enable()
+
+    @collection_paused()
+    def work(depth: int) -> bool:
+        return (depth == 0 or work(depth - 1)) and not gc.isenabled()
+
+    assert work(2)
+    assert work(0)
+    assert gc.isenabled()

@@ -1,0 +1,126 @@
+"""Whatever the open facts turn out to be, a condition takes a value that was said to be possible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.interview.possible_outcomes import ALWAYS
+from engine.interview.possible_outcomes import EVERY_TRUTH
+from engine.interview.possible_outcomes import NEVER
+from engine.interview.possible_outcomes import Fog
+from engine.interview.possible_outcomes import truths_of
+from engine.interview.ranges import constants_compared
+from engine.interview.ranges import representatives
+from engine.interview.rule_index import Line
+from engine.interview.rule_index import line_of
+from engine.rules.facts import FactDef
+from engine.rules.facts import Vocabulary
+from engine.rules.language import evaluate
+from engine.rules.language import parse_condition
+
+
+FACTS = {
+    "flag": FactDef(name="flag", type="bool"),
+    "kind": FactDef(name="kind", type="enum", choices=("a", "b", "c")),
+    "size": FactDef(name="size", type="number", min=0, max=1000),
+    "other": FactDef(name="other", type="number", min=0, max=1000),
+    "steps": FactDef(name="steps", type="int", min=1, max=64),
+}
+VOCABULARY = Vocabulary(FACTS)
+
+ATOMS = [
+    "flag",
+    "not flag",
+    "kind == a",
+    "kind in [a, b]",
+    "kind != c",
+    "size > 10",
+    "size <= 500",
+    "size == 70",
+    "steps >= 8",
+    "steps < 4",
+    "size is known",
+    "kind is unknown",
+    "size > other",
+    "size + other > 30",
+]
+CONDITIONS = st.recursive(
+    st.sampled_from(ATOMS).map(lambda text: f"({text})"),
+    lambda inner: st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+    max_leaves=5,
+)
+VALUES: dict[str, Any] = {
+    "flag": st.booleans(),
+    "kind": st.sampled_from("abc"),
+    "size": st.floats(0, 1000) | st.sampled_from([10.0, 70.0, 500.0]),
+    "other": st.floats(0, 1000),
+    "steps": st.integers(1, 64),
+}
+
+
+def line(text: str) -> Line:
+    return line_of(parse_condition(text, VOCABULARY, None, "workload"))
+
+
+def fog_over(names: set[str], lines: list[Line]) -> Fog:
+    compared = constants_compared(line.expr for line in lines)
+    fog = Fog()
+    for name in sorted(names):
+        own = representatives(FACTS[name], compared.get(name, frozenset()))
+        assert own is not None
+        fog.add(name, (None, *own), {name})
+    return fog
+
+
+@given(st.lists(CONDITIONS, min_size=1, max_size=3), st.sets(st.sampled_from(sorted(FACTS))), st.data())
+def test_every_completion_takes_a_possible_value(texts: list[str], hidden: set[str], data: st.DataObject) -> None:
+    lines = [line(text) for text in texts]
+    known = {name: data.draw(VALUES[name]) for name in sorted(FACTS.keys() - hidden) if data.draw(st.booleans())}
+    possible = truths_of(lines, known, fog_over(hidden, lines))
+    for _ in range(5):
+        whole = known | {name: data.draw(VALUES[name]) for name in sorted(hidden) if data.draw(st.booleans())}
+        values = [evaluate(each.expr, whole) for each in lines]
+        truth = False if False in values else None if None in values else True
+        assert truth in possible
+
+
+@pytest.mark.parametrize(
+    ("text", "facts", "hidden", "expected"),
+    [
+        ("flag or not flag", {}, {"flag"}, frozenset((True, None))),
+        ("kind is unknown or kind != a", {}, {"kind"}, frozenset((True, False))),
+        ("flag", {"flag": True}, set(), ALWAYS),
+        ("flag and kind == a", {"flag": False}, {"kind"}, NEVER),
+        ("size > 10 and size < 5", {}, {"size"}, frozenset((False, None))),
+        ("size > other", {"other": 3.0}, {"size"}, EVERY_TRUTH),
+        ("steps > 64", {}, {"steps"}, frozenset((False, None))),
+    ],
+)
+def test_it_is_no_wider_than_it_must_be(text: str, facts: Any, hidden: set[str], expected: frozenset[Any]) -> None:
+    lines = [line(text)]
+    assert truths_of(lines, facts, fog_over(hidden, lines)) == expected
+
+
+def test_facts_that_may_be_anything_leave_all_open() -> None:
+    fog = Fog()
+    fog.add("size", None, {"size"})
+    assert truths_of([line("size > 10")], {}, fog) == EVERY_TRUTH
+    assert truths_of([line("size > 10 and flag")], {"flag": False}, fog) == NEVER
+    assert truths_of([line("size > 10 or flag")], {"flag": True}, fog) == ALWAYS
+
+
+def test_a_number_is_stood_for_by_ends_constants_and_what_lies_between() -> None:
+    values = representatives(FACTS["steps"], frozenset({8}))
+    assert values is not None
+    assert {1, 7, 8, 9, 64} <= set(values)
+    assert all(isinstance(value, int) for value in values)
+    assert representatives(FactDef(name="name", type="text"), frozenset()) is None
+    far = representatives(FactDef(name="far", type="number", min=0, exclusive_min=True, max=5), frozenset({2, 9}))
+    assert far is not None
+    assert min(far) > 0
+    assert 2.0 in far
+    assert 9.0 not in far

@@ -1,0 +1,157 @@
+"""Rivals: a front-runner without threats stays the answer, whichever of the plans that may drop out do so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from engine.advisor.choice import Contender
+from engine.advisor.choice import standings
+from engine.advisor.losses import first_by_evidence
+from engine.advisor.outcome import Judged
+from engine.advisor.rank import Award
+from engine.advisor.rank import Objective
+from engine.advisor.rank import Ranked
+from engine.advisor.survey import Measures
+from engine.catalogue.model import Gpu
+from engine.interview.bundles import Bundles
+from engine.interview.entrants import Comparer
+from engine.interview.entrants import Entrant
+from engine.interview.entrants import entrant_of
+from engine.interview.fates import Fate
+from engine.interview.possible_outcomes import Fog
+from engine.interview.scales import Scales
+from engine.interview.score_bounds import Field
+from engine.interview.score_bounds import Rivalry
+from engine.plans.model import Cost
+from engine.plans.model import Layout
+from engine.plans.model import Plan
+from engine.rules.rulebook.resolve import Resolution
+
+
+_FIGURES = st.one_of(st.none(), st.sampled_from([1.0, 1.04, 1.2, 1.5, 2.0, 2.5, 4.0]))
+
+
+def judged_plan(
+    name: str,
+    figures: tuple[float | None, float | None],
+    score: float,
+    marks: tuple[bool, bool, bool] = (False, False, False),
+    *,
+    proven: bool = True,
+    family: str | None = None,
+    hourly: float | None = None,
+    count: int = 1,
+) -> Judged:
+    gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor="nvidia", vram_gb=24, segment="datacenter")
+    plan = Plan(f"{name}x1", gpu, count, 1, "none", "none", Layout(), None, None, None, Cost(), None, "one card")
+    ranked = Ranked(plan, score, (Award("rule", "fit", score),), proven)
+    fallbacks, cards, counts = (("rule",) if mark else () for mark in marks)
+    measures = Measures(*figures, usd_per_hour=hourly)
+    missing = () if proven else ("plan.latency_ms",)
+    return Judged(ranked, {}, Resolution(()), missing, (), measures, fallbacks, cards, counts)
+
+
+def chosen_of(judged: list[Judged], objective: Objective) -> list[Judged]:
+    contenders = [
+        Contender(
+            entry.ranked,
+            entry.measures,
+            bool(entry.fallbacks),
+            bool(entry.card_bands),
+            bool(entry.count_bands),
+        )
+        for entry in judged
+    ]
+    by_id = {entry.ranked.plan.id: entry for entry in judged}
+    return [replace(by_id[name], standing=standing) for name, standing in standings(contenders, objective).items()]
+
+
+def rivalry_of(ordered: list[Judged], leaving: set[str], objective: Objective) -> Rivalry:
+    scales = Scales(ordered, leaving, objective)
+
+    def entrant(entry: Judged) -> Entrant:
+        fate = Fate(unproven=frozenset((not entry.ranked.proven,)))
+        return entrant_of(entry, {}, Bundles(), Fog(), fate, terms=(0.0, 0.0), merits=scales.merits(entry))
+
+    entrants = {entry.ranked.plan.id: entrant(entry) for entry in ordered}
+    answer = ordered[0].ranked.plan.id
+    first = first_by_evidence(ordered[0], ordered).ranked.plan.id
+    stand_in = entrants[answer] if first != answer else None
+    leader = entrants.pop(first)
+    behind = {name: frozenset((f"fact of {name}",)) for name in leaving}
+    return Field(leader, [*entrants.values()], behind, Comparer(Bundles()), objective, stand_in).rivalry()
+
+
+def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective:
+    return Objective("o", cost, time, 1, 0.25, 2, 0.5, 0.4, 2, 0.05, "", (), stated)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.tuples(_FIGURES, _FIGURES),
+            st.sampled_from([-1.0, 0.0, 1.0, 2.0]),
+            st.tuples(*[st.booleans()] * 3),
+            st.booleans(),
+            st.sampled_from(["a", "b", "c"]),
+            st.sampled_from([None, None, 1.0, 3.0]),
+            st.sampled_from([1, 2]),
+        ),
+        min_size=2,
+        max_size=7,
+    ),
+    st.booleans(),
+    st.sampled_from([(1, 1), (1, 0), (0, 1)]),
+    st.sets(st.integers(1, 6), max_size=4),
+)
+def test_without_threats_the_front_runner_stays_whoever_drops_out(
+    plans: list[tuple[tuple[float | None, float | None], float, tuple[bool, bool, bool], bool, str, float | None, int]],
+    stated: bool,
+    exponents: tuple[float, float],
+    places: set[int],
+) -> None:
+    objective = objective_of(stated=stated, cost=exponents[0], time=exponents[1])
+    judged = [
+        judged_plan(f"gpu-{index}", figures, score, marks, proven=proven, family=family, hourly=hourly, count=count)
+        for index, (figures, score, marks, proven, family, hourly, count) in enumerate(plans)
+    ]
+    ordered = chosen_of(judged, objective)
+    leaving = {ordered[place].ranked.plan.id for place in places if place < len(ordered)}
+    found = rivalry_of(ordered, leaving, objective)
+    open_threats = [threat for threat in found.threats if threat.causes]
+    if open_threats:
+        assert all(cause.startswith("fact of") for threat in open_threats for cause in threat.causes)
+        return
+    for size in range(len(leaving) + 1):
+        for gone in combinations(sorted(leaving), size):
+            left = [entry for entry in ordered if entry.ranked.plan.id not in gone]
+            assert chosen_of(left, objective)[0].ranked.plan.id == ordered[0].ranked.plan.id
+
+
+def test_a_rival_that_a_sure_plan_beats_is_no_threat() -> None:
+    objective = objective_of(stated=False)
+    leader = judged_plan("leader", (1.0, 1.0), 3)
+    beaten = judged_plan("beaten", (2.0, 2.0), 9)
+    ordered = chosen_of([leader, beaten], objective)
+    assert ordered[0].ranked.plan.id == "leaderx1"
+    assert not rivalry_of(ordered, set(), objective).threats
+
+
+def test_a_rival_that_only_a_leaving_plan_beats_is_a_threat() -> None:
+    objective = objective_of(stated=False)
+    plans = [
+        judged_plan("leader", (1.5, 1.2), 3),
+        judged_plan("beater", (1.0, 2.0), 1),
+        judged_plan("beaten", (1.5, 4.0), 9),
+    ]
+    ordered = chosen_of(plans, objective)
+    assert ordered[0].ranked.plan.id == "leaderx1"
+    threats = rivalry_of(ordered, {"beaterx1"}, objective).threats
+    assert [(threat.plan, set(threat.causes)) for threat in threats] == [("beatenx1", {"fact of beaterx1"})]
+    assert not [threat for threat in rivalry_of(ordered, set(), objective).threats if threat.causes]

@@ -1,0 +1,98 @@
+"""What would make a job fit: changes that are sized anew, with what they cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.advisor.size import size_workload
+
+
+SERVING = {"task": "inference", "model_name": "llama-3.1-70b", "context_tokens": 8192, "concurrency": 16}
+TRAINING = {
+    "task": "full_finetuning",
+    "model_name": "llama-3.1-8b",
+    "batch_size_per_gpu": 4,
+    "seq_len_tokens": 4096,
+    "gradient_checkpointing": "none",
+}
+PICTURES = {"task": "inference", "model_name": "flux.1-dev", "concurrency": 4}
+COPIES = {"sharding": "none", "data_parallel": 8}
+NETWORK = {"task": "full_finetuning", "model_name": "resnet50", "batch_size_per_gpu": 512}
+
+
+@pytest.fixture
+def size(expertise):
+    def call(facts, gpu="nvidia-a100-80gb-sxm", count=1):
+        return size_workload(expertise, expertise.read({**facts, "gpu": gpu, "count": count}))
+
+    return call
+
+
+@pytest.mark.parametrize("facts", [SERVING, TRAINING, PICTURES, NETWORK])
+def test_each_change_comes_out_as_told_when_it_is_written_down(size, facts):
+    relief = size(facts)["relief"]
+    assert relief["changes"]
+    for change in relief["changes"]:
+        again = size({**facts, **change["facts"]}, gpu=relief["gpu"])
+        assert again["per_gpu_gb"] == pytest.approx(change["per_gpu_gb"], rel=0.02), change["change"]
+        assert again["fits"] is change["fits"]
+        assert change["costs"]
+        assert change["source"]
+
+
+@pytest.mark.parametrize("facts", [SERVING | {"concurrency": 24}, TRAINING])
+def test_changes_that_fit_together_do_fit(size, facts):
+    relief = size(facts)["relief"]
+    written = {}
+    for change in relief["together"]:
+        written |= change["facts"]
+    assert size({**facts, **written}, gpu=relief["gpu"])["fits"]
+    assert not any(change["fits"] for change in relief["changes"] if change["change"] != "offload")
+
+
+def test_a_job_that_does_not_fit_is_made_lighter_for_its_own_card(size):
+    answer = size(SERVING)
+    assert not answer["fits"]
+    assert answer["relief"]["gpu"] == "nvidia-a100-80gb-sxm"
+
+
+def test_a_job_that_fits_is_made_lighter_for_the_next_smaller_card(size, expertise):
+    answer = size({**SERVING, "model_name": "llama-3.1-8b"})
+    relief = answer["relief"]
+    assert answer["fits"]
+    assert relief["available_per_gpu_gb"] < answer["per_gpu_gb"]
+    between = [
+        gpu.id
+        for gpu in expertise.knowledge.plannable
+        if gpu.vendor == "nvidia"
+        and gpu.usable_gb
+        and relief["available_per_gpu_gb"] < gpu.usable_gb < answer["per_gpu_gb"]
+    ]
+    assert not between
+
+
+def test_a_change_names_its_speed_except_for_offload(size):
+    changes = {change["change"]: change for change in size(SERVING)["relief"]["changes"]}
+    assert changes["weights-8bit"]["speed_ratio"] > 1.05
+    assert changes["fewer-requests"]["speed_ratio"] < 1
+    assert changes["offload"]["speed_ratio"] is None
+
+
+def test_several_cards_can_share_the_states(size):
+    changes = {change["change"] for change in size(TRAINING | COPIES, count=8)["relief"]["changes"]}
+    assert "shard" in changes
+    assert "shard" not in {change["change"] for change in size(TRAINING)["relief"]["changes"]}
+
+
+def test_nothing_helps_a_job_that_is_small_already(size):
+    relief = size({"task": "inference", "model_name": "bert-base"}, gpu="nvidia-t4")["relief"]
+    assert relief is None or not relief["together"]
+
+
+def test_a_stated_configuration_may_be_tight(size):
+    answer = size({"task": "inference", "param_count_b": 39, "weight_precision": "fp16", "context_tokens": 512})
+    assert answer["fits"]
+    assert answer["tight"]
+    roomy = size({"task": "inference", "param_count_b": 7, "weight_precision": "fp16"})
+    assert roomy["fits"]
+    assert not roomy["tight"]

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from engine.rules.language.tree import Arith
+from engine.rules.language.tree import Const
+from engine.rules.language.tree import FactRef
+from engine.rules.rulebook import Rulebook
+from engine.rules.rulebook.model import Ask
+from engine.rules.rulebook.model import Claim
+from engine.rules.rulebook.model import ConsiderCounts
+from engine.rules.rulebook.model import Disagree
+from engine.rules.rulebook.model import Effect
+from engine.rules.rulebook.model import Fallback
+from engine.rules.rulebook.model import Monitor
+from engine.rules.rulebook.model import Points
+from engine.rules.rulebook.model import Reject
+from engine.rules.rulebook.model import Say
+from engine.rules.rulebook.model import SetFact
+from engine.rules.rulebook.model import ShowFigure
+
+
+CASES: list[tuple[str, str, str, tuple[Effect, ...]]] = [
+    ("derive", "workload", "{set: {size_class: small}}", (SetFact("size_class", Const("small"), "small"),)),
+    ("derive", "workload", "{set: {size: small}}", (SetFact("size_class", Const("small"), "small"),)),
+    (
+        "derive",
+        "workload",
+        "{set: {run_hours: 2 days, num_models: surviving_plans * 2}}",
+        (
+            SetFact("num_models", Arith("*", FactRef("surviving_plans"), Const(2)), "surviving_plans * 2"),
+            SetFact("run_hours", Const(48.0), "2 days"),
+        ),
+    ),
+    ("derive", "plan", "{set: {plan.crowded: true}}", (SetFact("plan.crowded", Const(True), "true"),)),
+    ("derive", "workload", "{consider_counts: [8, 4]}", (ConsiderCounts((4, 8)),)),
+    ("derive", "workload", "{consider_counts: 4, ask: run_hours}", (ConsiderCounts((4,)), Ask("run_hours"))),
+    ("reject", "plan", "{reject: no room}", (Reject("no room"),)),
+    ("prefer", "plan", "{fallback: only without others}", (Fallback("only without others"),)),
+    (
+        "prefer",
+        "plan",
+        "{points: -2, reason: fit, fallback: only without others}",
+        (Fallback("only without others"), Points(-2, "fit")),
+    ),
+    ("prefer", "plan", "{points: +4, reason: fit}", (Points(4, "fit"),)),
+    ("prefer", "plan", "{points: -0.5, reason: wish}", (Points(-0.5, "wish"),)),
+    ("prefer", "plan", "{points: 2, reason: speed, claim: speed}", (Points(2, "speed", Claim("speed")),)),
+    (
+        "prefer",
+        "plan",
+        "{claim: {over: nvidia-t4, ratio: 2, quantity: throughput_per_usd}, points: 2, reason: cost}",
+        (Points(2, "cost", Claim("throughput_per_usd", 2, "nvidia-t4")),),
+    ),
+    ("prefer", "plan", "{points: -3, reason: cost, claim: {quantity: cost}}", (Points(-3, "cost", Claim("cost")),)),
+    ("prefer", "plan", "{points: 3, reason: fit, band: cards}", (Points(3, "fit", None, "cards"),)),
+    ("prefer", "plan", "{points: 3, reason: scale, band: counts}", (Points(3, "scale", None, "counts"),)),
+    (
+        "advise",
+        "chosen",
+        "{warn: [W-NO-ECC, W-PCIE-BOTTLENECK], advise: A-FP8, figure: [cloud_idle_pct], disagree: C13, ask: [size]}",
+        (
+            Say("advise", "A-FP8"),
+            Say("warn", "W-NO-ECC"),
+            Say("warn", "W-PCIE-BOTTLENECK"),
+            Ask("size_class"),
+            ShowFigure("cloud_idle_pct"),
+            Disagree("C13"),
+        ),
+    ),
+    (
+        "advise",
+        "workload",
+        "{monitor: {gpu_util_pct: [70, 90], drops: 0}, set: {procurement: rent}}",
+        (
+            SetFact("procurement", Const("rent"), "rent"),
+            Monitor("gpu_util_pct", 70, 90),
+            Monitor("drops", 0, None),
+        ),
+    ),
+    ("advise", "candidate", "{warn: W-NO-ECC}", (Say("warn", "W-NO-ECC"),)),
+]
+
+
+def text_of(stage: str, each: str, then: str) -> str:
+    return f"- {{id: r, title: T, stage: {stage}, each: {each}, when: [training], because: B., then: {then}}}\n"
+
+
+@pytest.mark.parametrize(("stage", "each", "then", "effects"), CASES, ids=lambda x: str(x)[:60])
+def test_effects_are_read_in_a_fixed_order(
+    load: Callable[[str], Rulebook], stage: str, each: str, then: str, effects: tuple[Effect, ...]
+) -> None:
+    rule = load(text_of(stage, each, then)).rule("r")
+    assert rule.effects == effects
+    assert rule.writes == {effect.fact for effect in effects if isinstance(effect, SetFact)}
