@@ -21,7 +21,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
-if find_spec("engine") is None:
+if find_spec("whichgpu") is None:
     sys.path.append(str(ROOT))
 
 from decision_laws.choosing import comparable  # noqa: E402
@@ -40,8 +40,7 @@ from decision_laws.relations import Relations  # noqa: E402
 from decision_laws.report import report  # noqa: E402
 from decision_laws.report import table  # noqa: E402
 from decision_laws.sweep import Sweep  # noqa: E402
-
-from engine.advisor.advisor import load_expertise  # noqa: E402
+from whichgpu.engine.advisor.advisor import load_expertise  # noqa: E402
 
 
 BEFORE = ROOT / "benchmarks" / "data" / "alternatives_before.json"

@@ -25,15 +25,14 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks" / "accuracy"))
-if find_spec("engine") is None:
+if find_spec("whichgpu") is None:
     sys.path.append(str(ROOT))
 
 from mapping import line_of  # noqa: E402
-
-from engine.advisor.advisor import Expertise  # noqa: E402
-from engine.advisor.advisor import load_expertise  # noqa: E402
-from engine.advisor.size import size_workload  # noqa: E402
-from engine.core.errors import InputError  # noqa: E402
+from whichgpu.engine.advisor.advisor import Expertise  # noqa: E402
+from whichgpu.engine.advisor.advisor import load_expertise  # noqa: E402
+from whichgpu.engine.advisor.size import size_workload  # noqa: E402
+from whichgpu.engine.core.errors import InputError  # noqa: E402
 
 
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -19,14 +19,15 @@ from datetime import UTC
 from datetime import datetime
 from typing import Any
 
-from engine import load_expertise
-from engine.explain.nearest import REACHED
-from engine.explain.phrases import Phrases
-from engine.explain.probing import read_back
-from engine.explain.rerun import decide_again
-from engine.explain.rerun import recorded_facts
-from engine.explain.rerun import with_changes
-from engine.explain.whynot import why_not
+from whichgpu.engine.explain.nearest import REACHED
+from whichgpu.engine.explain.phrases import Phrases
+from whichgpu.engine.explain.probing import read_back
+from whichgpu.engine.explain.rerun import decide_again
+from whichgpu.engine.explain.rerun import recorded_facts
+from whichgpu.engine.explain.rerun import with_changes
+from whichgpu.engine.explain.whynot import why_not
+
+from whichgpu import load_expertise
 
 
 MOMENT = datetime(2026, 6, 1, tzinfo=UTC)

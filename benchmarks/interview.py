@@ -19,17 +19,17 @@ from collections.abc import Mapping
 from datetime import UTC
 from datetime import datetime
 
+from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview import Done
+from whichgpu.engine.interview import Interviewer
+from whichgpu.engine.interview import State
+from whichgpu.engine.interview import answered
+from whichgpu.engine.interview import check_certificate
+from whichgpu.engine.rules.facts import FactDef
 from workload_makers import workload
 
-from engine import Expertise
-from engine.advisor.advisor import shipped_expertise
-from engine.core.values import Value
-from engine.interview import Done
-from engine.interview import Interviewer
-from engine.interview import State
-from engine.interview import answered
-from engine.interview import check_certificate
-from engine.rules.facts import FactDef
+from whichgpu import Expertise
 
 
 MOMENT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -66,10 +66,10 @@ def main(count: int) -> int:
 
 
 def _shipped() -> None:
-    from engine.advisor.advisor import load_expertise  # noqa: PLC0415  (its loading is timed below)
-    from engine.authoring import run_rule_tests  # noqa: PLC0415
-    from engine.authoring.inspection import inspect  # noqa: PLC0415
-    from engine.authoring.testing.rule_test_facts import Rehearsal  # noqa: PLC0415
+    from whichgpu.engine.advisor.advisor import load_expertise  # noqa: PLC0415  (its loading is timed below)
+    from whichgpu.engine.authoring import run_rule_tests  # noqa: PLC0415
+    from whichgpu.engine.authoring.inspection import inspect  # noqa: PLC0415
+    from whichgpu.engine.authoring.testing.rule_test_facts import Rehearsal  # noqa: PLC0415
 
     marks = [time.perf_counter()]
     expertise = load_expertise()

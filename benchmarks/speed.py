@@ -32,14 +32,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from cli.main import run as run_command  # noqa: E402
-from engine.advisor.advisor import Expertise  # noqa: E402
-from engine.advisor.advisor import load_expertise  # noqa: E402
-from engine.advisor.intake import Workload  # noqa: E402
-from engine.core.errors import InputError  # noqa: E402
-from engine.core.yaml import plain  # noqa: E402
-from engine.core.yaml import read_yaml  # noqa: E402
-from engine.plans.workings import forget_workings  # noqa: E402
+from whichgpu.cli.main import run as run_command  # noqa: E402
+from whichgpu.engine.advisor.advisor import Expertise  # noqa: E402
+from whichgpu.engine.advisor.advisor import load_expertise  # noqa: E402
+from whichgpu.engine.advisor.intake import Workload  # noqa: E402
+from whichgpu.engine.core.errors import InputError  # noqa: E402
+from whichgpu.engine.core.yaml import plain  # noqa: E402
+from whichgpu.engine.core.yaml import read_yaml  # noqa: E402
+from whichgpu.engine.plans.workings import forget_workings  # noqa: E402
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
@@ -197,7 +197,7 @@ def _cold(times: int) -> list[Row]:
         command = [
             sys.executable,
             "-c",
-            "import sys; from cli.main import main; sys.exit(main())",
+            "import sys; from whichgpu.cli.main import main; sys.exit(main())",
             "recommend",
             example,
         ]

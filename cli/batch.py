@@ -6,12 +6,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from cli import exits
-from cli import output
-from cli.inputs import Line
-from cli.inputs import json_lines
-from engine.core.errors import Problem
-from engine.core.errors import WhichgpuError
+from whichgpu.cli import exits
+from whichgpu.cli import output
+from whichgpu.cli.inputs import Line
+from whichgpu.cli.inputs import json_lines
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import WhichgpuError
 
 
 JsonObject = dict[str, Any]

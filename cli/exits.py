@@ -8,8 +8,7 @@ import traceback
 from pathlib import Path
 
 import click
-
-from engine.core.errors import WhichgpuError
+from whichgpu.engine.core.errors import WhichgpuError
 
 
 ANSWERED = 0

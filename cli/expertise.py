@@ -7,22 +7,22 @@ from datetime import datetime
 from typing import Any
 
 import click
+from whichgpu.cli.inputs import STDIN
+from whichgpu.cli.inputs import read_stdin
+from whichgpu.cli.layers import layer_folders
+from whichgpu.cli.prices import own_prices_file
+from whichgpu.cli.prices import with_own_prices
+from whichgpu.cli.render.names import Names
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.catalogue.model import SourceRecord
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.yaml import read_yaml
+from whichgpu.engine.core.yaml import read_yaml_text
 
-from cli.inputs import STDIN
-from cli.inputs import read_stdin
-from cli.layers import layer_folders
-from cli.prices import own_prices_file
-from cli.prices import with_own_prices
-from cli.render.names import Names
-from engine import Expertise
-from engine import Workload
-from engine import load_expertise
-from engine.catalogue import load_knowledge
-from engine.catalogue.model import SourceRecord
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.yaml import read_yaml
-from engine.core.yaml import read_yaml_text
+from whichgpu import Expertise
+from whichgpu import Workload
+from whichgpu import load_expertise
 
 
 def load(rules: tuple[str, ...] = (), *, builtin: bool = True, tests: bool = True) -> Expertise:

@@ -6,18 +6,19 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Table
-from cli.render.figures import count_of
-from engine import Expertise
-from engine.authoring.guides.guides import Standing
-from engine.authoring.guides.guides import check_coverage
-from engine.authoring.guides.guides import standings
-from engine.authoring.guides.manifest import refreshed_manifest
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.figures import count_of
+from whichgpu.engine.authoring.guides.guides import Standing
+from whichgpu.engine.authoring.guides.guides import check_coverage
+from whichgpu.engine.authoring.guides.guides import standings
+from whichgpu.engine.authoring.guides.manifest import refreshed_manifest
+
+from whichgpu import Expertise
 
 
 def guide_cover(expertise: Expertise) -> dict[str, Any]:

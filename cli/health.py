@@ -6,20 +6,20 @@ from datetime import date
 from typing import TYPE_CHECKING
 from typing import Any
 
-from cli.prices import own_prices_file
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Pairs
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Table
-from cli.render.figures import count_of
-from engine.rules.inference.firing import engine_status
+from whichgpu.cli.prices import own_prices_file
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Pairs
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.figures import count_of
+from whichgpu.engine.rules.inference.firing import engine_status
 
 
 if TYPE_CHECKING:
-    from engine import Expertise
+    from whichgpu import Expertise
 
 
 ENGINES = {"durable": "durable-rules", "reference": "reference"}

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 from typing import NoReturn
 
-from engine.core.errors import InputError
-from engine.core.errors import Problem
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
 
 
 STDIN = "-"

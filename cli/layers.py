@@ -6,15 +6,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.core.errors import Problem
-from engine.core.errors import RulebookError
-from engine.core.layers import distinct
-from engine.core.locate import locate
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.layers import distinct
+from whichgpu.engine.core.locate import locate
 
 
 if TYPE_CHECKING:
-    from engine.catalogue import Knowledge
-    from engine.rules.facts import Vocabulary
+    from whichgpu.engine.catalogue import Knowledge
+    from whichgpu.engine.rules.facts import Vocabulary
 
 
 #: Folders of this place's own rules, separated like those of ``PATH``.
@@ -30,8 +30,8 @@ def layer_folders(rules: tuple[str, ...] = ()) -> list[Path]:
 
 def load_catalogue(rules: tuple[str, ...] = (), *, own_prices: bool = True) -> Knowledge:
     """GPUs, models and prices alone, with those of the layers and, if wanted, the prices that the user imported."""
-    from cli.prices import with_own_prices  # noqa: PLC0415 - only some commands need the catalogue.
-    from engine.catalogue import load_knowledge  # noqa: PLC0415
+    from whichgpu.cli.prices import with_own_prices  # noqa: PLC0415 - only some commands need the catalogue.
+    from whichgpu.engine.catalogue import load_knowledge  # noqa: PLC0415
 
     knowledge = load_knowledge(layers=layer_folders(rules))
     return with_own_prices(knowledge) if own_prices else knowledge
@@ -39,7 +39,7 @@ def load_catalogue(rules: tuple[str, ...] = (), *, own_prices: bool = True) -> K
 
 def load_facts(rules: tuple[str, ...] = ()) -> Vocabulary:
     """The vocabulary alone, with the facts of the layers."""
-    from engine.rules.facts import load_vocabulary  # noqa: PLC0415 - only some commands need the vocabulary.
+    from whichgpu.engine.rules.facts import load_vocabulary  # noqa: PLC0415 - only some commands need the vocabulary.
 
     return load_vocabulary(locate("knowledge"), layers=layer_folders(rules))
 

@@ -8,14 +8,13 @@ import sys
 from dataclasses import dataclass
 
 import click
-
-from cli import exits
-from engine.core.errors import nearest_words
+from whichgpu.cli import exits
+from whichgpu.engine.core.errors import nearest_words
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where a command lies, and its line in the list of commands."""
+    """The module of a command in ``cli/commands``, its name there, and its line in the list of commands."""
 
     module: str
     name: str
@@ -23,27 +22,27 @@ class Entry:
 
 
 COMMANDS: dict[str, Entry] = {
-    "ask": Entry("cli.commands.ask", "ask", "Answer a few questions and get a recommendation."),
-    "resume": Entry("cli.commands.ask", "resume", "Go on with an interview that was begun with ask."),
-    "recommend": Entry("cli.commands.recommend", "recommend", "Recommend GPUs for a workload file."),
-    "size": Entry("cli.commands.size", "size", "Memory, speed and fit on GPUs that you have or name."),
-    "init": Entry("cli.commands.init", "init", "Write a commented workload file to fill in."),
-    "why": Entry("cli.commands.why", "why", "How a conclusion came about, down to inputs and sources."),
-    "why-not": Entry("cli.commands.why_not", "why_not", "What stands against a GPU, and the nearest change for it."),
-    "what-if": Entry("cli.commands.compare", "what_if", "Decide again with facts changed, and compare."),
-    "diff": Entry("cli.commands.compare", "diff", "Compare two decisions."),
-    "replay": Entry("cli.commands.compare", "replay", "Decide again by today's rules and prices, and compare."),
-    "sensitivity": Entry("cli.commands.sensitivity", "sensitivity", "Which facts flip the decision, at which value."),
-    "verdicts": Entry("cli.commands.verdicts", "verdicts", "What became of every rule."),
-    "audit": Entry("cli.commands.audit", "audit", "Whether a saved decision is intact, complete and reproducible."),
-    "report": Entry("cli.commands.report", "report", "Write a decision as one self-contained page."),
-    "gpus": Entry("cli.commands.catalogue", "gpus", "Look at the GPUs, with sources."),
-    "models": Entry("cli.commands.catalogue", "models", "Look at the models, with sources."),
-    "prices": Entry("cli.commands.prices", "prices", "Look at the price snapshot, or import offers."),
-    "facts": Entry("cli.commands.facts", "facts", "Look at the facts that a workload can state."),
-    "rules": Entry("cli.commands.rules", "rules", "Check, test and show the rules."),
-    "schema": Entry("cli.commands.schema", "schema", "Print the JSON Schema of an answer."),
-    "doctor": Entry("cli.commands.doctor", "doctor", "Which engine fires and why, versions, digests, price dates."),
+    "ask": Entry("ask", "ask", "Answer a few questions and get a recommendation."),
+    "resume": Entry("ask", "resume", "Go on with an interview that was begun with ask."),
+    "recommend": Entry("recommend", "recommend", "Recommend GPUs for a workload file."),
+    "size": Entry("size", "size", "Memory, speed and fit on GPUs that you have or name."),
+    "init": Entry("init", "init", "Write a commented workload file to fill in."),
+    "why": Entry("why", "why", "How a conclusion came about, down to inputs and sources."),
+    "why-not": Entry("why_not", "why_not", "What stands against a GPU, and the nearest change for it."),
+    "what-if": Entry("compare", "what_if", "Decide again with facts changed, and compare."),
+    "diff": Entry("compare", "diff", "Compare two decisions."),
+    "replay": Entry("compare", "replay", "Decide again by today's rules and prices, and compare."),
+    "sensitivity": Entry("sensitivity", "sensitivity", "Which facts flip the decision, at which value."),
+    "verdicts": Entry("verdicts", "verdicts", "What became of every rule."),
+    "audit": Entry("audit", "audit", "Whether a saved decision is intact, complete and reproducible."),
+    "report": Entry("report", "report", "Write a decision as one self-contained page."),
+    "gpus": Entry("catalogue", "gpus", "Look at the GPUs, with sources."),
+    "models": Entry("catalogue", "models", "Look at the models, with sources."),
+    "prices": Entry("prices", "prices", "Look at the price snapshot, or import offers."),
+    "facts": Entry("facts", "facts", "Look at the facts that a workload can state."),
+    "rules": Entry("rules", "rules", "Check, test and show the rules."),
+    "schema": Entry("schema", "schema", "Print the JSON Schema of an answer."),
+    "doctor": Entry("doctor", "doctor", "Which engine fires and why, versions, digests, price dates."),
 }
 
 
@@ -70,7 +69,7 @@ class LazyGroup(click.Group):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return super().get_command(ctx, cmd_name)
-        command: click.Command = getattr(importlib.import_module(entry.module), entry.name)
+        command: click.Command = getattr(importlib.import_module(f"whichgpu.cli.commands.{entry.module}"), entry.name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

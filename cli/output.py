@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from cli.render.blocks import Block
-from cli.render.markdown import to_markdown
-from cli.render.screen import Screen
-from cli.render.screen import screen_of
-from cli.render.text import to_text
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.markdown import to_markdown
+from whichgpu.cli.render.screen import Screen
+from whichgpu.cli.render.screen import screen_of
+from whichgpu.cli.render.text import to_text
 
 
 def emit(text: str) -> bool:

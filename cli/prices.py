@@ -8,16 +8,16 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from cli import output
-from engine.catalogue import Knowledge
-from engine.catalogue import parse_prices
-from engine.catalogue import with_offers
-from engine.catalogue.model import Offer
-from engine.catalogue.prices import COLUMNS
-from engine.catalogue.prices import merged
-from engine.catalogue.prices import offer_order
-from engine.core.errors import InputError
-from engine.core.errors import Problem
+from whichgpu.cli import output
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue import parse_prices
+from whichgpu.engine.catalogue import with_offers
+from whichgpu.engine.catalogue.model import Offer
+from whichgpu.engine.catalogue.prices import COLUMNS
+from whichgpu.engine.catalogue.prices import merged
+from whichgpu.engine.catalogue.prices import offer_order
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
 
 
 def own_prices_file() -> Path:

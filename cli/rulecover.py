@@ -7,10 +7,11 @@ from datetime import datetime
 from itertools import product
 from typing import Any
 
-from engine import Expertise
-from engine.authoring.guides.guides import standings
-from engine.authoring.guides.guides import uncarried
-from engine.core.errors import WhichgpuError
+from whichgpu.engine.authoring.guides.guides import standings
+from whichgpu.engine.authoring.guides.guides import uncarried
+from whichgpu.engine.core.errors import WhichgpuError
+
+from whichgpu import Expertise
 
 
 #: Sizes in billions of parameters that stand for a small, a middle and a large model of each family.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.render.effects import effect_text
-from engine import Expertise
-from engine.core.errors import Problem
-from engine.core.errors import nearest_words
-from engine.rules.rulebook import Rule
+from whichgpu.cli.render.effects import effect_text
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.rules.rulebook import Rule
+
+from whichgpu import Expertise
 
 
 def rule_names(expertise: Expertise) -> set[str]:

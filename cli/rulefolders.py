@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cli.layers import layer_folders
-from engine.core.locate import locate
+from whichgpu.cli.layers import layer_folders
+from whichgpu.engine.core.locate import locate
 
 
 def folders_of(rules: tuple[str, ...], *, builtin: bool) -> list[Path]:

@@ -9,22 +9,23 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cli.commands.rules_test import run_all
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Paragraph
-from cli.render.figures import count_of
-from cli.render.rules import result_blocks
-from cli.render.rules import shown_place
-from cli.render.ruletests import scenario_blocks
-from engine import Expertise
-from engine.authoring import Finding
-from engine.authoring import Scenario
-from engine.authoring import ScenarioResult
-from engine.authoring import TestResult
-from engine.authoring.inspection import inspect
+from whichgpu.cli.commands.rules_test import run_all
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.rules import result_blocks
+from whichgpu.cli.render.rules import shown_place
+from whichgpu.cli.render.ruletests import scenario_blocks
+from whichgpu.engine.authoring import Finding
+from whichgpu.engine.authoring import Scenario
+from whichgpu.engine.authoring import ScenarioResult
+from whichgpu.engine.authoring import TestResult
+from whichgpu.engine.authoring.inspection import inspect
+
+from whichgpu import Expertise
 
 
 #: What of an answer is compared.

@@ -6,12 +6,12 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from cli.inputs import read_text
-from engine.advisor.answer.shape import check_decision
-from engine.advisor.record import FORMAT
-from engine.advisor.record import Record
-from engine.core.errors import InputError
-from engine.core.errors import Problem
+from whichgpu.cli.inputs import read_text
+from whichgpu.engine.advisor.answer.shape import check_decision
+from whichgpu.engine.advisor.record import FORMAT
+from whichgpu.engine.advisor.record import Record
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
 
 
 _FIX = "save one with: whichgpu recommend FILE --save RECORD"

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from itertools import groupby
 
 import yaml
-
-from cli.render.facts import accepts
-from cli.render.facts import settles
-from cli.render.facts import topic_key
-from engine.core.values import Value
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
+from whichgpu.cli.render.facts import accepts
+from whichgpu.cli.render.facts import settles
+from whichgpu.cli.render.facts import topic_key
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
 
 
 _WIDTH = 96

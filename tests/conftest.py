@@ -22,12 +22,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings
-
-from engine.advisor.advisor import Decision
-from engine.advisor.advisor import Expertise
-from engine.advisor.advisor import shipped_expertise
-from engine.core.errors import InputError
-from engine.core.yaml import read_yaml
+from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.yaml import read_yaml
 
 
 _CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "derandomize": True}

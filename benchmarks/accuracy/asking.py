@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from cli.main import run
+from whichgpu.cli.main import run
 
 
 def sizes(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import load_expertise
+from whichgpu.engine.catalogue import with_offers
+
 from decision_laws.reading import decide
-from engine.advisor.advisor import Expertise
-from engine.advisor.advisor import load_expertise
-from engine.catalogue import with_offers
 
 
 MOST_LOADED = 8

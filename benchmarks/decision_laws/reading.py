@@ -15,8 +15,8 @@ from datetime import UTC
 from datetime import datetime
 from typing import Any
 
-from engine.advisor.advisor import Expertise
-from engine.catalogue import Knowledge
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.catalogue import Knowledge
 
 
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

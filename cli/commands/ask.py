@@ -10,38 +10,38 @@ from pathlib import Path
 from typing import Any
 
 import click
+from whichgpu.cli import exits
+from whichgpu.cli import output
+from whichgpu.cli.expertise import load
+from whichgpu.cli.expertise import names_of
+from whichgpu.cli.expertise import now
+from whichgpu.cli.expertise import read
+from whichgpu.cli.inputs import STDIN
+from whichgpu.cli.interview.dialogue import Dialogue
+from whichgpu.cli.interview.dialogue import StoppedError
+from whichgpu.cli.interview.session import Session
+from whichgpu.cli.interview.session import latest_session_file
+from whichgpu.cli.interview.session import new_session_file
+from whichgpu.cli.interview.wording import interview_blocks
+from whichgpu.cli.interview.wording import welcome
+from whichgpu.cli.options import all_option
+from whichgpu.cli.options import output_format
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.options import set_option
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.decision import decision_blocks
+from whichgpu.cli.render.screen import Screen
+from whichgpu.cli.render.text import to_text
+from whichgpu.engine.advisor.record import make_record
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.interview import Done
+from whichgpu.engine.interview import Interviewer
+from whichgpu.engine.interview import Question
+from whichgpu.engine.interview import State
+from whichgpu.engine.interview.robustness import missing_answers
 
-from cli import exits
-from cli import output
-from cli.expertise import load
-from cli.expertise import names_of
-from cli.expertise import now
-from cli.expertise import read
-from cli.inputs import STDIN
-from cli.interview.dialogue import Dialogue
-from cli.interview.dialogue import StoppedError
-from cli.interview.session import Session
-from cli.interview.session import latest_session_file
-from cli.interview.session import new_session_file
-from cli.interview.wording import interview_blocks
-from cli.interview.wording import welcome
-from cli.options import all_option
-from cli.options import output_format
-from cli.options import rules_options
-from cli.options import set_option
-from cli.render.blocks import Block
-from cli.render.decision import decision_blocks
-from cli.render.screen import Screen
-from cli.render.text import to_text
-from engine import Expertise
-from engine.advisor.record import make_record
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.interview import Done
-from engine.interview import Interviewer
-from engine.interview import Question
-from engine.interview import State
-from engine.interview.robustness import missing_answers
+from whichgpu import Expertise
 
 
 _session_option = click.option("--session", metavar="FILE", type=click.Path(dir_okay=False), help="Keep answers here.")

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import click
-
-from cli import output
-from cli.expertise import load
-from cli.options import all_option
-from cli.options import output_format
-from cli.options import rules_options
-from cli.render.audit import audit_blocks
-from cli.saved import read_saved
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.explain.audit import audit as audit_record
+from whichgpu.cli import output
+from whichgpu.cli.expertise import load
+from whichgpu.cli.options import all_option
+from whichgpu.cli.options import output_format
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.render.audit import audit_blocks
+from whichgpu.cli.saved import read_saved
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.explain.audit import audit as audit_record
 
 
 #: Something that was checked does not hold. What is no record at all exits with 2.

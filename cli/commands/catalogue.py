@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import click
-
-from cli import output
-from cli.layers import load_catalogue
-from cli.options import layers_option
-from cli.options import output_format
-from cli.render.blocks import Block
-from cli.render.catalogue import gpu_list
-from cli.render.catalogue import gpu_page
-from cli.render.catalogue import model_list
-from cli.render.catalogue import model_page
-from engine.catalogue import Knowledge
-from engine.catalogue.model import ModelSpec
-from engine.core.errors import InputError
-from engine.core.errors import Problem
+from whichgpu.cli import output
+from whichgpu.cli.layers import load_catalogue
+from whichgpu.cli.options import layers_option
+from whichgpu.cli.options import output_format
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.catalogue import gpu_list
+from whichgpu.cli.render.catalogue import gpu_page
+from whichgpu.cli.render.catalogue import model_list
+from whichgpu.cli.render.catalogue import model_page
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
 
 
 @click.command()

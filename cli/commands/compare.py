@@ -7,26 +7,26 @@ from dataclasses import asdict
 from typing import Any
 
 import click
+from whichgpu.cli import output
+from whichgpu.cli.expertise import load
+from whichgpu.cli.expertise import names_of
+from whichgpu.cli.expertise import now
+from whichgpu.cli.options import all_option
+from whichgpu.cli.options import output_format
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.options import set_option
+from whichgpu.cli.render.comparison import comparison_blocks
+from whichgpu.cli.saved import read_saved
+from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.explain.compare import compare
+from whichgpu.engine.explain.phrases import Phrases
+from whichgpu.engine.explain.rerun import decide_again
+from whichgpu.engine.explain.rerun import unstated_objective
+from whichgpu.engine.explain.rerun import with_changes
 
-from cli import output
-from cli.expertise import load
-from cli.expertise import names_of
-from cli.expertise import now
-from cli.options import all_option
-from cli.options import output_format
-from cli.options import rules_options
-from cli.options import set_option
-from cli.render.comparison import comparison_blocks
-from cli.saved import read_saved
-from engine import Expertise
-from engine.core.canonical import plain
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.explain.compare import compare
-from engine.explain.phrases import Phrases
-from engine.explain.rerun import decide_again
-from engine.explain.rerun import unstated_objective
-from engine.explain.rerun import with_changes
+from whichgpu import Expertise
 
 
 _decision = click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))

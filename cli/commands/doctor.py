@@ -9,14 +9,13 @@ from importlib.metadata import version
 from typing import Any
 
 import click
-
-from cli import output
-from cli.expertise import load
-from cli.expertise import now
-from cli.health import health
-from cli.health import health_blocks
-from cli.options import output_format
-from cli.options import rules_options
+from whichgpu.cli import output
+from whichgpu.cli.expertise import load
+from whichgpu.cli.expertise import now
+from whichgpu.cli.health import health
+from whichgpu.cli.health import health_blocks
+from whichgpu.cli.options import output_format
+from whichgpu.cli.options import rules_options
 
 
 _PACKAGES = ("whichgpu", "durable-rules", "pydantic", "PyYAML", "click")

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import click
-
-from cli import output
-from cli.layers import load_facts
-from cli.options import layers_option
-from cli.options import output_format
-from cli.render.blocks import Block
-from cli.render.facts import fact_list
-from cli.render.facts import fact_page
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
+from whichgpu.cli import output
+from whichgpu.cli.layers import load_facts
+from whichgpu.cli.options import layers_option
+from whichgpu.cli.options import output_format
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.facts import fact_list
+from whichgpu.cli.render.facts import fact_page
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
 
 
 @click.command()

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-
-from cli import output
-from cli.inputs import STDIN
-from cli.layers import load_facts
-from cli.options import layers_option
-from cli.template import template
-from engine.core.errors import InputError
-from engine.core.errors import Problem
+from whichgpu.cli import output
+from whichgpu.cli.inputs import STDIN
+from whichgpu.cli.layers import load_facts
+from whichgpu.cli.options import layers_option
+from whichgpu.cli.template import template
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
 
 
 _TASKS = ["pretraining", "full_finetuning", "peft_finetuning", "inference", "experimentation"]

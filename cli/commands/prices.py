@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import click
-
-from cli import output
-from cli.inputs import read_text
-from cli.layers import load_catalogue
-from cli.options import layers_option
-from cli.options import output_format
-from cli.prices import keep
-from cli.prices import own_prices_file
-from cli.prices import read_offers
-from cli.render.figures import count_of
-from cli.render.prices import offer_list
-from engine.core.errors import InputError
-from engine.core.errors import Problem
+from whichgpu.cli import output
+from whichgpu.cli.inputs import read_text
+from whichgpu.cli.layers import load_catalogue
+from whichgpu.cli.options import layers_option
+from whichgpu.cli.options import output_format
+from whichgpu.cli.prices import keep
+from whichgpu.cli.prices import own_prices_file
+from whichgpu.cli.prices import read_offers
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.prices import offer_list
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
 
 
 class ShowOrDo(click.Group):

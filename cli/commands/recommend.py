@@ -6,24 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import click
+from whichgpu.cli import output
+from whichgpu.cli.batch import answer_lines
+from whichgpu.cli.expertise import load
+from whichgpu.cli.expertise import names_of
+from whichgpu.cli.expertise import now
+from whichgpu.cli.expertise import read
+from whichgpu.cli.options import all_option
+from whichgpu.cli.options import full_option
+from whichgpu.cli.options import jsonl_option
+from whichgpu.cli.options import output_format
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.options import set_option
+from whichgpu.cli.render.decision import decision_blocks
+from whichgpu.engine.advisor.record import make_record
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
 
-from cli import output
-from cli.batch import answer_lines
-from cli.expertise import load
-from cli.expertise import names_of
-from cli.expertise import now
-from cli.expertise import read
-from cli.options import all_option
-from cli.options import full_option
-from cli.options import jsonl_option
-from cli.options import output_format
-from cli.options import rules_options
-from cli.options import set_option
-from cli.render.decision import decision_blocks
-from engine import Expertise
-from engine.advisor.record import make_record
-from engine.core.errors import InputError
-from engine.core.errors import Problem
+from whichgpu import Expertise
 
 
 @click.command()

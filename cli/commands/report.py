@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-
-from cli import output
-from cli.expertise import load
-from cli.expertise import names_of
-from cli.report.page import report_page
-from cli.saved import read_saved
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.explain.evidence import gather
-from engine.explain.phrases import Phrases
-from engine.explain.why import Explainer
+from whichgpu.cli import output
+from whichgpu.cli.expertise import load
+from whichgpu.cli.expertise import names_of
+from whichgpu.cli.report.page import report_page
+from whichgpu.cli.saved import read_saved
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.explain.evidence import gather
+from whichgpu.engine.explain.phrases import Phrases
+from whichgpu.engine.explain.why import Explainer
 
 
 @click.command()

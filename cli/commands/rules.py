@@ -7,29 +7,28 @@ from typing import Any
 from typing import ClassVar
 
 import click
-
-from cli import output
-from cli.expertise import load
-from cli.expertise import now
-from cli.guidecover import guide_blocks
-from cli.guidecover import guide_cover
-from cli.guidecover import update_manifest
-from cli.options import output_format
-from cli.options import rules_options
-from cli.render.blocks import Block
-from cli.render.layers import layer_blocks
-from cli.render.layers import layer_changes
-from cli.render.rules import cover_blocks
-from cli.render.rules import rule_list
-from cli.render.ruletests import coverage_blocks
-from cli.rulecover import cover_of
-from cli.rulefacts import brief_rule
-from engine.authoring import coverage_of_tests
-from engine.authoring.testing.rule_test_facts import Rehearsal
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.errors import nearest_words
-from engine.rules.rulebook.model import Rulebook
+from whichgpu.cli import output
+from whichgpu.cli.expertise import load
+from whichgpu.cli.expertise import now
+from whichgpu.cli.guidecover import guide_blocks
+from whichgpu.cli.guidecover import guide_cover
+from whichgpu.cli.guidecover import update_manifest
+from whichgpu.cli.options import output_format
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.layers import layer_blocks
+from whichgpu.cli.render.layers import layer_changes
+from whichgpu.cli.render.rules import cover_blocks
+from whichgpu.cli.render.rules import rule_list
+from whichgpu.cli.render.ruletests import coverage_blocks
+from whichgpu.cli.rulecover import cover_of
+from whichgpu.cli.rulefacts import brief_rule
+from whichgpu.engine.authoring import coverage_of_tests
+from whichgpu.engine.authoring.testing.rule_test_facts import Rehearsal
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.rules.rulebook.model import Rulebook
 
 
 #: Something was checked and found wanting. A rulebook that cannot be read at all exits with 2.
@@ -44,16 +43,19 @@ class LazyRules(click.Group):
     """
 
     MODULES: ClassVar[dict[str, tuple[str, str]]] = {
-        "new": ("cli.commands.rules_new", "Write a commented template of a rule."),
-        "fmt": ("cli.commands.rules_fmt", "Bring rule files into one form, comments and all."),
-        "diff": ("cli.commands.rules_diff", "Say which rules differ, and which workloads get another answer."),
-        "graph": ("cli.commands.rules_graph", "Draw which rules feed which, as Mermaid."),
-        "docs": ("cli.commands.rules_docs", "Write the rulebook as a Markdown book."),
-        "show": ("cli.commands.rules_show", "Show a rule in plain words, and what hangs on it."),
-        "lint": ("cli.commands.rules_lint", "Check the rulebook: conflicts, dead rules, gaps, missing tests."),
-        "test": ("cli.commands.rules_test", "Run the tests inside rules and the scenarios beside them."),
-        "mutate": ("cli.commands.rules_mutate", "Say which mistakes in rules their tests would let pass."),
-        "watch": ("cli.commands.rules_watch", "Check, test and compare answers whenever a rule file is saved."),
+        "new": ("rules_new", "Write a commented template of a rule."),
+        "fmt": ("rules_fmt", "Bring rule files into one form, comments and all."),
+        "diff": ("rules_diff", "Say which rules differ, and which workloads get another answer."),
+        "graph": ("rules_graph", "Draw which rules feed which, as Mermaid."),
+        "docs": ("rules_docs", "Write the rulebook as a Markdown book."),
+        "show": ("rules_show", "Show a rule in plain words, and what hangs on it."),
+        "lint": ("rules_lint", "Check the rulebook: conflicts, dead rules, gaps, missing tests."),
+        "test": ("rules_test", "Run the tests inside rules and the scenarios beside them."),
+        "mutate": ("rules_mutate", "Say which mistakes in rules their tests would let pass."),
+        "watch": (
+            "rules_watch",
+            "Check, test and compare answers whenever a rule file is saved.",
+        ),
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -64,7 +66,7 @@ class LazyRules(click.Group):
         """The command, imported now."""
         if cmd_name not in self.MODULES:
             return super().get_command(ctx, cmd_name)
-        module = importlib.import_module(self.MODULES[cmd_name][0])
+        module = importlib.import_module(f"whichgpu.cli.commands.{self.MODULES[cmd_name][0]}")
         command: click.Command = getattr(module, f"{cmd_name}_rules")
         return command
 

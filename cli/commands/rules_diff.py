@@ -6,18 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import click
-
-from cli import output
-from cli.expertise import now
-from cli.layers import layer_folders
-from cli.options import output_format
-from cli.options import rules_options
-from cli.render.rulediff import comparison_blocks
-from cli.revisions import Editions
-from engine.authoring.diff.comparing import compare
-from engine.authoring.diff.model import Comparison
-from engine.authoring.diff.model import Moved
-from engine.authoring.diff.model import Told
+from whichgpu.cli import output
+from whichgpu.cli.expertise import now
+from whichgpu.cli.layers import layer_folders
+from whichgpu.cli.options import output_format
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.render.rulediff import comparison_blocks
+from whichgpu.cli.revisions import Editions
+from whichgpu.engine.authoring.diff.comparing import compare
+from whichgpu.engine.authoring.diff.model import Comparison
+from whichgpu.engine.authoring.diff.model import Moved
+from whichgpu.engine.authoring.diff.model import Told
 
 
 @click.command(name="diff")

@@ -6,16 +6,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import click
-
-from cli import output
-from cli.expertise import load
-from cli.expertise import names_of
-from cli.options import rules_options
-from cli.render.book import book
-from cli.render.figures import count_of
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.layers import is_rule_file
+from whichgpu.cli import output
+from whichgpu.cli.expertise import load
+from whichgpu.cli.expertise import names_of
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.render.book import book
+from whichgpu.cli.render.figures import count_of
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.layers import is_rule_file
 
 
 FOUND_WANTING = 1

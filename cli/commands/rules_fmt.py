@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-
-from cli import output
-from cli.inputs import STDIN
-from cli.inputs import read_text
-from cli.layers import layer_folders
-from cli.options import layers_option
-from cli.render.figures import count_of
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.layers import is_rule_file
-from engine.rules.rulebook.formatting import formatted
+from whichgpu.cli import output
+from whichgpu.cli.inputs import STDIN
+from whichgpu.cli.inputs import read_text
+from whichgpu.cli.layers import layer_folders
+from whichgpu.cli.options import layers_option
+from whichgpu.cli.render.figures import count_of
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.layers import is_rule_file
+from whichgpu.engine.rules.rulebook.formatting import formatted
 
 
 FOUND_WANTING = 1

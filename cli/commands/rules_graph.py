@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import click
+from whichgpu.cli import output
+from whichgpu.cli.expertise import load
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.render.mermaid import to_mermaid
+from whichgpu.engine.authoring.book.graph import neighbourhood
+from whichgpu.engine.authoring.book.graph import topic_graph
+from whichgpu.engine.authoring.book.links import links_of
+from whichgpu.engine.core.calculators import registered
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import nearest_words
 
-from cli import output
-from cli.expertise import load
-from cli.options import rules_options
-from cli.render.mermaid import to_mermaid
-from engine import Expertise
-from engine.authoring.book.graph import neighbourhood
-from engine.authoring.book.graph import topic_graph
-from engine.authoring.book.links import links_of
-from engine.core.calculators import registered
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.errors import nearest_words
+from whichgpu import Expertise
 
 
 @click.command(name="graph")

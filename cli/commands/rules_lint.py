@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import click
-
-from cli import output
-from cli.exits import WRONG_INPUT
-from cli.expertise import load
-from cli.expertise import now
-from cli.options import output_format
-from cli.options import rules_options
-from cli.render.rules import finding_blocks
-from cli.render.rules import github_findings
-from engine.authoring import ALL_CHECKS
-from engine.authoring import Finding
-from engine.authoring import check_page
-from engine.authoring.inspection import inspect
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.errors import RulebookError
-from engine.core.errors import nearest_words
+from whichgpu.cli import output
+from whichgpu.cli.exits import WRONG_INPUT
+from whichgpu.cli.expertise import load
+from whichgpu.cli.expertise import now
+from whichgpu.cli.options import output_format
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.render.rules import finding_blocks
+from whichgpu.cli.render.rules import github_findings
+from whichgpu.engine.authoring import ALL_CHECKS
+from whichgpu.engine.authoring import Finding
+from whichgpu.engine.authoring import check_page
+from whichgpu.engine.authoring.inspection import inspect
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.errors import nearest_words
 
 
 #: The rulebook has an error. One that cannot be read at all exits with 2.

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import click
-
-from cli import output
-from cli.expertise import load
-from cli.options import output_format
-from cli.options import rules_options
-from cli.render.ruletests import mutation_blocks
-from engine.authoring import mutate
-from engine.authoring.inspection import worked_out_facts
-from engine.authoring.testing.rule_test_facts import Rehearsal
+from whichgpu.cli import output
+from whichgpu.cli.expertise import load
+from whichgpu.cli.options import output_format
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.render.ruletests import mutation_blocks
+from whichgpu.engine.authoring import mutate
+from whichgpu.engine.authoring.inspection import worked_out_facts
+from whichgpu.engine.authoring.testing.rule_test_facts import Rehearsal
 
 
 FOUND_WANTING = 1

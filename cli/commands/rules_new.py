@@ -6,26 +6,25 @@ import re
 from pathlib import Path
 
 import click
-
-from cli import output
-from cli.layers import load_catalogue
-from cli.layers import load_facts
-from cli.ruletemplate import DEFAULT_EACH
-from cli.ruletemplate import rule_template
-from cli.ruletemplate import table_template
-from engine.authoring.schemas import LAYER_FOLDER
-from engine.authoring.schemas import LAYER_SCHEMAS
-from engine.authoring.schemas import file_schemas
-from engine.authoring.schemas import text_of
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.layers import is_rule_file
-from engine.rules.rulebook.grammar import EACH
-from engine.rules.rulebook.grammar import EACH_OF_STAGE
-from engine.rules.rulebook.grammar import ID_PATTERN
-from engine.rules.rulebook.grammar import STAGES
-from engine.rules.rulebook.model import Each
-from engine.rules.rulebook.model import Stage
+from whichgpu.cli import output
+from whichgpu.cli.layers import load_catalogue
+from whichgpu.cli.layers import load_facts
+from whichgpu.cli.ruletemplate import DEFAULT_EACH
+from whichgpu.cli.ruletemplate import rule_template
+from whichgpu.cli.ruletemplate import table_template
+from whichgpu.engine.authoring.schemas import LAYER_FOLDER
+from whichgpu.engine.authoring.schemas import LAYER_SCHEMAS
+from whichgpu.engine.authoring.schemas import file_schemas
+from whichgpu.engine.authoring.schemas import text_of
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.layers import is_rule_file
+from whichgpu.engine.rules.rulebook.grammar import EACH
+from whichgpu.engine.rules.rulebook.grammar import EACH_OF_STAGE
+from whichgpu.engine.rules.rulebook.grammar import ID_PATTERN
+from whichgpu.engine.rules.rulebook.grammar import STAGES
+from whichgpu.engine.rules.rulebook.model import Each
+from whichgpu.engine.rules.rulebook.model import Stage
 
 
 @click.command(name="new")

@@ -7,29 +7,29 @@ from pathlib import Path
 from typing import Any
 
 import click
+from whichgpu.cli import output
+from whichgpu.cli.commands.rules_diff import default_examples
+from whichgpu.cli.expertise import load
+from whichgpu.cli.expertise import names_of
+from whichgpu.cli.expertise import now
+from whichgpu.cli.options import output_format
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.rulepage import rule_page
+from whichgpu.cli.rulefacts import full_rule
+from whichgpu.cli.rulefacts import unknown_rule
+from whichgpu.engine.authoring.book.links import Links
+from whichgpu.engine.authoring.book.links import links_of
+from whichgpu.engine.authoring.diff.answers import answer_of
+from whichgpu.engine.authoring.diff.workloads import Named
+from whichgpu.engine.authoring.diff.workloads import example_workloads
+from whichgpu.engine.authoring.diff.workloads import scenario_workloads
+from whichgpu.engine.core.calculators import registered
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.rules.language import words
+from whichgpu.engine.rules.rulebook import Rule
 
-from cli import output
-from cli.commands.rules_diff import default_examples
-from cli.expertise import load
-from cli.expertise import names_of
-from cli.expertise import now
-from cli.options import output_format
-from cli.options import rules_options
-from cli.render.blocks import Block
-from cli.render.rulepage import rule_page
-from cli.rulefacts import full_rule
-from cli.rulefacts import unknown_rule
-from engine import Expertise
-from engine.authoring.book.links import Links
-from engine.authoring.book.links import links_of
-from engine.authoring.diff.answers import answer_of
-from engine.authoring.diff.workloads import Named
-from engine.authoring.diff.workloads import example_workloads
-from engine.authoring.diff.workloads import scenario_workloads
-from engine.core.calculators import registered
-from engine.core.errors import InputError
-from engine.rules.language import words
-from engine.rules.rulebook import Rule
+from whichgpu import Expertise
 
 
 @click.command(name="show")

@@ -10,29 +10,29 @@ from pathlib import Path
 from typing import Any
 
 import click
+from whichgpu.cli import output
+from whichgpu.cli.expertise import load
+from whichgpu.cli.expertise import now
+from whichgpu.cli.options import output_format
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.render.rules import github_results
+from whichgpu.cli.render.rules import result_blocks
+from whichgpu.cli.render.ruletests import github_scenarios
+from whichgpu.cli.render.ruletests import scenario_blocks
+from whichgpu.cli.rulefolders import folders_of
+from whichgpu.engine.authoring import Scenario
+from whichgpu.engine.authoring import ScenarioResult
+from whichgpu.engine.authoring import TestResult
+from whichgpu.engine.authoring import load_scenarios
+from whichgpu.engine.authoring import needs_all
+from whichgpu.engine.authoring import run_rule_tests
+from whichgpu.engine.authoring import run_scenarios
+from whichgpu.engine.authoring.testing.rule_test_facts import Rehearsal
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import nearest_words
 
-from cli import output
-from cli.expertise import load
-from cli.expertise import now
-from cli.options import output_format
-from cli.options import rules_options
-from cli.render.rules import github_results
-from cli.render.rules import result_blocks
-from cli.render.ruletests import github_scenarios
-from cli.render.ruletests import scenario_blocks
-from cli.rulefolders import folders_of
-from engine import Expertise
-from engine.authoring import Scenario
-from engine.authoring import ScenarioResult
-from engine.authoring import TestResult
-from engine.authoring import load_scenarios
-from engine.authoring import needs_all
-from engine.authoring import run_rule_tests
-from engine.authoring import run_scenarios
-from engine.authoring.testing.rule_test_facts import Rehearsal
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.errors import nearest_words
+from whichgpu import Expertise
 
 
 FOUND_WANTING = 1

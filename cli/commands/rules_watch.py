@@ -5,19 +5,18 @@ from __future__ import annotations
 import time
 
 import click
-
-from cli import output
-from cli.exits import tell
-from cli.expertise import load
-from cli.expertise import now
-from cli.options import rules_options
-from cli.render.blocks import Paragraph
-from cli.rulefolders import folders_of
-from cli.rulewatch import Snapshot
-from cli.rulewatch import report
-from cli.rulewatch import snapshot
-from cli.rulewatch import stamps
-from engine.core.errors import WhichgpuError
+from whichgpu.cli import output
+from whichgpu.cli.exits import tell
+from whichgpu.cli.expertise import load
+from whichgpu.cli.expertise import now
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.rulefolders import folders_of
+from whichgpu.cli.rulewatch import Snapshot
+from whichgpu.cli.rulewatch import report
+from whichgpu.cli.rulewatch import snapshot
+from whichgpu.cli.rulewatch import stamps
+from whichgpu.engine.core.errors import WhichgpuError
 
 
 @click.command()

@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-
-from cli import output
-from cli.layers import load_catalogue
-from cli.layers import load_facts
-from cli.options import layers_option
-from cli.render.figures import count_of
-from engine.advisor.answer.schema import schema_of
-from engine.advisor.answer.schema import schema_text
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.errors import nearest_words
+from whichgpu.cli import output
+from whichgpu.cli.layers import load_catalogue
+from whichgpu.cli.layers import load_facts
+from whichgpu.cli.options import layers_option
+from whichgpu.cli.render.figures import count_of
+from whichgpu.engine.advisor.answer.schema import schema_of
+from whichgpu.engine.advisor.answer.schema import schema_text
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import nearest_words
 
 
 _SHAPES = ["decision", "decision_line", "record", "size_answer", "refused_line"]
@@ -49,8 +48,8 @@ def schema(*, shape: str, folder: Path | None, rules: tuple[str, ...]) -> int:
 
 
 def _texts(rules: tuple[str, ...]) -> dict[str, str]:
-    from engine.authoring.schemas import file_schemas  # noqa: PLC0415 - loads every room; most calls need none.
-    from engine.authoring.schemas import text_of  # noqa: PLC0415
+    from whichgpu.engine.authoring.schemas import file_schemas  # noqa: PLC0415 - loads every room; most calls need none.
+    from whichgpu.engine.authoring.schemas import text_of  # noqa: PLC0415
 
     schemas = file_schemas(load_facts(rules), load_catalogue(rules, own_prices=False))
     return {name: text_of(content) for name, content in schemas.items()}

@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import click
-
-from cli import output
-from cli.expertise import load
-from cli.expertise import names_of
-from cli.options import all_option
-from cli.options import output_format
-from cli.options import rules_options
-from cli.render.sensitivity import sensitivity_blocks
-from cli.saved import read_saved
-from engine.core.canonical import plain
-from engine.explain.phrases import Phrases
-from engine.explain.sensitivity import DECISIONS
-from engine.explain.sensitivity import sensitivity as find_turns
+from whichgpu.cli import output
+from whichgpu.cli.expertise import load
+from whichgpu.cli.expertise import names_of
+from whichgpu.cli.options import all_option
+from whichgpu.cli.options import output_format
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.render.sensitivity import sensitivity_blocks
+from whichgpu.cli.saved import read_saved
+from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.explain.phrases import Phrases
+from whichgpu.engine.explain.sensitivity import DECISIONS
+from whichgpu.engine.explain.sensitivity import sensitivity as find_turns
 
 
 @click.command()

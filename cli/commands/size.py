@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from whichgpu.cli import output
+from whichgpu.cli.batch import answer_lines
+from whichgpu.cli.expertise import load
+from whichgpu.cli.expertise import names_of
+from whichgpu.cli.expertise import read
+from whichgpu.cli.options import jsonl_option
+from whichgpu.cli.options import output_format
+from whichgpu.cli.options import set_option
+from whichgpu.cli.render.size import size_blocks
+from whichgpu.engine.advisor.size import size_workload
 
-from cli import output
-from cli.batch import answer_lines
-from cli.expertise import load
-from cli.expertise import names_of
-from cli.expertise import read
-from cli.options import jsonl_option
-from cli.options import output_format
-from cli.options import set_option
-from cli.render.size import size_blocks
-from engine import Workload
-from engine.advisor.size import size_workload
+from whichgpu import Workload
 
 
 @click.command()

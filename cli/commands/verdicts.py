@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import click
-
-from cli import output
-from cli.expertise import load
-from cli.options import output_format
-from cli.options import rules_options
-from cli.render.rulings import ruling_blocks
-from cli.saved import read_saved
-from engine.explain.ruling import rulings
+from whichgpu.cli import output
+from whichgpu.cli.expertise import load
+from whichgpu.cli.options import output_format
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.render.rulings import ruling_blocks
+from whichgpu.cli.saved import read_saved
+from whichgpu.engine.explain.ruling import rulings
 
 
 @click.command()

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import click
-
-from cli import output
-from cli.expertise import load
-from cli.expertise import names_of
-from cli.options import output_format
-from cli.render.derivation import derivation_blocks
-from cli.saved import read_saved
-from engine.explain.derivation import cut_at
-from engine.explain.derivation import to_dict
-from engine.explain.evidence import gather
-from engine.explain.phrases import Phrases
-from engine.explain.why import Explainer
+from whichgpu.cli import output
+from whichgpu.cli.expertise import load
+from whichgpu.cli.expertise import names_of
+from whichgpu.cli.options import output_format
+from whichgpu.cli.render.derivation import derivation_blocks
+from whichgpu.cli.saved import read_saved
+from whichgpu.engine.explain.derivation import cut_at
+from whichgpu.engine.explain.derivation import to_dict
+from whichgpu.engine.explain.evidence import gather
+from whichgpu.engine.explain.phrases import Phrases
+from whichgpu.engine.explain.why import Explainer
 
 
 @click.command()

@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import click
-
-from cli import output
-from cli.expertise import load
-from cli.expertise import names_of
-from cli.options import output_format
-from cli.options import rules_options
-from cli.render.whynot import why_not_blocks
-from cli.saved import read_saved
-from engine.core.canonical import plain
-from engine.explain.derivation import to_dict
-from engine.explain.nearest import DECISIONS
-from engine.explain.phrases import Phrases
-from engine.explain.whynot import why_not as find_why_not
+from whichgpu.cli import output
+from whichgpu.cli.expertise import load
+from whichgpu.cli.expertise import names_of
+from whichgpu.cli.options import output_format
+from whichgpu.cli.options import rules_options
+from whichgpu.cli.render.whynot import why_not_blocks
+from whichgpu.cli.saved import read_saved
+from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.explain.derivation import to_dict
+from whichgpu.engine.explain.nearest import DECISIONS
+from whichgpu.engine.explain.phrases import Phrases
+from whichgpu.engine.explain.whynot import why_not as find_why_not
 
 
 @click.command(name="why-not")

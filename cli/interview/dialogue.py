@@ -8,28 +8,28 @@ from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 
-from cli import output
-from cli.interview import wording
-from cli.interview.replies import Steer
-from cli.interview.replies import answer_to
-from cli.interview.replies import steering
-from cli.interview.session import Session
-from cli.render.blocks import Block
-from cli.render.blocks import Paragraph
-from cli.render.figures import value_text
-from cli.render.names import Names
-from cli.template import workload_text
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.interview import Done
-from engine.interview import Interviewer
-from engine.interview import Question
-from engine.interview import State
-from engine.interview import answered
-from engine.interview.effects import effects_of
-from engine.interview.effects import waiting_for
-from engine.interview.state import Origin
-from engine.rules.facts import FactDef
+from whichgpu.cli import output
+from whichgpu.cli.interview import wording
+from whichgpu.cli.interview.replies import Steer
+from whichgpu.cli.interview.replies import answer_to
+from whichgpu.cli.interview.replies import steering
+from whichgpu.cli.interview.session import Session
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.figures import value_text
+from whichgpu.cli.render.names import Names
+from whichgpu.cli.template import workload_text
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.interview import Done
+from whichgpu.engine.interview import Interviewer
+from whichgpu.engine.interview import Question
+from whichgpu.engine.interview import State
+from whichgpu.engine.interview import answered
+from whichgpu.engine.interview.effects import effects_of
+from whichgpu.engine.interview.effects import waiting_for
+from whichgpu.engine.interview.state import Origin
+from whichgpu.engine.rules.facts import FactDef
 
 
 class StoppedError(Exception):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine import Expertise
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.values import Value
-from engine.rules.facts import FactDef
-from engine.rules.facts import fold
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import fold
+
+from whichgpu import Expertise
 
 
 #: Words that steer, with what they do. An answer that looks like one is written with a leading "=".

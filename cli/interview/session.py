@@ -9,13 +9,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cli import output
-from cli.inputs import read_text
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.values import Value
-from engine.interview.state import Answer
-from engine.interview.state import State
+from whichgpu.cli import output
+from whichgpu.cli.inputs import read_text
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.state import Answer
+from whichgpu.engine.interview.state import State
 
 
 FORMAT = "whichgpu.session/1"

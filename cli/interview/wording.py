@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cli.interview.replies import STEERING
-from cli.interview.replies import shown_choices
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Pairs
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Verbatim
-from cli.render.facts import accepts
-from cli.render.figures import count_of
-from cli.render.figures import value_text
-from cli.render.names import Names
-from engine.advisor.advisor import Expertise
-from engine.advisor.outcome import Outcome
-from engine.interview import Answer
-from engine.interview import Answered
-from engine.interview import Question
-from engine.interview import State
-from engine.interview.effects import Effect
-from engine.rules.facts import FactDef
-from engine.rules.facts import fold
+from whichgpu.cli.interview.replies import STEERING
+from whichgpu.cli.interview.replies import shown_choices
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Pairs
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Verbatim
+from whichgpu.cli.render.facts import accepts
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.figures import value_text
+from whichgpu.cli.render.names import Names
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.interview import Answer
+from whichgpu.engine.interview import Answered
+from whichgpu.engine.interview import Question
+from whichgpu.engine.interview import State
+from whichgpu.engine.interview.effects import Effect
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import fold
 
 
 _BEARS_ON = {

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Table
-from cli.render.choice import is_service
-from cli.render.choice import ratio_words
-from cli.render.choice import standing_words
-from cli.render.figures import count_of
-from cli.render.figures import gb
-from cli.render.figures import milliseconds
-from cli.render.figures import number
-from cli.render.figures import size
-from cli.render.figures import usd
-from cli.render.names import Names
-from cli.render.plan import short_name
-from cli.render.speed import headline_speed
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.choice import is_service
+from whichgpu.cli.render.choice import ratio_words
+from whichgpu.cli.render.choice import standing_words
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.figures import gb
+from whichgpu.cli.render.figures import milliseconds
+from whichgpu.cli.render.figures import number
+from whichgpu.cli.render.figures import size
+from whichgpu.cli.render.figures import usd
+from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.plan import short_name
+from whichgpu.cli.render.speed import headline_speed
 
 
 JsonObject = dict[str, Any]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Tone
-from engine.explain.audit import Check
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Tone
+from whichgpu.engine.explain.audit import Check
 
 
 SHOWN_FINDINGS = 12

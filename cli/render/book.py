@@ -8,22 +8,23 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from itertools import groupby
 
-from cli.render.effects import effect_text
-from cli.render.figures import count_of
-from cli.render.figures import joined
-from cli.render.mermaid import to_mermaid
-from cli.render.names import Names
-from cli.render.rulepage import origin_words
-from cli.render.rulepage import purpose
-from engine import Expertise
-from engine.authoring.book.graph import topic_graph
-from engine.authoring.book.links import Links
-from engine.authoring.book.links import links_of
-from engine.core.calculators import registered
-from engine.rules.language import words
-from engine.rules.rulebook.model import Condition
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Table
+from whichgpu.cli.render.effects import effect_text
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.mermaid import to_mermaid
+from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.rulepage import origin_words
+from whichgpu.cli.render.rulepage import purpose
+from whichgpu.engine.authoring.book.graph import topic_graph
+from whichgpu.engine.authoring.book.links import Links
+from whichgpu.engine.authoring.book.links import links_of
+from whichgpu.engine.core.calculators import registered
+from whichgpu.engine.rules.language import words
+from whichgpu.engine.rules.rulebook.model import Condition
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Table
+
+from whichgpu import Expertise
 
 
 _MADE = "<!-- Made by `whichgpu rules docs`; edit the rules and not this page. -->"

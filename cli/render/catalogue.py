@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Pairs
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Table
-from cli.render.figures import count_of
-from cli.render.figures import gb
-from cli.render.figures import gb_and_gib
-from cli.render.figures import number
-from cli.render.figures import usd
-from cli.render.figures import value_text
-from engine.catalogue import Knowledge
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import ModelSpec
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Pairs
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.figures import gb
+from whichgpu.cli.render.figures import gb_and_gib
+from whichgpu.cli.render.figures import number
+from whichgpu.cli.render.figures import usd
+from whichgpu.cli.render.figures import value_text
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import ModelSpec
 
 
 #: Fields that other lines of the page already say, or that describe the record and not the thing.

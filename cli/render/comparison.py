@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Table
-from cli.render.figures import joined
-from cli.render.names import Names
-from cli.render.whynot import plan_name
-from engine.explain.comparison import Change
-from engine.explain.comparison import Comparison
-from engine.explain.comparison import shown
-from engine.explain.phrases import Phrases
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.whynot import plan_name
+from whichgpu.engine.explain.comparison import Change
+from whichgpu.engine.explain.comparison import Comparison
+from whichgpu.engine.explain.comparison import shown
+from whichgpu.engine.explain.phrases import Phrases
 
 
 SHOWN = 12

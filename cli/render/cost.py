@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.render.blocks import Block
-from cli.render.blocks import Heading
-from cli.render.blocks import Pairs
-from cli.render.blocks import Paragraph
-from cli.render.figures import count_of
-from cli.render.figures import joined
-from cli.render.figures import usd
-from cli.render.names import provider_class
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Pairs
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.figures import usd
+from whichgpu.cli.render.names import provider_class
 
 
 JsonObject = dict[str, Any]

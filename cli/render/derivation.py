@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cli.render.blocks import Block
-from cli.render.blocks import Heading
-from cli.render.blocks import Line
-from cli.render.blocks import Outline
-from cli.render.figures import count_of
-from cli.render.names import Names
-from engine.explain.derivation import Step
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Line
+from whichgpu.cli.render.blocks import Outline
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.names import Names
+from whichgpu.engine.explain.derivation import Step
 
 
 _GIVEN = {

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from cli.render.figures import joined
-from cli.render.figures import number
-from engine.rules.rulebook.model import Ask
-from engine.rules.rulebook.model import Band
-from engine.rules.rulebook.model import Claim
-from engine.rules.rulebook.model import ConsiderCounts
-from engine.rules.rulebook.model import Disagree
-from engine.rules.rulebook.model import Effect
-from engine.rules.rulebook.model import Fallback
-from engine.rules.rulebook.model import Monitor
-from engine.rules.rulebook.model import Points
-from engine.rules.rulebook.model import Reject
-from engine.rules.rulebook.model import Say
-from engine.rules.rulebook.model import SetFact
-from engine.rules.rulebook.model import ShowFigure
+from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.figures import number
+from whichgpu.engine.rules.rulebook.model import Ask
+from whichgpu.engine.rules.rulebook.model import Band
+from whichgpu.engine.rules.rulebook.model import Claim
+from whichgpu.engine.rules.rulebook.model import ConsiderCounts
+from whichgpu.engine.rules.rulebook.model import Disagree
+from whichgpu.engine.rules.rulebook.model import Effect
+from whichgpu.engine.rules.rulebook.model import Fallback
+from whichgpu.engine.rules.rulebook.model import Monitor
+from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.model import Reject
+from whichgpu.engine.rules.rulebook.model import Say
+from whichgpu.engine.rules.rulebook.model import SetFact
+from whichgpu.engine.rules.rulebook.model import ShowFigure
 
 
 _BANDS: dict[Band, str] = {

@@ -5,16 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Paragraph
-from cli.render.figures import count_of
-from cli.render.rules import shown_place
-from engine import Expertise
-from engine.catalogue.bundle import KnowledgeLayer
-from engine.rules.rulebook.model import Change
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.rules import shown_place
+from whichgpu.engine.catalogue.bundle import KnowledgeLayer
+from whichgpu.engine.rules.rulebook.model import Change
+
+from whichgpu import Expertise
 
 
 _KNOWLEDGE = ("facts", "codes", "gpus", "models", "sources", "others")

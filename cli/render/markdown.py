@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cli.render.blocks import Bar
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Outline
-from cli.render.blocks import Pairs
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Table
-from cli.render.blocks import Verbatim
-from cli.render.blocks import printable
+from whichgpu.cli.render.blocks import Bar
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Outline
+from whichgpu.cli.render.blocks import Pairs
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.blocks import Verbatim
+from whichgpu.cli.render.blocks import printable
 
 
 #: Characters that Markdown would read as markup inside running text. An underscore inside a word is none, so that the

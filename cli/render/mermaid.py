@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.authoring.book.graph import Graph
-from engine.authoring.book.graph import Node
+from whichgpu.engine.authoring.book.graph import Graph
+from whichgpu.engine.authoring.book.graph import Node
 
 
 _SHAPES = {"fact": ("([", "])"), "calculator": ("[[", "]]"), "topic": ("[", "]")}

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.render.blocks import Bar
-from cli.render.blocks import Block
-from cli.render.blocks import Heading
-from cli.render.blocks import Pairs
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Table
-from cli.render.figures import count_of
-from cli.render.figures import gb
-from cli.render.figures import gb_and_gib
-from cli.render.figures import joined
-from cli.render.figures import percent
-from cli.render.figures import usd
-from cli.render.names import SHARDING
-from cli.render.names import Names
-from cli.render.names import link
-from cli.render.speed import UNKNOWN
-from cli.render.speed import headline_speed
-from cli.render.speed import speed_pairs
+from whichgpu.cli.render.blocks import Bar
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Pairs
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.figures import gb
+from whichgpu.cli.render.figures import gb_and_gib
+from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.figures import percent
+from whichgpu.cli.render.figures import usd
+from whichgpu.cli.render.names import SHARDING
+from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.names import link
+from whichgpu.cli.render.speed import UNKNOWN
+from whichgpu.cli.render.speed import headline_speed
+from whichgpu.cli.render.speed import speed_pairs
 
 
 JsonObject = dict[str, Any]

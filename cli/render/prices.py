@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cli.render.blocks import Block
-from cli.render.blocks import Heading
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Table
-from cli.render.figures import count_of
-from cli.render.figures import usd
-from engine.catalogue.model import Offer
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.figures import usd
+from whichgpu.engine.catalogue.model import Offer
 
 
 def offer_list(offers: Sequence[Offer]) -> list[Block]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Paragraph
-from cli.render.figures import joined
-from cli.render.figures import number
-from cli.render.figures import usd
-from cli.render.names import Names
-from cli.render.reasons import origin
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.figures import number
+from whichgpu.cli.render.figures import usd
+from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.reasons import origin
 
 
 JsonObject = dict[str, Any]

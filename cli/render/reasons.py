@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Table
-from cli.render.figures import count_of
-from cli.render.figures import joined
-from cli.render.figures import number
-from cli.render.figures import percent
-from cli.render.names import Names
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.figures import number
+from whichgpu.cli.render.figures import percent
+from whichgpu.cli.render.names import Names
 
 
 JsonObject = dict[str, Any]

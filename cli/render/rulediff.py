@@ -6,22 +6,22 @@ from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Sequence
 
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Table
-from cli.render.effects import effect_text
-from cli.render.figures import count_of
-from cli.render.figures import joined
-from engine.authoring.diff.model import Comparison
-from engine.authoring.diff.model import Moved
-from engine.authoring.diff.model import Names
-from engine.authoring.diff.model import Region
-from engine.authoring.diff.model import Told
-from engine.authoring.diff.rulediff import RuleChange
-from engine.rules.rulebook.model import Rule
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.effects import effect_text
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.figures import joined
+from whichgpu.engine.authoring.diff.model import Comparison
+from whichgpu.engine.authoring.diff.model import Moved
+from whichgpu.engine.authoring.diff.model import Names
+from whichgpu.engine.authoring.diff.model import Region
+from whichgpu.engine.authoring.diff.model import Told
+from whichgpu.engine.authoring.diff.rulediff import RuleChange
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 _SHOWN = 20

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Sequence
 
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Pairs
-from cli.render.blocks import Paragraph
-from cli.render.effects import effect_text
-from cli.render.figures import count_of
-from cli.render.figures import joined
-from cli.render.names import Names
-from cli.render.rules import shown_place
-from engine.authoring.book.links import Links
-from engine.authoring.book.links import Origins
-from engine.rules.facts import Vocabulary
-from engine.rules.language import words
-from engine.rules.rulebook.model import Rule
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Pairs
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.effects import effect_text
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.rules import shown_place
+from whichgpu.engine.authoring.book.links import Links
+from whichgpu.engine.authoring.book.links import Origins
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language import words
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 _MOST = 12

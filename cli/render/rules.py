@@ -8,19 +8,19 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Table
-from cli.render.blocks import Tone
-from cli.render.blocks import Verbatim
-from cli.render.figures import count_of
-from engine.authoring import Finding
-from engine.authoring import TestResult
-from engine.core.errors import Place
-from engine.rules.rulebook import Rule
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.blocks import Tone
+from whichgpu.cli.render.blocks import Verbatim
+from whichgpu.cli.render.figures import count_of
+from whichgpu.engine.authoring import Finding
+from whichgpu.engine.authoring import TestResult
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.rules.rulebook import Rule
 
 
 _TONES: dict[str, Tone] = {"error": "bad", "warning": "strong", "info": "plain"}

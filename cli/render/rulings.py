@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Paragraph
-from cli.render.figures import count_of
-from cli.render.figures import joined
-from cli.render.figures import value_text
-from engine.explain.ruling import Ruling
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.figures import value_text
+from whichgpu.engine.explain.ruling import Ruling
 
 
 _TITLES = {

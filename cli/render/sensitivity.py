@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Paragraph
-from cli.render.figures import count_of
-from cli.render.figures import joined
-from cli.render.names import Names
-from engine.explain.phrases import Phrases
-from engine.explain.sensitivity import Sensitivity
-from engine.explain.sensitivity import Turn
-from engine.explain.sensitivity import Verdict
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.names import Names
+from whichgpu.engine.explain.phrases import Phrases
+from whichgpu.engine.explain.sensitivity import Sensitivity
+from whichgpu.engine.explain.sensitivity import Turn
+from whichgpu.engine.explain.sensitivity import Verdict
 
 
 SHOWN = 15

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.render.blocks import Bar
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Tone
-from cli.render.figures import gb
-from cli.render.figures import gb_and_gib
-from cli.render.figures import percent
-from cli.render.names import Names
-from cli.render.plan import breakdown_table
-from cli.render.plan import speed_blocks
+from whichgpu.cli.render.blocks import Bar
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Tone
+from whichgpu.cli.render.figures import gb
+from whichgpu.cli.render.figures import gb_and_gib
+from whichgpu.cli.render.figures import percent
+from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.plan import breakdown_table
+from whichgpu.cli.render.plan import speed_blocks
 
 
 JsonObject = dict[str, Any]

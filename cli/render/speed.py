@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Mapping
 
-from cli.render.figures import hours
-from cli.render.figures import milliseconds
-from cli.render.figures import number
+from whichgpu.cli.render.figures import hours
+from whichgpu.cli.render.figures import milliseconds
+from whichgpu.cli.render.figures import number
 
 
 _LABELS: dict[str, tuple[str, Callable[[float], str]]] = {

@@ -5,20 +5,20 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
-from cli.render.blocks import Bar
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Line
-from cli.render.blocks import Outline
-from cli.render.blocks import Pairs
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Table
-from cli.render.blocks import Tone
-from cli.render.blocks import Verbatim
-from cli.render.blocks import printable
-from cli.render.screen import NARROWEST
-from cli.render.screen import Screen
+from whichgpu.cli.render.blocks import Bar
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Line
+from whichgpu.cli.render.blocks import Outline
+from whichgpu.cli.render.blocks import Pairs
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.blocks import Tone
+from whichgpu.cli.render.blocks import Verbatim
+from whichgpu.cli.render.blocks import printable
+from whichgpu.cli.render.screen import NARROWEST
+from whichgpu.cli.render.screen import Screen
 
 
 _CODES: dict[Tone, str] = {"plain": "", "strong": "1", "good": "32", "bad": "31", "faint": "2"}

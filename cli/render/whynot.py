@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import re
 
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Line
-from cli.render.blocks import Outline
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Table
-from cli.render.derivation import outline
-from cli.render.figures import count_of
-from cli.render.figures import joined
-from cli.render.names import Names
-from cli.render.reasons import signed
-from engine.explain.nearest import Nearest
-from engine.explain.nearest import Search
-from engine.explain.phrases import Phrases
-from engine.explain.probing import FactChange
-from engine.explain.probing import read_back
-from engine.explain.whynot import WhyNot
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Line
+from whichgpu.cli.render.blocks import Outline
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.derivation import outline
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.reasons import signed
+from whichgpu.engine.explain.nearest import Nearest
+from whichgpu.engine.explain.nearest import Search
+from whichgpu.engine.explain.phrases import Phrases
+from whichgpu.engine.explain.probing import FactChange
+from whichgpu.engine.explain.probing import read_back
+from whichgpu.engine.explain.whynot import WhyNot
 
 
 _PLAN_ID = re.compile(r"(?P<gpu>.+)x(?P<count>\d+)(?:-(?P<split>[a-z].*))?")

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from cli.render.figures import gb
-from cli.render.figures import percent
-from cli.render.figures import usd
-from cli.render.reasons import signed
-from cli.report.markup import Markup
-from cli.report.markup import join
-from cli.report.markup import tag
+from whichgpu.cli.render.figures import gb
+from whichgpu.cli.render.figures import percent
+from whichgpu.cli.render.figures import usd
+from whichgpu.cli.render.reasons import signed
+from whichgpu.cli.report.markup import Markup
+from whichgpu.cli.report.markup import join
+from whichgpu.cli.report.markup import tag
 
 
 WIDTH = 460.0

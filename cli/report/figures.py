@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.render.names import Names
-from cli.render.plan import part_name
-from cli.render.plan import short_name
-from cli.report.charts import COLOURS
-from cli.report.charts import Award
-from cli.report.charts import Course
-from cli.report.charts import MemoryBar
-from cli.report.charts import cost_chart
-from cli.report.charts import memory_chart
-from cli.report.charts import waterfall
-from cli.report.markup import Markup
-from cli.report.markup import join
-from cli.report.markup import tag
+from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.plan import part_name
+from whichgpu.cli.render.plan import short_name
+from whichgpu.cli.report.charts import COLOURS
+from whichgpu.cli.report.charts import Award
+from whichgpu.cli.report.charts import Course
+from whichgpu.cli.report.charts import MemoryBar
+from whichgpu.cli.report.charts import cost_chart
+from whichgpu.cli.report.charts import memory_chart
+from whichgpu.cli.report.charts import waterfall
+from whichgpu.cli.report.markup import Markup
+from whichgpu.cli.report.markup import join
+from whichgpu.cli.report.markup import tag
 
 
 JsonObject = dict[str, Any]

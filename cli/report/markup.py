@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from cli.render.blocks import printable
+from whichgpu.cli.render.blocks import printable
 
 
 class Markup(str):

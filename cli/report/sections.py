@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.render.derivation import beneath
-from cli.render.derivation import headline
-from cli.render.figures import count_of
-from cli.render.figures import joined
-from cli.render.names import Names
-from cli.report.html import linked
-from cli.report.html import slug
-from cli.report.markup import Markup
-from cli.report.markup import join
-from cli.report.markup import tag
-from engine.explain.derivation import Step
-from engine.explain.why import Explainer
+from whichgpu.cli.render.derivation import beneath
+from whichgpu.cli.render.derivation import headline
+from whichgpu.cli.render.figures import count_of
+from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.names import Names
+from whichgpu.cli.report.html import linked
+from whichgpu.cli.report.html import slug
+from whichgpu.cli.report.markup import Markup
+from whichgpu.cli.report.markup import join
+from whichgpu.cli.report.markup import tag
+from whichgpu.engine.explain.derivation import Step
+from whichgpu.engine.explain.why import Explainer
 
 
 JsonObject = dict[str, Any]

@@ -12,50 +12,50 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import engine.sizing.calculators  # noqa: F401  (registers the calculators)
-from engine.advisor.answer.decision import decision_dict
-from engine.advisor.answer.tradeoffs import trade_off_list
-from engine.advisor.further_facts import check_further_facts
-from engine.advisor.intake import Reader
-from engine.advisor.intake import Workload
-from engine.advisor.objectives import load_objectives
-from engine.advisor.objectives import load_trade_offs
-from engine.advisor.options import TradeOffSettings
-from engine.advisor.outcome import Outcome
-from engine.advisor.pipeline import Bench
-from engine.advisor.pipeline import decide_workload
-from engine.advisor.proof import wishes
-from engine.advisor.rank import Objective
-from engine.advisor.stages import Stages
-from engine.advisor.stages import prepare
-from engine.advisor.tradeoffs import TradeOff
-from engine.advisor.tradeoffs import trade_offs
-from engine.catalogue import Knowledge
-from engine.catalogue import load_knowledge
-from engine.core.calculators import registered
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.errors import nearest_words
-from engine.core.gc_pause import collection_paused
-from engine.core.layers import distinct
-from engine.core.locate import locate
-from engine.core.values import Facts
-from engine.core.version import VERSION
-from engine.core.yaml import Node
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.facts import coerce
-from engine.rules.facts import load_vocabulary
-from engine.rules.inference.driver import durable_available
-from engine.rules.inference.firing import Level
-from engine.rules.language import evaluate
-from engine.rules.language import parse_condition
-from engine.rules.resolution.graph import Default
-from engine.rules.resolution.run import MakeLevel
-from engine.rules.rulebook import load_rulebook
-from engine.rules.rulebook.model import Known
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Rulebook
+import whichgpu.engine.sizing.calculators  # noqa: F401  (registers the calculators)
+from whichgpu.engine.advisor.answer.decision import decision_dict
+from whichgpu.engine.advisor.answer.tradeoffs import trade_off_list
+from whichgpu.engine.advisor.further_facts import check_further_facts
+from whichgpu.engine.advisor.intake import Reader
+from whichgpu.engine.advisor.intake import Workload
+from whichgpu.engine.advisor.objectives import load_objectives
+from whichgpu.engine.advisor.objectives import load_trade_offs
+from whichgpu.engine.advisor.options import TradeOffSettings
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.pipeline import Bench
+from whichgpu.engine.advisor.pipeline import decide_workload
+from whichgpu.engine.advisor.proof import wishes
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor.stages import Stages
+from whichgpu.engine.advisor.stages import prepare
+from whichgpu.engine.advisor.tradeoffs import TradeOff
+from whichgpu.engine.advisor.tradeoffs import trade_offs
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.core.calculators import registered
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core.gc_pause import collection_paused
+from whichgpu.engine.core.layers import distinct
+from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.version import VERSION
+from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import coerce
+from whichgpu.engine.rules.facts import load_vocabulary
+from whichgpu.engine.rules.inference.driver import durable_available
+from whichgpu.engine.rules.inference.firing import Level
+from whichgpu.engine.rules.language import evaluate
+from whichgpu.engine.rules.language import parse_condition
+from whichgpu.engine.rules.resolution.graph import Default
+from whichgpu.engine.rules.resolution.run import MakeLevel
+from whichgpu.engine.rules.rulebook import load_rulebook
+from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Rulebook
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ def load_expertise(
 
     Args:
         rules_folders: further layers over the shipped rules, the lowest first: rules, and the facts, questions, GPUs,
-            sources and prices that they bring (see ``engine.core.layers``).
+            sources and prices that they bring (see ``whichgpu.engine.core.layers``).
         knowledge_folder: in place of the shipped knowledge.
         own_rules: in place of the shipped rulebook.
         knowledge: loaded already, with the same layers; for prices that were changed since.

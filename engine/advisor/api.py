@@ -1,13 +1,15 @@
-"""The shortest way to a decision: the shipped rulebook, and the clock of this machine unless one is passed in."""
+"""The shortest way to an answer: the shipped rulebook, and the clock of this machine unless one is passed in."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC
 from datetime import datetime
+from typing import Any
 
-from engine.advisor.advisor import Decision
-from engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.size import size_workload
 
 
 def decide(
@@ -17,7 +19,7 @@ def decide(
 
     Args:
         workload: facts by name, as ``whichgpu facts`` lists them; values may be text with units ("24 GB", "70b").
-        objective: cheapest, fastest or balanced.
+        objective: cheapest, fastest or balanced; without one, what the guides name for the case comes first.
         decided_at: the time to put on the decision; now, if left out.
 
     Raises:
@@ -25,3 +27,18 @@ def decide(
     """
     moment = decided_at or datetime.now(UTC).replace(microsecond=0)
     return shipped_expertise().decide(workload, objective=objective, decided_at=moment)
+
+
+def size(workload: Mapping[str, object], *, gpu: str | None = None, count: int | None = None) -> dict[str, Any]:
+    """Memory (GB), fit and speed of a workload on GPUs that are named, with the shipped knowledge.
+
+    Args:
+        workload: facts by name; ``gpu`` and ``count`` may be among them.
+        gpu: any name of one accelerator.
+        count: how many; 1, if neither this nor the workload says.
+
+    Raises:
+        InputError: a fact or the accelerator is unknown, or the size of the model is.
+    """
+    expertise = shipped_expertise()
+    return size_workload(expertise, expertise.read(workload), gpu=gpu, count=count)

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace
 
-from engine.advisor.outcome import CandidateJudgement
-from engine.advisor.outcome import CandidateVerdict
-from engine.advisor.outcome import Judged
-from engine.advisor.outcome import PlanRound
-from engine.advisor.outcome import Rejection
-from engine.advisor.ruleset import RuleSet
-from engine.catalogue import Knowledge
-from engine.catalogue.model import Gpu
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.plans.gate import Refusal
-from engine.plans.gate import figure_problems
-from engine.plans.maker import PlanMaker
-from engine.plans.model import Plan
+from whichgpu.engine.advisor.outcome import CandidateJudgement
+from whichgpu.engine.advisor.outcome import CandidateVerdict
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.advisor.outcome import PlanRound
+from whichgpu.engine.advisor.outcome import Rejection
+from whichgpu.engine.advisor.ruleset import RuleSet
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.gate import Refusal
+from whichgpu.engine.plans.gate import figure_problems
+from whichgpu.engine.plans.maker import PlanMaker
+from whichgpu.engine.plans.model import Plan
 
 
 @dataclass(frozen=True, slots=True)

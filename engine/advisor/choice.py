@@ -15,10 +15,10 @@ from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.advisor.rank import Objective
-from engine.advisor.rank import Ranked
-from engine.advisor.survey import Measures
-from engine.plans.model import Plan
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor.rank import Ranked
+from whichgpu.engine.advisor.survey import Measures
+from whichgpu.engine.plans.model import Plan
 
 
 #: Room for rounding where two merits are compared, as a share: merits of small pieces of work are tiny.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.outcome import Outcome
 
 
 def fired_rules(outcome: Outcome) -> Iterator[str]:

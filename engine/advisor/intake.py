@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from dataclasses import replace
 from typing import Any
 
-from engine.catalogue import Knowledge
-from engine.core.canonical import rounded
-from engine.core.errors import InputError
-from engine.core.errors import Place
-from engine.core.errors import Problem
-from engine.core.values import Value
-from engine.core.yaml import Mapping as MappingNode
-from engine.core.yaml import Node
-from engine.core.yaml import Scalar as ScalarNode
-from engine.core.yaml import place_of
-from engine.core.yaml import plain
-from engine.rules.facts import RESERVED
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.facts import gpu_and_count
-from engine.rules.facts import read_value
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.core.canonical import rounded
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.core.yaml import Mapping as MappingNode
+from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core.yaml import Scalar as ScalarNode
+from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.core.yaml import plain
+from whichgpu.engine.rules.facts import RESERVED
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import gpu_and_count
+from whichgpu.engine.rules.facts import read_value
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 
-from engine.advisor.stated import check_against_model
-from engine.catalogue import Knowledge
-from engine.catalogue.configs import model_from_config
-from engine.catalogue.model import ModelSpec
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.values import Value
-from engine.rules.facts import Vocabulary
-from engine.rules.resolution.model import Claim
-from engine.sizing.composed import composed_spec
+from whichgpu.engine.advisor.stated import check_against_model
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue.configs import model_from_config
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.resolution.model import Claim
+from whichgpu.engine.sizing.composed import composed_spec
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.advisor.outcome import Judged
+from whichgpu.engine.advisor.outcome import Judged
 
 
 LossKind = Literal["unverified", "fallback", "guide_cards", "guide_counts", "dominated", "merit", "score"]

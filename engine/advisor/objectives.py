@@ -7,11 +7,10 @@ from pathlib import Path
 
 from pydantic import BaseModel
 from pydantic import ConfigDict
-
-from engine.advisor.options import Loosening
-from engine.advisor.options import TradeOffSettings
-from engine.advisor.rank import Objective
-from engine.core.constants import read_constants
+from whichgpu.engine.advisor.options import Loosening
+from whichgpu.engine.advisor.options import TradeOffSettings
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.core.constants import read_constants
 
 
 class _Entry(BaseModel):

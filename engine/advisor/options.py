@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Literal
 
-from engine.advisor.outcome import Outcome
-from engine.advisor.rank import Objective
-from engine.advisor.relaxing import THE_WORK
-from engine.advisor.survey import Measures
-from engine.advisor.survey import is_job
-from engine.advisor.survey import length_known
-from engine.advisor.survey import measure
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.rules.facts import Vocabulary
-from engine.rules.facts import coerce
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor.relaxing import THE_WORK
+from whichgpu.engine.advisor.survey import Measures
+from whichgpu.engine.advisor.survey import is_job
+from whichgpu.engine.advisor.survey import length_known
+from whichgpu.engine.advisor.survey import measure
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import coerce
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 if TYPE_CHECKING:
-    from engine.advisor.pipeline import Bench
+    from whichgpu.engine.advisor.pipeline import Bench
 
 
 Loosening = Literal["more", "less"]

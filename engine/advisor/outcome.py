@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Literal
 
-from engine.advisor.choice import Standing
-from engine.advisor.procurement import Procurement
-from engine.advisor.rank import Objective
-from engine.advisor.rank import Ranked
-from engine.advisor.survey import UNMEASURED
-from engine.advisor.survey import Measures
-from engine.catalogue.model import ModelSpec
-from engine.core.values import Facts
-from engine.plans.gate import Refusal
-from engine.plans.model import Plan
-from engine.rules.resolution.model import Settlement
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.resolve import Resolution
-from engine.sizing.job import Assumed
+from whichgpu.engine.advisor.choice import Standing
+from whichgpu.engine.advisor.procurement import Procurement
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor.rank import Ranked
+from whichgpu.engine.advisor.survey import UNMEASURED
+from whichgpu.engine.advisor.survey import Measures
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.gate import Refusal
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.resolve import Resolution
+from whichgpu.engine.sizing.job import Assumed
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from dataclasses import field
 from datetime import date
 
-from engine.catalogue.model import Gpu
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.plans.costs.comparison import CostComparison
-from engine.plans.costs.comparison import compare_costs
-from engine.plans.costs.constants import EconomicsConstants
-from engine.plans.costs.constants import load_economics
-from engine.plans.costs.offers import price_age_days
-from engine.plans.costs.ownership import owned_form
-from engine.plans.costs.power import CARD_SEGMENTS
-from engine.plans.costs.power import DESK_CARDS
-from engine.plans.costs.procurement import Flip
-from engine.plans.costs.procurement import nearest_flip
-from engine.plans.costs.procurement import procurement_facts
-from engine.plans.costs.procurement import procurement_figures
-from engine.plans.costs.thresholds import Threshold
-from engine.plans.costs.thresholds import guide_thresholds
-from engine.plans.costs.thresholds import thresholds_disagree
-from engine.plans.model import Plan
-from engine.rules.resolution.model import Claim
-from engine.sizing.model import Figure
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.costs.comparison import CostComparison
+from whichgpu.engine.plans.costs.comparison import compare_costs
+from whichgpu.engine.plans.costs.constants import EconomicsConstants
+from whichgpu.engine.plans.costs.constants import load_economics
+from whichgpu.engine.plans.costs.offers import price_age_days
+from whichgpu.engine.plans.costs.ownership import owned_form
+from whichgpu.engine.plans.costs.power import CARD_SEGMENTS
+from whichgpu.engine.plans.costs.power import DESK_CARDS
+from whichgpu.engine.plans.costs.procurement import Flip
+from whichgpu.engine.plans.costs.procurement import nearest_flip
+from whichgpu.engine.plans.costs.procurement import procurement_facts
+from whichgpu.engine.plans.costs.procurement import procurement_figures
+from whichgpu.engine.plans.costs.thresholds import Threshold
+from whichgpu.engine.plans.costs.thresholds import guide_thresholds
+from whichgpu.engine.plans.costs.thresholds import thresholds_disagree
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.rules.resolution.model import Claim
+from whichgpu.engine.sizing.model import Figure
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.plans.model import Plan
-from engine.rules.rulebook.model import Fallback
-from engine.rules.rulebook.model import Points
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.rules.rulebook.model import Fallback
+from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 @dataclass(frozen=True, slots=True)

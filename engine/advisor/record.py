@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.core.canonical import canonical_json
-from engine.core.canonical import digest
-from engine.core.canonical import plain
-from engine.core.errors import InputError
-from engine.core.errors import Problem
+from whichgpu.engine.core.canonical import canonical_json
+from whichgpu.engine.core.canonical import digest
+from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
 
 
 FORMAT = "whichgpu.record/1"

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from itertools import combinations
 
-from engine.core.values import Value
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 #: Facts that say what the work is. Without them it would be other work.

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.core.values import Facts
-from engine.rules.inference.firing import fire
-from engine.rules.inference.reference import Evaluation
-from engine.rules.resolution.run import MakeLevel
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.resolve import Resolution
-from engine.rules.rulebook.resolve import Resolver
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.rules.inference.firing import fire
+from whichgpu.engine.rules.inference.reference import Evaluation
+from whichgpu.engine.rules.resolution.run import MakeLevel
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.resolve import Resolution
+from whichgpu.engine.rules.rulebook.resolve import Resolver
 
 
 NOTHING = Resolution(())

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.advisor.advisor import Expertise
-from engine.advisor.answer.plans import memory_dict
-from engine.advisor.answer.plans import speed_dict
-from engine.advisor.intake import Workload
-from engine.advisor.lookups import look_up
-from engine.core.canonical import plain
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.plans.fit_suggestions import Relief
-from engine.plans.fit_suggestions import relief_dict
-from engine.plans.fit_suggestions import relief_of
-from engine.plans.model import Plan
-from engine.rules.resolution.model import Claim
-from engine.sizing.memory import granted_of
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.answer.plans import memory_dict
+from whichgpu.engine.advisor.answer.plans import speed_dict
+from whichgpu.engine.advisor.intake import Workload
+from whichgpu.engine.advisor.lookups import look_up
+from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.plans.fit_suggestions import Relief
+from whichgpu.engine.plans.fit_suggestions import relief_dict
+from whichgpu.engine.plans.fit_suggestions import relief_of
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.rules.resolution.model import Claim
+from whichgpu.engine.sizing.memory import granted_of
 
 
 def size_workload(

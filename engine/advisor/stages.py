@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.advisor.ruleset import RuleSet
-from engine.core.calculators import Calculator
-from engine.core.errors import Problem
-from engine.core.errors import RulebookError
-from engine.rules.facts import Vocabulary
-from engine.rules.resolution.graph import Default
-from engine.rules.resolution.run import MakeLevel
-from engine.rules.resolution.run import Settler
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Rulebook
-from engine.rules.rulebook.order import levels
+from whichgpu.engine.advisor.ruleset import RuleSet
+from whichgpu.engine.core.calculators import Calculator
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.resolution.graph import Default
+from whichgpu.engine.rules.resolution.run import MakeLevel
+from whichgpu.engine.rules.resolution.run import Settler
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.rules.rulebook.order import levels
 
 
 #: The moments of a decision, in order. A fact can be read from its moment on.

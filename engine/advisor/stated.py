@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 
-from engine.catalogue.model import ModelSpec
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.values import Value
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.values import Value
 
 
 #: Up to this ratio a stated figure may differ from the catalogue's: nominal sizes, pruned or extended versions, another

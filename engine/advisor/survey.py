@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.advisor.rank import Objective
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.plans.model import Plan
-from engine.rules.resolution.model import Claim
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.rules.resolution.model import Claim
 
 
 SOURCE = "whichgpu-survey"

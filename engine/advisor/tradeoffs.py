@@ -8,20 +8,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import replace
 
-from engine.advisor.options import Kind
-from engine.advisor.options import Option
-from engine.advisor.options import TradeOffSettings
-from engine.advisor.options import options_of
-from engine.advisor.outcome import Judged
-from engine.advisor.outcome import Outcome
-from engine.advisor.pipeline import Bench
-from engine.advisor.pipeline import round_on
-from engine.advisor.rank import Objective
-from engine.advisor.survey import is_job
-from engine.core.values import Value
-from engine.plans.costs.constants import load_economics
-from engine.plans.costs.usage import usage_of
-from engine.plans.model import Plan
+from whichgpu.engine.advisor.options import Kind
+from whichgpu.engine.advisor.options import Option
+from whichgpu.engine.advisor.options import TradeOffSettings
+from whichgpu.engine.advisor.options import options_of
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.pipeline import Bench
+from whichgpu.engine.advisor.pipeline import round_on
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor.survey import is_job
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.costs.constants import load_economics
+from whichgpu.engine.plans.costs.usage import usage_of
+from whichgpu.engine.plans.model import Plan
 
 
 @dataclass(frozen=True, slots=True)

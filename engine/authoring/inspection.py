@@ -10,16 +10,16 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from engine.advisor.advisor import Expertise
-from engine.advisor.advisor import known_names
-from engine.authoring import Finding
-from engine.authoring import StatedNumber
-from engine.authoring import lint_rulebook
-from engine.core.calculators import registered
-from engine.core.errors import KnowledgeError
-from engine.core.yaml import read_document
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook.model import Known
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import known_names
+from whichgpu.engine.authoring import Finding
+from whichgpu.engine.authoring import StatedNumber
+from whichgpu.engine.authoring import lint_rulebook
+from whichgpu.engine.core.calculators import registered
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.yaml import read_document
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook.model import Known
 
 
 #: Read by the engine itself: phases, power, the weights of an objective, a vision task's networks, the sizing shown.

@@ -14,20 +14,19 @@ from typing import Any
 
 from pydantic import BaseModel
 from pydantic import TypeAdapter
-
-from engine.advisor.objectives import ObjectivesFile
-from engine.authoring.testing.expectations import EXPECTATIONS
-from engine.catalogue import Knowledge
-from engine.catalogue.schemas import entry_schemas
-from engine.catalogue.schemas import knowledge_file_schemas
-from engine.plans.constants import PlanConstants
-from engine.plans.costs.constants import EconomicsConstants
-from engine.rules.facts import Vocabulary
-from engine.rules.facts.model import Code
-from engine.rules.facts.model import FactDef
-from engine.rules.rulebook import rule_file_schema
-from engine.sizing.constants import SizingConstants
-from engine.sizing.speed_constants import SpeedConstants
+from whichgpu.engine.advisor.objectives import ObjectivesFile
+from whichgpu.engine.authoring.testing.expectations import EXPECTATIONS
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue.schemas import entry_schemas
+from whichgpu.engine.catalogue.schemas import knowledge_file_schemas
+from whichgpu.engine.plans.constants import PlanConstants
+from whichgpu.engine.plans.costs.constants import EconomicsConstants
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts.model import Code
+from whichgpu.engine.rules.facts.model import FactDef
+from whichgpu.engine.rules.rulebook import rule_file_schema
+from whichgpu.engine.sizing.constants import SizingConstants
+from whichgpu.engine.sizing.speed_constants import SpeedConstants
 
 
 Schema = dict[str, Any]

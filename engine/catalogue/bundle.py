@@ -8,16 +8,16 @@ from dataclasses import field
 from functools import cached_property
 from typing import Any
 
-from engine.catalogue.gpu_names import GpuMatch
-from engine.catalogue.gpu_names import GpuNames
-from engine.catalogue.model import CostItem
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import ModelSpec
-from engine.catalogue.model import Offer
-from engine.catalogue.model import SourceRecord
-from engine.catalogue.model_names import ModelMatch
-from engine.catalogue.model_names import ModelNames
-from engine.core.values import Value
+from whichgpu.engine.catalogue.gpu_names import GpuMatch
+from whichgpu.engine.catalogue.gpu_names import GpuNames
+from whichgpu.engine.catalogue.model import CostItem
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.model import Offer
+from whichgpu.engine.catalogue.model import SourceRecord
+from whichgpu.engine.catalogue.model_names import ModelMatch
+from whichgpu.engine.catalogue.model_names import ModelNames
+from whichgpu.engine.core.values import Value
 
 
 @dataclass(frozen=True, slots=True)

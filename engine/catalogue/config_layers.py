@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.catalogue.config_reader import ConfigReader
+from whichgpu.engine.catalogue.config_reader import ConfigReader
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.core.errors import InputError
-from engine.core.errors import Place
-from engine.core.errors import Problem
-from engine.core.errors import nearest_words
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import nearest_words
 
 
 _MOST = 10**12

@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.catalogue.config_layers import layer_kinds
-from engine.catalogue.config_reader import ConfigReader
-from engine.catalogue.model import Mla
-from engine.catalogue.model import ModelKind
-from engine.catalogue.model import ModelSpec
-from engine.catalogue.model import Moe
-from engine.catalogue.parameters import parameter_count
-from engine.core.errors import InputError
-from engine.core.errors import Place
-from engine.core.errors import Problem
+from whichgpu.engine.catalogue.config_layers import layer_kinds
+from whichgpu.engine.catalogue.config_reader import ConfigReader
+from whichgpu.engine.catalogue.model import Mla
+from whichgpu.engine.catalogue.model import ModelKind
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.model import Moe
+from whichgpu.engine.catalogue.parameters import parameter_count
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import Problem
 
 
 _MOST_BYTES = 5_000_000

@@ -12,25 +12,24 @@ from typing import Any
 
 from pydantic import BaseModel
 from pydantic import ValidationError
-
-from engine.catalogue.gpu_names import GpuNames
-from engine.catalogue.model import CostItem
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import MemoryReserve
-from engine.catalogue.model import ModelSpec
-from engine.catalogue.model import Offer
-from engine.catalogue.model import SourceRecord
-from engine.catalogue.prices import Resolve
-from engine.catalogue.prices import parse_prices
-from engine.core.errors import KnowledgeError
-from engine.core.errors import Problem
-from engine.core.errors import WhichgpuError
-from engine.core.errors import nearest_words
-from engine.core.yaml import Document
-from engine.core.yaml import find
-from engine.core.yaml import place_of
-from engine.core.yaml import problems_from_pydantic
-from engine.core.yaml import read_document
+from whichgpu.engine.catalogue.gpu_names import GpuNames
+from whichgpu.engine.catalogue.model import CostItem
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import MemoryReserve
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.model import Offer
+from whichgpu.engine.catalogue.model import SourceRecord
+from whichgpu.engine.catalogue.prices import Resolve
+from whichgpu.engine.catalogue.prices import parse_prices
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core.yaml import Document
+from whichgpu.engine.core.yaml import find
+from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.core.yaml import problems_from_pydantic
+from whichgpu.engine.core.yaml import read_document
 
 
 @dataclass

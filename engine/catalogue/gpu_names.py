@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.catalogue.model import Gpu
-from engine.catalogue.spelling import exact_form
-from engine.catalogue.spelling import memory_word
-from engine.catalogue.spelling import only_form_or_memory
-from engine.catalogue.spelling import telling_words
-from engine.core.errors import nearest_words
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.spelling import exact_form
+from whichgpu.engine.catalogue.spelling import memory_word
+from whichgpu.engine.catalogue.spelling import only_form_or_memory
+from whichgpu.engine.catalogue.spelling import telling_words
+from whichgpu.engine.core.errors import nearest_words
 
 
 MatchKind = Literal["id", "family", "series", "none"]

@@ -14,28 +14,27 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-
-from engine.catalogue.bundle import KnowledgeLayer
-from engine.catalogue.digest import knowledge_digest
-from engine.catalogue.folder import PARTS
-from engine.catalogue.folder import Part
-from engine.catalogue.folder import cited
-from engine.catalogue.folder import resolver
-from engine.catalogue.folder import section
-from engine.catalogue.folder import unknown_source
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import Offer
-from engine.catalogue.prices import merged
-from engine.catalogue.prices import parse_prices
-from engine.core.errors import KnowledgeError
-from engine.core.errors import Place
-from engine.core.errors import Problem
-from engine.core.layers import knowledge_files
-from engine.core.yaml import Document
-from engine.core.yaml import find
-from engine.core.yaml import place_of
-from engine.core.yaml import problems_from_pydantic
-from engine.core.yaml import read_document
+from whichgpu.engine.catalogue.bundle import KnowledgeLayer
+from whichgpu.engine.catalogue.digest import knowledge_digest
+from whichgpu.engine.catalogue.folder import PARTS
+from whichgpu.engine.catalogue.folder import Part
+from whichgpu.engine.catalogue.folder import cited
+from whichgpu.engine.catalogue.folder import resolver
+from whichgpu.engine.catalogue.folder import section
+from whichgpu.engine.catalogue.folder import unknown_source
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import Offer
+from whichgpu.engine.catalogue.prices import merged
+from whichgpu.engine.catalogue.prices import parse_prices
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.layers import knowledge_files
+from whichgpu.engine.core.yaml import Document
+from whichgpu.engine.core.yaml import find
+from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.core.yaml import problems_from_pydantic
+from whichgpu.engine.core.yaml import read_document
 
 
 _BY_ID = ("figures", "disagreements")
@@ -56,7 +55,7 @@ def lay_over(content: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], 
     """The content with the files of a layer over it, and what the layer added.
 
     Args:
-        content: checked content by kind, as ``engine.catalogue.loading`` keeps it.
+        content: checked content by kind, as ``whichgpu.engine.catalogue.loading`` keeps it.
         folder: the layer.
 
     Raises:

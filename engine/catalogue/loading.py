@@ -12,26 +12,25 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from pydantic import TypeAdapter
-
-from engine.catalogue.bundle import Knowledge
-from engine.catalogue.bundle import KnowledgeLayer
-from engine.catalogue.digest import knowledge_digest
-from engine.catalogue.gpu_facts import gpu_facts
-from engine.catalogue.memory import usable_assumed
-from engine.catalogue.memory import usable_from_reading
-from engine.catalogue.model import CostItem
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import MemoryReserve
-from engine.catalogue.model import ModelSpec
-from engine.catalogue.model import Offer
-from engine.catalogue.model import SourceRecord
-from engine.catalogue.prices import offer_order
-from engine.core.locate import locate
-from engine.core.yaml import cache
+from whichgpu.engine.catalogue.bundle import Knowledge
+from whichgpu.engine.catalogue.bundle import KnowledgeLayer
+from whichgpu.engine.catalogue.digest import knowledge_digest
+from whichgpu.engine.catalogue.gpu_facts import gpu_facts
+from whichgpu.engine.catalogue.memory import usable_assumed
+from whichgpu.engine.catalogue.memory import usable_from_reading
+from whichgpu.engine.catalogue.model import CostItem
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import MemoryReserve
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.model import Offer
+from whichgpu.engine.catalogue.model import SourceRecord
+from whichgpu.engine.catalogue.prices import offer_order
+from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.yaml import cache
 
 
 if TYPE_CHECKING:
-    from engine.catalogue.folder import Content
+    from whichgpu.engine.catalogue.folder import Content
 
 _GPUS = TypeAdapter(list[Gpu])
 _MODELS = TypeAdapter(list[ModelSpec])
@@ -49,7 +48,7 @@ def load_knowledge(folder: Path | None = None, *, layers: Sequence[Path] = ()) -
 
     Args:
         folder: holds gpus/, models/, prices.csv, sources.yaml, ...
-        layers: folders whose files of those names lie over it, the lowest first; see ``engine.core.layers``.
+        layers: folders whose files of those names lie over it, the lowest first; see ``whichgpu.engine.core.layers``.
 
     Raises:
         KnowledgeError: with every problem of every file, each at its place.
@@ -59,13 +58,13 @@ def load_knowledge(folder: Path | None = None, *, layers: Sequence[Path] = ()) -
     raw = _raw_digest(files)
     content = cache.recall(_cache_kind(), raw)
     if content is cache.MISSING or not _usable(content):
-        from engine.catalogue.folder import read_folder  # noqa: PLC0415  # Only a cold start reads files.
+        from whichgpu.engine.catalogue.folder import read_folder  # noqa: PLC0415  # Only a cold start reads files.
 
         content = _compiled(read_folder(folder, files))
         cache.remember(_cache_kind(), raw, content)
     laid: list[KnowledgeLayer] = []
     for layer in layers:
-        from engine.catalogue.layering import lay_over  # noqa: PLC0415  # Most runs have no layer.
+        from whichgpu.engine.catalogue.layering import lay_over  # noqa: PLC0415  # Most runs have no layer.
 
         content, found = lay_over(content, layer)
         laid.append(found)

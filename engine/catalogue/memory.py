@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.catalogue.model import MemoryReserve
+from whichgpu.engine.catalogue.model import MemoryReserve
 
 
 #: Decimal gigabytes per MiB.

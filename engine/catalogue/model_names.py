@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.catalogue.model import ModelSpec
-from engine.catalogue.model_spelling import PUBLISHERS
-from engine.catalogue.model_spelling import VARIANT_WORDS
-from engine.catalogue.model_spelling import Spelling
-from engine.catalogue.model_spelling import spelling
-from engine.core.errors import nearest_words
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.model_spelling import PUBLISHERS
+from whichgpu.engine.catalogue.model_spelling import VARIANT_WORDS
+from whichgpu.engine.catalogue.model_spelling import Spelling
+from whichgpu.engine.catalogue.model_spelling import spelling
+from whichgpu.engine.core.errors import nearest_words
 
 
 _DATE = re.compile(r"\d{4}|\d{6}|\d{8}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.catalogue.model import Mla
-from engine.catalogue.model import ModelSpec
-from engine.catalogue.model import Moe
+from whichgpu.engine.catalogue.model import Mla
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.model import Moe
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from datetime import date
 
-from engine.catalogue.model import Offer
-from engine.core.errors import KnowledgeError
-from engine.core.errors import Place
-from engine.core.errors import Problem
-from engine.core.errors import WhichgpuError
-from engine.core.errors import nearest_words
+from whichgpu.engine.catalogue.model import Offer
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.errors import nearest_words
 
 
 COLUMNS = (

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import TypeAdapter
-
-from engine.catalogue.model import CostItem
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import MemoryReserve
-from engine.catalogue.model import ModelSpec
-from engine.catalogue.model import SourceRecord
+from whichgpu.engine.catalogue.model import CostItem
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import MemoryReserve
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.model import SourceRecord
 
 
 _RECORDS: dict[str, type[Gpu | ModelSpec | SourceRecord | CostItem | MemoryReserve]] = {

@@ -46,7 +46,7 @@ def calculator(
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         if output in _REGISTRY:
             raise ValueError(f"{output} is computed by {_REGISTRY[output].name} already")
-        name = f"{function.__module__.removeprefix('engine.')}.{function.__name__}"
+        name = f"{function.__module__.removeprefix('whichgpu.engine.')}.{function.__name__}"
         _REGISTRY[output] = Calculator(name, function, output, unit, needs, uses, trends or {}, formula, source, kind)
         return function
 

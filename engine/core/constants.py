@@ -7,11 +7,10 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 from pydantic import ValidationError
-
-from engine.core.errors import KnowledgeError
-from engine.core.locate import locate
-from engine.core.yaml import problems_from_pydantic
-from engine.core.yaml import read_document
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.yaml import problems_from_pydantic
+from whichgpu.engine.core.yaml import read_document
 
 
 ConstantsT = TypeVar("ConstantsT", bound=BaseModel)

@@ -9,16 +9,16 @@ from datetime import datetime
 from typing import Any
 from typing import Literal
 
-from engine.advisor.advisor import Expertise
-from engine.advisor.record import Record
-from engine.core.canonical import canonical_json
-from engine.core.errors import InputError
-from engine.explain.compare import compare
-from engine.explain.complete import loose_ends
-from engine.explain.evidence import gather
-from engine.explain.rerun import decide_again
-from engine.explain.rerun import recorded_facts
-from engine.interview.certificate import check_certificate
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.record import Record
+from whichgpu.engine.core.canonical import canonical_json
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.explain.compare import compare
+from whichgpu.engine.explain.complete import loose_ends
+from whichgpu.engine.explain.evidence import gather
+from whichgpu.engine.explain.rerun import decide_again
+from whichgpu.engine.explain.rerun import recorded_facts
+from whichgpu.engine.interview.certificate import check_certificate
 
 
 CheckName = Literal["intact", "complete", "reproducible", "certificate"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.explain.comparison import Cause
-from engine.explain.comparison import CauseKind
-from engine.explain.comparison import Change
-from engine.explain.comparison import RuleChange
-from engine.explain.comparison import changes_between
-from engine.explain.comparison import shown
-from engine.explain.evidence import plan_id
+from whichgpu.engine.explain.comparison import Cause
+from whichgpu.engine.explain.comparison import CauseKind
+from whichgpu.engine.explain.comparison import Change
+from whichgpu.engine.explain.comparison import RuleChange
+from whichgpu.engine.explain.comparison import changes_between
+from whichgpu.engine.explain.comparison import shown
+from whichgpu.engine.explain.evidence import plan_id
 
 
 def causes_of(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.explain.causes import causes_of
-from engine.explain.comparison import Comparison
-from engine.explain.comparison import changes_between
-from engine.explain.evidence import plan_id
-from engine.explain.rule_effects import rule_changes
+from whichgpu.engine.explain.causes import causes_of
+from whichgpu.engine.explain.comparison import Comparison
+from whichgpu.engine.explain.comparison import changes_between
+from whichgpu.engine.explain.evidence import plan_id
+from whichgpu.engine.explain.rule_effects import rule_changes
 
 
 _PLAN_PARTS = ("gpu", "count", "nodes", "link", "node_link", "precision")

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
-from engine.explain.evidence import Entry
-from engine.explain.evidence import Evidence
-from engine.explain.evidence import PlanDict
-from engine.explain.evidence import plan_id
+from whichgpu.engine.explain.evidence import Entry
+from whichgpu.engine.explain.evidence import Evidence
+from whichgpu.engine.explain.evidence import PlanDict
+from whichgpu.engine.explain.evidence import plan_id
 
 
 #: Figures are recorded at six significant digits, and sums of them are a little off.

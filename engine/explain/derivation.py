@@ -9,9 +9,9 @@ from dataclasses import field
 from dataclasses import replace
 from typing import Any
 
-from engine.explain.evidence import Entry
-from engine.explain.evidence import Evidence
-from engine.explain.phrases import Phrases
+from whichgpu.engine.explain.evidence import Entry
+from whichgpu.engine.explain.evidence import Evidence
+from whichgpu.engine.explain.phrases import Phrases
 
 
 @dataclass(frozen=True, slots=True)

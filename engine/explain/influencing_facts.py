@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from dataclasses import replace
 from typing import Any
 
-from engine.advisor.advisor import Expertise
-from engine.advisor.losses import loss_of
-from engine.advisor.outcome import Judged
-from engine.advisor.outcome import Outcome
-from engine.core.calculators import registered
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.plans.model import Plan
-from engine.rules.language import evaluate
-from engine.rules.language import facts_read
-from engine.rules.rulebook.model import Fallback
-from engine.rules.rulebook.model import Points
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.losses import loss_of
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.core.calculators import registered
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.rules.language import evaluate
+from whichgpu.engine.rules.language import facts_read
+from whichgpu.engine.rules.rulebook.model import Fallback
+from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 class ReadFacts(dict[str, Value]):

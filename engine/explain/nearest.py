@@ -13,16 +13,16 @@ from dataclasses import field
 from dataclasses import replace
 from typing import Literal
 
-from engine.advisor.losses import loss_of
-from engine.advisor.outcome import Judged
-from engine.advisor.outcome import Outcome
-from engine.explain.influencing_facts import Levers
-from engine.explain.probing import FactChange
-from engine.explain.probing import Laboratory
-from engine.explain.probing import OutOfDecisionsError
-from engine.explain.probing import between
-from engine.explain.probing import probes
-from engine.rules.facts import FactDef
+from whichgpu.engine.advisor.losses import loss_of
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.explain.influencing_facts import Levers
+from whichgpu.engine.explain.probing import FactChange
+from whichgpu.engine.explain.probing import Laboratory
+from whichgpu.engine.explain.probing import OutOfDecisionsError
+from whichgpu.engine.explain.probing import between
+from whichgpu.engine.explain.probing import probes
+from whichgpu.engine.rules.facts import FactDef
 
 
 Goal = Literal["wins", "fits"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from engine.core.values import Value
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.language import format_number
-from engine.rules.language import format_value
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language import format_number
+from whichgpu.engine.rules.language import format_value
 
 
 #: Figures of a plan that the trace names apart from the plan's facts.

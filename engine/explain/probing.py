@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from dataclasses import field
 from datetime import datetime
 
-from engine.advisor.advisor import Expertise
-from engine.advisor.intake import Workload
-from engine.advisor.outcome import Outcome
-from engine.core.canonical import rounded
-from engine.core.errors import InputError
-from engine.core.values import Scalar
-from engine.core.values import Value
-from engine.interview.ranges import constants_compared
-from engine.rules.facts import FactDef
-from engine.rules.facts import coerce
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.intake import Workload
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.core.canonical import rounded
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.ranges import constants_compared
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import coerce
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 #: How far it is from one choice to another, or to a fact that nobody stated, on the scale of a number's ln ratio.

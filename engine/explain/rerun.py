@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from engine.advisor.advisor import Decision
-from engine.advisor.advisor import Expertise
-from engine.advisor.intake import Workload
-from engine.core.canonical import plain
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.values import Value
-from engine.rules.facts import coerce
+from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.intake import Workload
+from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.facts import coerce
 
 
 def recorded_facts(decision: Mapping[str, Any], expertise: Expertise) -> dict[str, Value]:

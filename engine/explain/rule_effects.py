@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.explain.comparison import RuleChange
-from engine.explain.comparison import shown
-from engine.explain.evidence import Evidence
-from engine.explain.evidence import gather
-from engine.explain.evidence import plan_id
+from whichgpu.engine.explain.comparison import RuleChange
+from whichgpu.engine.explain.comparison import shown
+from whichgpu.engine.explain.evidence import Evidence
+from whichgpu.engine.explain.evidence import gather
+from whichgpu.engine.explain.evidence import plan_id
 
 
 def _doings(decision: Mapping[str, Any]) -> dict[tuple[str, str], tuple[Any, ...]]:

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from dataclasses import replace
 from typing import Any
 
-from engine.advisor.advisor import Expertise
-from engine.advisor.outcome import Outcome
-from engine.core.values import Value
-from engine.explain.probing import FactChange
-from engine.explain.probing import Laboratory
-from engine.explain.probing import OutOfDecisionsError
-from engine.explain.probing import between
-from engine.explain.probing import probes
-from engine.explain.probing import valid
-from engine.explain.rerun import recorded_facts
-from engine.explain.rerun import recorded_moment
-from engine.explain.rerun import unstated_objective
-from engine.rules.facts import FactDef
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.explain.probing import FactChange
+from whichgpu.engine.explain.probing import Laboratory
+from whichgpu.engine.explain.probing import OutOfDecisionsError
+from whichgpu.engine.explain.probing import between
+from whichgpu.engine.explain.probing import probes
+from whichgpu.engine.explain.probing import valid
+from whichgpu.engine.explain.rerun import recorded_facts
+from whichgpu.engine.explain.rerun import recorded_moment
+from whichgpu.engine.explain.rerun import unstated_objective
+from whichgpu.engine.rules.facts import FactDef
 
 
 #: Re-decisions of one analysis, the first among them.

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.errors import nearest_words
-from engine.explain.derivation import Step
-from engine.explain.derivation import Teller
-from engine.explain.derivation import to_dict
-from engine.explain.evidence import Entry
-from engine.explain.evidence import Evidence
-from engine.explain.evidence import plan_id
-from engine.explain.phrases import Phrases
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.explain.derivation import Step
+from whichgpu.engine.explain.derivation import Teller
+from whichgpu.engine.explain.derivation import to_dict
+from whichgpu.engine.explain.evidence import Entry
+from whichgpu.engine.explain.evidence import Evidence
+from whichgpu.engine.explain.evidence import plan_id
+from whichgpu.engine.explain.phrases import Phrases
 
 
 __all__ = ["Explainer", "Step", "to_dict"]

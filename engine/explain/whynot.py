@@ -7,30 +7,30 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal
 
-from engine.advisor.advisor import Expertise
-from engine.advisor.answer.losses import loss_text
-from engine.advisor.answer.losses import named
-from engine.advisor.losses import Loss
-from engine.advisor.losses import LossKind
-from engine.advisor.losses import first_by_evidence
-from engine.advisor.losses import loss_of
-from engine.advisor.outcome import Judged
-from engine.advisor.outcome import Outcome
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.explain.derivation import Step
-from engine.explain.derivation import Teller
-from engine.explain.evidence import Evidence
-from engine.explain.evidence import gather
-from engine.explain.influencing_facts import levers_against
-from engine.explain.nearest import DECISIONS
-from engine.explain.nearest import Search
-from engine.explain.nearest import nearest_changes
-from engine.explain.phrases import Phrases
-from engine.explain.probing import Laboratory
-from engine.explain.rerun import decide_again
-from engine.explain.rerun import recorded_moment
-from engine.explain.rerun import unstated_objective
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.answer.losses import loss_text
+from whichgpu.engine.advisor.answer.losses import named
+from whichgpu.engine.advisor.losses import Loss
+from whichgpu.engine.advisor.losses import LossKind
+from whichgpu.engine.advisor.losses import first_by_evidence
+from whichgpu.engine.advisor.losses import loss_of
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.explain.derivation import Step
+from whichgpu.engine.explain.derivation import Teller
+from whichgpu.engine.explain.evidence import Evidence
+from whichgpu.engine.explain.evidence import gather
+from whichgpu.engine.explain.influencing_facts import levers_against
+from whichgpu.engine.explain.nearest import DECISIONS
+from whichgpu.engine.explain.nearest import Search
+from whichgpu.engine.explain.nearest import nearest_changes
+from whichgpu.engine.explain.phrases import Phrases
+from whichgpu.engine.explain.probing import Laboratory
+from whichgpu.engine.explain.rerun import decide_again
+from whichgpu.engine.explain.rerun import recorded_moment
+from whichgpu.engine.explain.rerun import unstated_objective
 
 
 Standing = Literal["recommended", "outranked", "unproven", "rejected", "not planned", "undecided"]

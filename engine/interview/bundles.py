@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.core.values import Facts
-from engine.interview.possible_outcomes import MOST_COMBINATIONS
-from engine.interview.possible_outcomes import Fog
-from engine.interview.possible_outcomes import combinations
-from engine.interview.possible_outcomes import laid_over
-from engine.interview.possible_outcomes import overlays
-from engine.interview.possible_outcomes import truths_of
-from engine.interview.rule_index import Atlas
-from engine.interview.rule_index import Mark
-from engine.interview.rule_index import RuleView
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.interview.possible_outcomes import MOST_COMBINATIONS
+from whichgpu.engine.interview.possible_outcomes import Fog
+from whichgpu.engine.interview.possible_outcomes import combinations
+from whichgpu.engine.interview.possible_outcomes import laid_over
+from whichgpu.engine.interview.possible_outcomes import overlays
+from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.interview.rule_index import Atlas
+from whichgpu.engine.interview.rule_index import Mark
+from whichgpu.engine.interview.rule_index import RuleView
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from engine.advisor.advisor import Expertise
-from engine.advisor.outcome import Outcome
-from engine.core.errors import InputError
-from engine.core.values import Value
-from engine.interview.ranges import constants_compared
-from engine.interview.ranges import representatives
-from engine.rules.facts import FactDef
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.ranges import constants_compared
+from whichgpu.engine.interview.ranges import representatives
+from whichgpu.engine.rules.facts import FactDef
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.advisor.outcome import Outcome
-from engine.core.errors import InputError
-from engine.core.values import Value
-from engine.interview.certificate import Answered
-from engine.interview.certificate import answered
-from engine.interview.planner import Interviewer
-from engine.interview.possible_outcomes import truths_of
-from engine.interview.robustness import tried_values
-from engine.interview.state import State
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.certificate import Answered
+from whichgpu.engine.interview.certificate import answered
+from whichgpu.engine.interview.planner import Interviewer
+from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.interview.robustness import tried_values
+from whichgpu.engine.interview.state import State
 
 
 _MOST_RULES = 6

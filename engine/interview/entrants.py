@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.advisor.outcome import Judged
-from engine.core.values import Facts
-from engine.interview.bundles import Bundle
-from engine.interview.bundles import Bundles
-from engine.interview.fates import Fate
-from engine.interview.possible_outcomes import Fog
-from engine.interview.possible_outcomes import truths_of
-from engine.interview.rule_index import Line
-from engine.interview.rule_index import Mark
-from engine.interview.rule_index import RuleView
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.interview.bundles import Bundle
+from whichgpu.engine.interview.bundles import Bundles
+from whichgpu.engine.interview.fates import Fate
+from whichgpu.engine.interview.possible_outcomes import Fog
+from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.interview.rule_index import Line
+from whichgpu.engine.interview.rule_index import Mark
+from whichgpu.engine.interview.rule_index import RuleView
 
 
 #: Scores are compared to six digits; a lead below this is none.

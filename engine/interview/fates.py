@@ -7,15 +7,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.advisor.outcome import Judged
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.interview.possible_outcomes import Fog
-from engine.interview.possible_outcomes import Truths
-from engine.interview.possible_outcomes import truths_of
-from engine.interview.rule_index import Atlas
-from engine.interview.rule_index import Line
-from engine.interview.rule_index import RuleView
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.possible_outcomes import Fog
+from whichgpu.engine.interview.possible_outcomes import Truths
+from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.interview.rule_index import Atlas
+from whichgpu.engine.interview.rule_index import Line
+from whichgpu.engine.interview.rule_index import RuleView
 
 
 @dataclass(frozen=True, slots=True)

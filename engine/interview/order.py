@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from engine.interview.rule_index import Atlas
-from engine.interview.state import State
-from engine.rules.facts import FactDef
+from whichgpu.engine.interview.rule_index import Atlas
+from whichgpu.engine.interview.state import State
+from whichgpu.engine.rules.facts import FactDef
 
 
 #: The order in which a person thinks of a job; topics that the vocabulary adds follow by name.

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
 
-from engine.advisor.advisor import Expertise
-from engine.advisor.lookups import look_up
-from engine.advisor.pipeline import asked_counts
-from engine.advisor.survey import Measures
-from engine.advisor.survey import is_job
-from engine.advisor.survey import length_known
-from engine.advisor.survey import measure
-from engine.core.errors import InputError
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.plans.candidates import candidate_plans
-from engine.rules.resolution.model import Claim
-from engine.rules.resolution.model import Settlement
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.lookups import look_up
+from whichgpu.engine.advisor.pipeline import asked_counts
+from whichgpu.engine.advisor.survey import Measures
+from whichgpu.engine.advisor.survey import is_job
+from whichgpu.engine.advisor.survey import length_known
+from whichgpu.engine.advisor.survey import measure
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.candidates import candidate_plans
+from whichgpu.engine.rules.resolution.model import Claim
+from whichgpu.engine.rules.resolution.model import Settlement
 
 
 #: Plan facts that choosing itself reads beside cost and time. Others matter only to rules that read them.

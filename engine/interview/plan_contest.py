@@ -7,25 +7,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.advisor.losses import first_by_evidence
-from engine.advisor.outcome import Outcome
-from engine.advisor.outcome import PlanRound
-from engine.advisor.pipeline import asked_counts
-from engine.advisor.round import run_round
-from engine.advisor.survey import survey_claims
-from engine.core.values import Value
-from engine.interview.bundles import bundles_of
-from engine.interview.entrants import Comparer
-from engine.interview.entrants import entrant_of
-from engine.interview.fates import Tribunal
-from engine.interview.possible_outcomes import Fog
-from engine.interview.possible_outcomes import truths_of
-from engine.interview.rule_index import Atlas
-from engine.interview.scales import Scales
-from engine.interview.score_bounds import Field
-from engine.interview.score_bounds import Rivalry
-from engine.plans.candidates import candidate_plans
-from engine.rules.rulebook.model import ConsiderCounts
+from whichgpu.engine.advisor.losses import first_by_evidence
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.outcome import PlanRound
+from whichgpu.engine.advisor.pipeline import asked_counts
+from whichgpu.engine.advisor.round import run_round
+from whichgpu.engine.advisor.survey import survey_claims
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.bundles import bundles_of
+from whichgpu.engine.interview.entrants import Comparer
+from whichgpu.engine.interview.entrants import entrant_of
+from whichgpu.engine.interview.fates import Tribunal
+from whichgpu.engine.interview.possible_outcomes import Fog
+from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.interview.rule_index import Atlas
+from whichgpu.engine.interview.scales import Scales
+from whichgpu.engine.interview.score_bounds import Field
+from whichgpu.engine.interview.score_bounds import Rivalry
+from whichgpu.engine.plans.candidates import candidate_plans
+from whichgpu.engine.rules.rulebook.model import ConsiderCounts
 
 
 #: More than any term of cost or speed gives: what puts out the front-runner is asked first.

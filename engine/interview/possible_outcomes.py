@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from dataclasses import field
 from itertools import product
 
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.interview.rule_index import Line
-from engine.rules.language import evaluate
-from engine.rules.language import facts_read
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.rule_index import Line
+from whichgpu.engine.rules.language import evaluate
+from whichgpu.engine.rules.language import facts_read
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
 
 
 Truth = bool | None

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.advisor.choice import joins_no_more
-from engine.advisor.choice import keeps_count
-from engine.advisor.choice import outweighs_guide
-from engine.advisor.choice import stands_as_well
-from engine.advisor.rank import Objective
-from engine.interview.entrants import MARKS
-from engine.interview.entrants import Comparer
-from engine.interview.entrants import Entrant
-from engine.interview.entrants import Pairs
+from whichgpu.engine.advisor.choice import joins_no_more
+from whichgpu.engine.advisor.choice import keeps_count
+from whichgpu.engine.advisor.choice import outweighs_guide
+from whichgpu.engine.advisor.choice import stands_as_well
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.interview.entrants import MARKS
+from whichgpu.engine.interview.entrants import Comparer
+from whichgpu.engine.interview.entrants import Entrant
+from whichgpu.engine.interview.entrants import Pairs
 
 
 @dataclass(slots=True)

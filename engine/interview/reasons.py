@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.interview.certificate import Unasked
-from engine.interview.plan_contest import Contest
-from engine.interview.possible_outcomes import Fog
-from engine.interview.rule_index import Atlas
-from engine.interview.shapes import Shapes
-from engine.interview.verdict import Verdicts
+from whichgpu.engine.interview.certificate import Unasked
+from whichgpu.engine.interview.plan_contest import Contest
+from whichgpu.engine.interview.possible_outcomes import Fog
+from whichgpu.engine.interview.rule_index import Atlas
+from whichgpu.engine.interview.shapes import Shapes
+from whichgpu.engine.interview.verdict import Verdicts
 
 
 _RULES = "three-valued rules over its whole domain"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from engine.core.errors import InputError
-from engine.core.values import Value
-from engine.interview.certificate import Answered
-from engine.interview.certificate import answered
-from engine.interview.planner import Interviewer
-from engine.interview.state import State
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.certificate import Answered
+from whichgpu.engine.interview.certificate import answered
+from whichgpu.engine.interview.planner import Interviewer
+from whichgpu.engine.interview.state import State
 
 
 #: At most so many values of one fact are decided.

@@ -8,22 +8,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.advisor.advisor import Expertise
-from engine.core.calculators import Calculator
-from engine.core.values import Value
-from engine.interview.ranges import constants_compared
-from engine.interview.ranges import representatives
-from engine.rules.language import Compiled
-from engine.rules.language import compile_expr
-from engine.rules.language import facts_read
-from engine.rules.language import parse_condition
-from engine.rules.language.tree import Expr
-from engine.rules.resolution.graph import Default
-from engine.rules.rulebook.model import Fallback
-from engine.rules.rulebook.model import Points
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import SetFact
-from engine.rules.rulebook.resolve import overriders
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.core.calculators import Calculator
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.ranges import constants_compared
+from whichgpu.engine.interview.ranges import representatives
+from whichgpu.engine.rules.language import Compiled
+from whichgpu.engine.rules.language import compile_expr
+from whichgpu.engine.rules.language import facts_read
+from whichgpu.engine.rules.language import parse_condition
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.resolution.graph import Default
+from whichgpu.engine.rules.rulebook.model import Fallback
+from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import SetFact
+from whichgpu.engine.rules.rulebook.resolve import overriders
 
 
 #: The fact that says whether to rent or to buy.

@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.advisor.outcome import Judged
-from engine.advisor.rank import Objective
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.advisor.rank import Objective
 
 
 @dataclass(slots=True)

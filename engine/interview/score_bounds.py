@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.advisor.rank import Objective
-from engine.interview.entrants import CLOSE
-from engine.interview.entrants import Comparer
-from engine.interview.entrants import Entrant
-from engine.interview.entrants import counted
-from engine.interview.precedence import Precedence
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.interview.entrants import CLOSE
+from whichgpu.engine.interview.entrants import Comparer
+from whichgpu.engine.interview.entrants import Entrant
+from whichgpu.engine.interview.entrants import counted
+from whichgpu.engine.interview.precedence import Precedence
 
 
 #: What a change of tier weighs beside points, when the next question is picked: as much as a decisive rule.

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 
-from engine.core.calculators import Calculator
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.interview.possible_outcomes import Fog
-from engine.interview.possible_outcomes import combinations
-from engine.interview.possible_outcomes import overlays
-from engine.interview.possible_outcomes import truths_of
-from engine.interview.rule_index import Atlas
-from engine.interview.rule_index import Producers
-from engine.interview.rule_index import RuleView
-from engine.interview.rule_index import written_constants
-from engine.rules.language import evaluate
-from engine.rules.language import facts_read
-from engine.rules.resolution.graph import Default
-from engine.rules.resolution.model import Settlement
+from whichgpu.engine.core.calculators import Calculator
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.possible_outcomes import Fog
+from whichgpu.engine.interview.possible_outcomes import combinations
+from whichgpu.engine.interview.possible_outcomes import overlays
+from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.interview.rule_index import Atlas
+from whichgpu.engine.interview.rule_index import Producers
+from whichgpu.engine.interview.rule_index import RuleView
+from whichgpu.engine.interview.rule_index import written_constants
+from whichgpu.engine.rules.language import evaluate
+from whichgpu.engine.rules.language import facts_read
+from whichgpu.engine.rules.resolution.graph import Default
+from whichgpu.engine.rules.resolution.model import Settlement
 
 
 _MOST_RUNS = 64

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
 
-from engine.core.values import Value
-from engine.interview.partial_plans import Draft
-from engine.interview.partial_plans import difference
-from engine.interview.partial_plans import draft
-from engine.interview.partial_plans import try_draft
-from engine.interview.possible_outcomes import Fog
-from engine.interview.rule_index import Atlas
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.partial_plans import Draft
+from whichgpu.engine.interview.partial_plans import difference
+from whichgpu.engine.interview.partial_plans import draft
+from whichgpu.engine.interview.partial_plans import try_draft
+from whichgpu.engine.interview.possible_outcomes import Fog
+from whichgpu.engine.interview.rule_index import Atlas
 
 
 #: At most so many values of one fact are tried.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dataclasses import replace
 from typing import Literal
 
-from engine.core.values import Value
+from whichgpu.engine.core.values import Value
 
 
 Origin = Literal["asked", "stated", "file"]

@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.advisor.procurement import reckon
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.interview.partial_plans import Watched
-from engine.interview.possible_outcomes import ALWAYS
-from engine.interview.possible_outcomes import Fog
-from engine.interview.possible_outcomes import Truths
-from engine.interview.possible_outcomes import combinations
-from engine.interview.possible_outcomes import overlays
-from engine.interview.possible_outcomes import truths_of
-from engine.interview.rule_index import VERDICT
-from engine.interview.rule_index import Atlas
-from engine.interview.rule_index import Court
-from engine.interview.rule_index import RuleView
-from engine.interview.rule_index import written_constants
-from engine.plans.model import Plan
-from engine.rules.language import evaluate
+from whichgpu.engine.advisor.procurement import reckon
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.partial_plans import Watched
+from whichgpu.engine.interview.possible_outcomes import ALWAYS
+from whichgpu.engine.interview.possible_outcomes import Fog
+from whichgpu.engine.interview.possible_outcomes import Truths
+from whichgpu.engine.interview.possible_outcomes import combinations
+from whichgpu.engine.interview.possible_outcomes import overlays
+from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.interview.rule_index import VERDICT
+from whichgpu.engine.interview.rule_index import Atlas
+from whichgpu.engine.interview.rule_index import Court
+from whichgpu.engine.interview.rule_index import RuleView
+from whichgpu.engine.interview.rule_index import written_constants
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.rules.language import evaluate
 
 
 #: What the answer says where no rule gives a verdict.

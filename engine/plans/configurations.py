@@ -17,16 +17,16 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from engine.catalogue.model import Gpu
-from engine.plans.maker import PlanMaker
-from engine.plans.maker import rate_of
-from engine.plans.targets import Goals
-from engine.plans.targets import meets
-from engine.plans.targets import shortfall
-from engine.plans.targets import times_kept
-from engine.plans.topology import ladder
-from engine.plans.topology import rounded_up
-from engine.sizing.layout import Layout
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.plans.maker import PlanMaker
+from whichgpu.engine.plans.maker import rate_of
+from whichgpu.engine.plans.targets import Goals
+from whichgpu.engine.plans.targets import meets
+from whichgpu.engine.plans.targets import shortfall
+from whichgpu.engine.plans.targets import times_kept
+from whichgpu.engine.plans.topology import ladder
+from whichgpu.engine.plans.topology import rounded_up
+from whichgpu.engine.sizing.layout import Layout
 
 
 #: A search for the count that meets a goal is at its end by then, or goes nowhere.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from engine.catalogue.model import Gpu
-from engine.core.values import Value
-from engine.plans.model import Cost
-from engine.plans.topology import Fabric
-from engine.sizing.layout import Layout
-from engine.sizing.model import MemoryEstimate
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.model import Cost
+from whichgpu.engine.plans.topology import Fabric
+from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.model import MemoryEstimate
 
 
 #: Links over which several GPUs wait for each other: the bus of the machine, or none at all.

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from engine.catalogue.model import Gpu
-from engine.core.values import Value
-from engine.plans.maker import PlanMaker
-from engine.plans.model import Plan
-from engine.sizing.fit_changes import Remedy
-from engine.sizing.fit_changes import remedies_of
-from engine.sizing.layout import Layout
-from engine.sizing.memory import estimate_memory
-from engine.sizing.memory import granted_of
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.maker import PlanMaker
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.sizing.fit_changes import Remedy
+from whichgpu.engine.sizing.fit_changes import remedies_of
+from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.memory import estimate_memory
+from whichgpu.engine.sizing.memory import granted_of
 
 
 #: A change that saves less than this share of the memory is not worth naming.

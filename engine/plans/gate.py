@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from engine.plans.model import Plan
-from engine.sizing.model import Figure
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.sizing.model import Figure
 
 
 #: Facts that may be negative: a job that does not fit leaves less than nothing free.

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from functools import cache
 
-from engine.plans.topology import Fabric
-from engine.sizing.constants import sizing_constants
-from engine.sizing.job import Job
-from engine.sizing.layout import Layout
+from whichgpu.engine.plans.topology import Fabric
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layout import Layout
 
 
 #: Heads and key-value heads of a model whose dimensions are not known: published ones split evenly.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.catalogue import Knowledge
-from engine.catalogue.model import Gpu
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.sizing.job import Job
-from engine.sizing.model import Figure
-from engine.sizing.model import SpeedEstimate
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.model import Figure
+from whichgpu.engine.sizing.model import SpeedEstimate
 
 
 _FORMULA = "stated hours of a run x speed on the GPU in use / speed here"

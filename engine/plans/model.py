@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.catalogue.model import Gpu
-from engine.core.values import Value
-from engine.plans.costs.model import Cost
-from engine.sizing.layout import Layout
-from engine.sizing.model import MemoryEstimate
-from engine.sizing.model import SpeedEstimate
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.costs.model import Cost
+from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.model import MemoryEstimate
+from whichgpu.engine.sizing.model import SpeedEstimate
 
 
 __all__ = ["Cost", "Layout", "Partition", "Plan"]

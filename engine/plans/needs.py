@@ -8,16 +8,16 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from engine.catalogue.model import Gpu
-from engine.plans.constants import plan_constants
-from engine.plans.layouts import layouts
-from engine.plans.topology import Fabric
-from engine.sizing.job import Job
-from engine.sizing.layout import Layout
-from engine.sizing.memory import estimate_memory
-from engine.sizing.memory import granted_of
-from engine.sizing.memory import own_gb
-from engine.sizing.serving import PIPELINE_SHARE
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.plans.constants import plan_constants
+from whichgpu.engine.plans.layouts import layouts
+from whichgpu.engine.plans.topology import Fabric
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.memory import estimate_memory
+from whichgpu.engine.sizing.memory import granted_of
+from whichgpu.engine.sizing.memory import own_gb
+from whichgpu.engine.sizing.serving import PIPELINE_SHARE
 
 
 #: Batches at which memory is reckoned; between them, and beyond the last, a straight line is drawn. Memory is convex in

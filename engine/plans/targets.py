@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from engine.core.values import Facts
-from engine.sizing.job import Job
-from engine.sizing.speed import targets_of
-from engine.sizing.speed_serving import Targets
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.speed import targets_of
+from whichgpu.engine.sizing.speed_serving import Targets
 
 
 class Goals(NamedTuple):

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from functools import cache
 
-from engine.catalogue.model import Gpu
-from engine.plans.constants import plan_constants
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.plans.constants import plan_constants
 
 
 _FAST = frozenset({"nvlink", "xgmi", "ici", "neuronlink", "roce"})

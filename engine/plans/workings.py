@@ -7,13 +7,13 @@ from collections import deque
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.catalogue import Knowledge
-from engine.plans.needs import Key
-from engine.plans.needs import Needs
-from engine.sizing.job import Job
-from engine.sizing.model import MemoryEstimate
-from engine.sizing.model import SpeedEstimate
-from engine.sizing.speed_serving import Targets
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.plans.needs import Key
+from whichgpu.engine.plans.needs import Needs
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.model import MemoryEstimate
+from whichgpu.engine.sizing.model import SpeedEstimate
+from whichgpu.engine.sizing.speed_serving import Targets
 
 
 #: An interview and the search for the nearest change go to and fro between a few jobs.

@@ -10,17 +10,17 @@ from __future__ import annotations
 from typing import TypedDict
 from typing import Unpack
 
-from engine.core.calculators import calculator
-from engine.core.values import Value
-from engine.sizing.constants import sizing_constants
-from engine.sizing.intake import job_from_facts
-from engine.sizing.job import Job
-from engine.sizing.learning import activations_gb as layer_activations_gb
-from engine.sizing.learning import adapter_params
-from engine.sizing.learning import logits_gb
-from engine.sizing.memory import typical_memory
-from engine.sizing.sharing import cached_bytes_per_sequence
-from engine.sizing.states import state_bytes
+from whichgpu.engine.core.calculators import calculator
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.intake import job_from_facts
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.learning import activations_gb as layer_activations_gb
+from whichgpu.engine.sizing.learning import adapter_params
+from whichgpu.engine.sizing.learning import logits_gb
+from whichgpu.engine.sizing.memory import typical_memory
+from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
+from whichgpu.engine.sizing.states import state_bytes
 
 
 _TRAINED = frozenset({"pretraining", "full_finetuning"})

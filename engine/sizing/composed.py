@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from engine.catalogue.model import ModelSpec
-from engine.sizing.constants import sizing_constants
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.sizing.constants import sizing_constants
 
 
 _BACKBONE = re.compile(

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from dataclasses import replace
 from typing import Any
 
-from engine.core.values import Value
-from engine.sizing.constants import sizing_constants
-from engine.sizing.intake_training import all_linear
-from engine.sizing.job import Job
-from engine.sizing.layout import Layout
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.intake_training import all_linear
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)

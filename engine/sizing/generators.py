@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.sizing.constants import sizing_constants
-from engine.sizing.job import Job
-from engine.sizing.layout import Layout
-from engine.sizing.model import MemoryEstimate
-from engine.sizing.model import Part
-from engine.sizing.model import TermKind
-from engine.sizing.training import ADAPTERS
-from engine.sizing.training import ALLOCATOR
-from engine.sizing.training import CONTEXT
-from engine.sizing.training import STEP
-from engine.sizing.training import Block
-from engine.sizing.training import finished
-from engine.sizing.training import trained_states
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.model import MemoryEstimate
+from whichgpu.engine.sizing.model import Part
+from whichgpu.engine.sizing.model import TermKind
+from whichgpu.engine.sizing.training import ADAPTERS
+from whichgpu.engine.sizing.training import ALLOCATOR
+from whichgpu.engine.sizing.training import CONTEXT
+from whichgpu.engine.sizing.training import STEP
+from whichgpu.engine.sizing.training import Block
+from whichgpu.engine.sizing.training import finished
+from whichgpu.engine.sizing.training import trained_states
 
 
 _COMPONENTS = TermKind(

@@ -6,21 +6,21 @@ import re
 from collections.abc import Container
 from typing import TypeVar
 
-from engine.catalogue.model import ModelSpec
-from engine.core.values import Facts
-from engine.sizing.constants import sizing_constants
-from engine.sizing.intake_training import chunked_loss_of
-from engine.sizing.intake_training import learning_of
-from engine.sizing.intake_training import lora_rank_of
-from engine.sizing.intake_training import lora_targets_of
-from engine.sizing.intake_training import optimizer_of
-from engine.sizing.intake_training import recipe_of
-from engine.sizing.job import Family
-from engine.sizing.job import Job
-from engine.sizing.job import Kind
-from engine.sizing.reading import TRANSFORMERS
-from engine.sizing.reading import Reader
-from engine.sizing.shape import shape_of
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.intake_training import chunked_loss_of
+from whichgpu.engine.sizing.intake_training import learning_of
+from whichgpu.engine.sizing.intake_training import lora_rank_of
+from whichgpu.engine.sizing.intake_training import lora_targets_of
+from whichgpu.engine.sizing.intake_training import optimizer_of
+from whichgpu.engine.sizing.intake_training import recipe_of
+from whichgpu.engine.sizing.job import Family
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.job import Kind
+from whichgpu.engine.sizing.reading import TRANSFORMERS
+from whichgpu.engine.sizing.reading import Reader
+from whichgpu.engine.sizing.shape import shape_of
 
 
 Plain = TypeVar("Plain", int, float, str, bool)

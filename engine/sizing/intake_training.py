@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from engine.catalogue.model import ModelSpec
-from engine.core.values import Value
-from engine.sizing.composed import composed_network
-from engine.sizing.constants import Framework
-from engine.sizing.constants import sizing_constants
-from engine.sizing.job import Family
-from engine.sizing.job import Kind
-from engine.sizing.reading import TRANSFORMERS
-from engine.sizing.reading import Reader
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.sizing.composed import composed_network
+from whichgpu.engine.sizing.constants import Framework
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.job import Family
+from whichgpu.engine.sizing.job import Kind
+from whichgpu.engine.sizing.reading import TRANSFORMERS
+from whichgpu.engine.sizing.reading import Reader
 
 
 _ATTENTION = ("q", "k", "v", "o")

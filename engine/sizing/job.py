@@ -9,9 +9,9 @@ from typing import Any
 from typing import Literal
 from typing import NamedTuple
 
-from engine.catalogue.model import ModelSpec
-from engine.core.values import Value
-from engine.sizing.shape import Shape
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.sizing.shape import Shape
 
 
 Kind = Literal["inference", "lora", "qlora", "full", "pretraining"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engine.sizing.constants import sizing_constants
-from engine.sizing.job import Job
-from engine.sizing.shape import Shape
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.shape import Shape
 
 
 def adapter_params(shape: Shape, rank: int, targets: tuple[str, ...]) -> float:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.catalogue.model import Gpu
-from engine.sizing.constants import sizing_constants
-from engine.sizing.generators import generator_memory
-from engine.sizing.job import Job
-from engine.sizing.layout import Layout
-from engine.sizing.model import MemoryEstimate
-from engine.sizing.model import TermKind
-from engine.sizing.networks import network_memory
-from engine.sizing.serving import GIB
-from engine.sizing.serving import granted_gb
-from engine.sizing.serving import kept_free_gb
-from engine.sizing.serving import reserve_of
-from engine.sizing.serving import serving_memory
-from engine.sizing.training import training_memory
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.generators import generator_memory
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.model import MemoryEstimate
+from whichgpu.engine.sizing.model import TermKind
+from whichgpu.engine.sizing.networks import network_memory
+from whichgpu.engine.sizing.serving import GIB
+from whichgpu.engine.sizing.serving import granted_gb
+from whichgpu.engine.sizing.serving import kept_free_gb
+from whichgpu.engine.sizing.serving import reserve_of
+from whichgpu.engine.sizing.serving import serving_memory
+from whichgpu.engine.sizing.training import training_memory
 
 
 ONE_GPU = Layout()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.core.values import Value
+from whichgpu.engine.core.values import Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import TypeVar
 
-from engine.core.values import Facts
-from engine.sizing.constants import sizing_constants
-from engine.sizing.job import Assumed
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.job import Assumed
 
 
 Plain = TypeVar("Plain", int, float, str, bool)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from engine.sizing.constants import EngineReserve
-from engine.sizing.constants import WeightFormat
-from engine.sizing.constants import sizing_constants
-from engine.sizing.job import Job
-from engine.sizing.layout import Layout
-from engine.sizing.model import MemoryEstimate
-from engine.sizing.model import Part
-from engine.sizing.model import TermKind
-from engine.sizing.shape import Shape
-from engine.sizing.sharing import cached_bytes_per_sequence
-from engine.sizing.sharing import fullest_stage
-from engine.sizing.sharing import stage_params
+from whichgpu.engine.sizing.constants import EngineReserve
+from whichgpu.engine.sizing.constants import WeightFormat
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.model import MemoryEstimate
+from whichgpu.engine.sizing.model import Part
+from whichgpu.engine.sizing.model import TermKind
+from whichgpu.engine.sizing.shape import Shape
+from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
+from whichgpu.engine.sizing.sharing import fullest_stage
+from whichgpu.engine.sizing.sharing import stage_params
 
 
 GIB = 1.073741824  # decimal GB

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.catalogue.model import ModelSpec
-from engine.sizing.constants import sizing_constants
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.sizing.constants import sizing_constants
 
 
 #: A published size and the size reckoned from dimensions may differ by this share before the dimensions are doubted.

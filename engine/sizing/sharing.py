@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.sizing.shape import Shape
+from whichgpu.engine.sizing.shape import Shape
 
 
 def fullest_stage(shape: Shape, pipeline: int) -> tuple[float, float, float]:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from engine.catalogue.model import Gpu
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.sizing.job import Job
-from engine.sizing.layout import Layout
-from engine.sizing.model import Figure
-from engine.sizing.model import SpeedEstimate
-from engine.sizing.speed_encoders import encoder_values
-from engine.sizing.speed_images import image_values
-from engine.sizing.speed_links import NO_LINK
-from engine.sizing.speed_links import across_nodes
-from engine.sizing.speed_links import link_speed
-from engine.sizing.speed_links import node_link_speed
-from engine.sizing.speed_serving import Pick
-from engine.sizing.speed_serving import Split
-from engine.sizing.speed_serving import Targets
-from engine.sizing.speed_serving import rates_of
-from engine.sizing.speed_serving import serving_values
-from engine.sizing.speed_speech import speech_values
-from engine.sizing.training_time import training_values
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.model import Figure
+from whichgpu.engine.sizing.model import SpeedEstimate
+from whichgpu.engine.sizing.speed_encoders import encoder_values
+from whichgpu.engine.sizing.speed_images import image_values
+from whichgpu.engine.sizing.speed_links import NO_LINK
+from whichgpu.engine.sizing.speed_links import across_nodes
+from whichgpu.engine.sizing.speed_links import link_speed
+from whichgpu.engine.sizing.speed_links import node_link_speed
+from whichgpu.engine.sizing.speed_serving import Pick
+from whichgpu.engine.sizing.speed_serving import Split
+from whichgpu.engine.sizing.speed_serving import Targets
+from whichgpu.engine.sizing.speed_serving import rates_of
+from whichgpu.engine.sizing.speed_serving import serving_values
+from whichgpu.engine.sizing.speed_speech import speech_values
+from whichgpu.engine.sizing.training_time import training_values
 
 
 _NO_TARGETS = Targets(None, None, None)

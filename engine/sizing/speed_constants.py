@@ -8,8 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel
 from pydantic import ConfigDict
 from pydantic import model_validator
-
-from engine.core.constants import read_constants
+from whichgpu.engine.core.constants import read_constants
 
 
 class Entry(BaseModel):

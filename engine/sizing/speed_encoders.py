@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from engine.sizing.job import Job
-from engine.sizing.shape import Shape
-from engine.sizing.speed_constants import speed_constants
-from engine.sizing.speed_serving import Load
-from engine.sizing.speed_serving import Rates
-from engine.sizing.speed_serving import Split
-from engine.sizing.speed_serving import Targets
-from engine.sizing.speed_serving import load_of
-from engine.sizing.speed_serving import prefill_s
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.shape import Shape
+from whichgpu.engine.sizing.speed_constants import speed_constants
+from whichgpu.engine.sizing.speed_serving import Load
+from whichgpu.engine.sizing.speed_serving import Rates
+from whichgpu.engine.sizing.speed_serving import Split
+from whichgpu.engine.sizing.speed_serving import Targets
+from whichgpu.engine.sizing.speed_serving import load_of
+from whichgpu.engine.sizing.speed_serving import prefill_s
 
 
 #: Requests that a server takes at once; beyond, arithmetic is saturated on any GPU.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from engine.catalogue.model import Gpu
-from engine.sizing.speed_constants import speed_constants
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.sizing.speed_constants import speed_constants
 
 
 class LinkSpeed(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from engine.catalogue.model import Gpu
-from engine.sizing.job import Job
-from engine.sizing.speed_constants import Banded
-from engine.sizing.speed_constants import speed_constants
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.speed_constants import Banded
+from whichgpu.engine.sizing.speed_constants import speed_constants
 
 
 class Peak(NamedTuple):

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import Literal
 from typing import NamedTuple
 
-from engine.catalogue.model import Gpu
-from engine.sizing.constants import sizing_constants
-from engine.sizing.job import Job
-from engine.sizing.serving import version_numbers
-from engine.sizing.shape import Shape
-from engine.sizing.sharing import cached_bytes_per_sequence
-from engine.sizing.speed_constants import Banded
-from engine.sizing.speed_constants import EngineSteps
-from engine.sizing.speed_constants import speed_constants
-from engine.sizing.speed_links import LinkSpeed
-from engine.sizing.speed_links import all_reduce_s
-from engine.sizing.speed_peaks import bandwidth_use
-from engine.sizing.speed_peaks import is_gguf
-from engine.sizing.speed_peaks import peak_of
-from engine.sizing.speed_peaks import serving_precisions
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.serving import version_numbers
+from whichgpu.engine.sizing.shape import Shape
+from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
+from whichgpu.engine.sizing.speed_constants import Banded
+from whichgpu.engine.sizing.speed_constants import EngineSteps
+from whichgpu.engine.sizing.speed_constants import speed_constants
+from whichgpu.engine.sizing.speed_links import LinkSpeed
+from whichgpu.engine.sizing.speed_links import all_reduce_s
+from whichgpu.engine.sizing.speed_peaks import bandwidth_use
+from whichgpu.engine.sizing.speed_peaks import is_gguf
+from whichgpu.engine.sizing.speed_peaks import peak_of
+from whichgpu.engine.sizing.speed_peaks import serving_precisions
 
 
 Pick = Literal["value", "low", "high"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from engine.catalogue.model import Gpu
-from engine.sizing.job import Job
-from engine.sizing.speed_constants import Banded
-from engine.sizing.speed_constants import speed_constants
-from engine.sizing.speed_peaks import peak_of
-from engine.sizing.speed_peaks import serving_precisions
-from engine.sizing.speed_peaks import training_precisions
-from engine.sizing.speed_serving import Pick
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.speed_constants import Banded
+from whichgpu.engine.sizing.speed_constants import speed_constants
+from whichgpu.engine.sizing.speed_peaks import peak_of
+from whichgpu.engine.sizing.speed_peaks import serving_precisions
+from whichgpu.engine.sizing.speed_peaks import training_precisions
+from whichgpu.engine.sizing.speed_serving import Pick
 
 
 def speech_values(job: Job, gpu: Gpu, count: int, pick: Pick = "value") -> dict[str, float]:

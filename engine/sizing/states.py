@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.sizing.constants import sizing_constants
-from engine.sizing.job import Job
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.job import Job
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace
 
-from engine.sizing.constants import sizing_constants
-from engine.sizing.job import Job
-from engine.sizing.layout import Layout
-from engine.sizing.learning import activations_gb
-from engine.sizing.learning import adapter_params
-from engine.sizing.learning import logits_gb
-from engine.sizing.model import MemoryEstimate
-from engine.sizing.model import Part
-from engine.sizing.model import TermKind
-from engine.sizing.serving import GIB
-from engine.sizing.shape import Shape
-from engine.sizing.sharing import stage_params
-from engine.sizing.states import allocator_share
-from engine.sizing.states import shards
-from engine.sizing.states import state_bytes
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.learning import activations_gb
+from whichgpu.engine.sizing.learning import adapter_params
+from whichgpu.engine.sizing.learning import logits_gb
+from whichgpu.engine.sizing.model import MemoryEstimate
+from whichgpu.engine.sizing.model import Part
+from whichgpu.engine.sizing.model import TermKind
+from whichgpu.engine.sizing.serving import GIB
+from whichgpu.engine.sizing.shape import Shape
+from whichgpu.engine.sizing.sharing import stage_params
+from whichgpu.engine.sizing.states import allocator_share
+from whichgpu.engine.sizing.states import shards
+from whichgpu.engine.sizing.states import state_bytes
 
 
 _ZERO = "ZeRO paper; DeepSpeed runtime/zero estimators 0.19"

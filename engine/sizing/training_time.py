@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 
-from engine.catalogue.model import Gpu
-from engine.sizing.constants import sizing_constants
-from engine.sizing.job import Job
-from engine.sizing.layout import Layout
-from engine.sizing.shape import Shape
-from engine.sizing.speed_constants import Banded
-from engine.sizing.speed_constants import speed_constants
-from engine.sizing.speed_links import all_reduce_s
-from engine.sizing.speed_peaks import Peak
-from engine.sizing.speed_peaks import peak_of
-from engine.sizing.speed_peaks import training_precisions
-from engine.sizing.speed_serving import Pick
-from engine.sizing.speed_serving import Split
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.shape import Shape
+from whichgpu.engine.sizing.speed_constants import Banded
+from whichgpu.engine.sizing.speed_constants import speed_constants
+from whichgpu.engine.sizing.speed_links import all_reduce_s
+from whichgpu.engine.sizing.speed_peaks import Peak
+from whichgpu.engine.sizing.speed_peaks import peak_of
+from whichgpu.engine.sizing.speed_peaks import training_precisions
+from whichgpu.engine.sizing.speed_serving import Pick
+from whichgpu.engine.sizing.speed_serving import Split
 
 
 #: Multiples of a forward pass (2 N FLOPs a token): forward, gradient of the input, gradient of the weights.

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-
-from engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Decision
 
 
 Case = dict[str, Any]

@@ -8,9 +8,8 @@ from datetime import datetime
 from pathlib import Path
 
 import yaml
-
-from engine.advisor.advisor import load_expertise
-from engine.advisor.record import decision_digest
+from whichgpu.engine.advisor.advisor import load_expertise
+from whichgpu.engine.advisor.record import decision_digest
 
 
 TESTS = Path(__file__).parents[1]

@@ -7,10 +7,9 @@ from typing import Any
 
 import jsonschema
 import pytest
-
-from engine.advisor.advisor import Expertise
-from engine.advisor.answer.schema import schema_of
-from engine.authoring.testing.expectations import Expectation
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.answer.schema import schema_of
+from whichgpu.engine.authoring.testing.expectations import Expectation
 
 
 Case = dict[str, Any]

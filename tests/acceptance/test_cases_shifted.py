@@ -12,10 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-from engine.advisor.advisor import Expertise
-from engine.authoring.testing.expectations import Expectation
-from engine.core.errors import InputError
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.authoring.testing.expectations import Expectation
+from whichgpu.engine.core.errors import InputError
 
 
 Case = dict[str, Any]

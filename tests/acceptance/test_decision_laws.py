@@ -21,10 +21,9 @@ from hypothesis import assume
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
-
-from engine.advisor.advisor import Expertise
-from engine.advisor.advisor import shipped_expertise
-from engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.outcome import Outcome
 
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))

@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from engine.advisor.advisor import Decision
-from engine.advisor.advisor import Expertise
-from engine.advisor.advisor import load_expertise
-from engine.core.canonical import canonical_json
-from engine.core.errors import InputError
-from engine.core.locate import locate
-from engine.core.yaml import plain
-from engine.core.yaml import read_yaml
+from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import load_expertise
+from whichgpu.engine.core.canonical import canonical_json
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.yaml import plain
+from whichgpu.engine.core.yaml import read_yaml
 
 
 HERE = Path(__file__).parent

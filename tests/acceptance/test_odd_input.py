@@ -11,12 +11,11 @@ from typing import Any
 
 import jsonschema
 import pytest
-
-from engine.advisor.advisor import Decision
-from engine.advisor.advisor import Expertise
-from engine.advisor.answer.schema import schema_of
-from engine.core.errors import InputError
-from engine.rules.facts.model import FactDef
+from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.answer.schema import schema_of
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.rules.facts.model import FactDef
 
 
 SAMPLES = 60

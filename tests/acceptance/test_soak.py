@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Expertise
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
-
-from engine.advisor.advisor import Expertise
-from engine.authoring.testing.expectations import Expectation
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.authoring.testing.expectations import Expectation
 
 
 Case = dict[str, Any]

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from whichgpu.cli.main import run
+from whichgpu.engine.advisor.advisor import shipped_expertise
 
-from cli.main import run
-from engine import Expertise
-from engine import load_expertise
-from engine.advisor.advisor import shipped_expertise
+from whichgpu import Expertise
+from whichgpu import load_expertise
 
 
 _SAMPLES = Path(__file__).parent / "samples"
@@ -68,7 +68,7 @@ def whichgpu(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, loaded_once: Callable[..., Expertise]
 ) -> Callable[..., Ran]:
     """Runs a command line in this process, by the same door as the console script."""
-    monkeypatch.setattr("cli.expertise.load_expertise", loaded_once)
+    monkeypatch.setattr("whichgpu.cli.expertise.load_expertise", loaded_once)
 
     def call(*arguments: str, stdin: str | bytes = "") -> Ran:
         raw = stdin.encode() if isinstance(stdin, str) else stdin

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from datetime import UTC
 from datetime import datetime
 
-from cli.interview.replies import answer_to
-from engine import Expertise
-from engine.interview import Done
-from engine.interview import Interviewer
-from engine.interview import State
+from whichgpu.cli.interview.replies import answer_to
+from whichgpu.engine.interview import Done
+from whichgpu.engine.interview import Interviewer
+from whichgpu.engine.interview import State
+
+from whichgpu import Expertise
 
 
 MOMENT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-
-from cli import batch
-from cli.batch import answer_lines
-from cli.inputs import json_lines
-from engine.advisor.answer.schema import schema_of
-from engine.core.errors import InputError
-from engine.core.errors import InternalError
-from engine.core.errors import Problem
+from whichgpu.cli import batch
+from whichgpu.cli.batch import answer_lines
+from whichgpu.cli.inputs import json_lines
+from whichgpu.engine.advisor.answer.schema import schema_of
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import InternalError
+from whichgpu.engine.core.errors import Problem
 
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]

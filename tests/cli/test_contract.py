@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-
-from engine.advisor.answer.schema import BULKY_KEYS
-from engine.advisor.answer.schema import decision_schema
-from engine.advisor.answer.schema import schema_of
-from engine.advisor.answer.schema import schema_text
-from engine.advisor.record import make_record
+from whichgpu.engine.advisor.answer.schema import BULKY_KEYS
+from whichgpu.engine.advisor.answer.schema import decision_schema
+from whichgpu.engine.advisor.answer.schema import schema_of
+from whichgpu.engine.advisor.answer.schema import schema_text
+from whichgpu.engine.advisor.record import make_record
 
 
 SHAPES = ("decision", "decision_line", "record", "size_answer", "refused_line")

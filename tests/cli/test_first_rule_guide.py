@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from engine import Expertise
-from engine import load_expertise
+from whichgpu import Expertise
+from whichgpu import load_expertise
 
 
 GUIDE = Path(__file__).parents[2] / "docs" / "first-rule.md"
@@ -62,9 +62,9 @@ def carried_out(
     """The guide's folder after all of its steps, and what each command said."""
     monkeypatch.chdir(tmp_path)
     load = loading_once()
-    for door in ("cli.expertise.load_expertise", "engine.authoring.diff.answers.load_expertise"):
+    for door in ("whichgpu.cli.expertise.load_expertise", "whichgpu.engine.authoring.diff.answers.load_expertise"):
         monkeypatch.setattr(door, load)
-    monkeypatch.setattr("engine.authoring.diff.comparing.workloads_in_tests", lambda rules: [])  # The sample does.
+    monkeypatch.setattr("whichgpu.engine.authoring.diff.comparing.workloads_in_tests", lambda rules: [])
     said: list[tuple[str, str]] = []
     for file, text in steps():
         if file:

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cli.guidecover import guide_blocks
-from cli.guidecover import guide_cover
-from cli.guidecover import update_manifest
-from engine.advisor.advisor import Expertise
-from engine.advisor.advisor import load_expertise
-from engine.authoring.guides.manifest import refreshed_manifest
+from whichgpu.cli.guidecover import guide_blocks
+from whichgpu.cli.guidecover import guide_cover
+from whichgpu.cli.guidecover import update_manifest
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import load_expertise
+from whichgpu.engine.authoring.guides.manifest import refreshed_manifest
 
 
 def test_every_section_of_every_guide_is_listed(whichgpu: Callable[..., Any]) -> None:

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 import yaml
+from whichgpu.cli.interview.replies import answer_to
+from whichgpu.cli.interview.replies import steering
+from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.record import read_record
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.interview import State
 
-from cli.interview.replies import answer_to
-from cli.interview.replies import steering
-from engine import Expertise
-from engine.advisor.advisor import shipped_expertise
-from engine.advisor.record import read_record
-from engine.core.errors import InputError
-from engine.interview import State
+from whichgpu import Expertise
 
 
 _SPEC = importlib.util.spec_from_file_location("respondent", Path(__file__).parent / "respondent.py")
@@ -69,7 +69,7 @@ def known(tmp_path: Path) -> str:
 @pytest.fixture(autouse=True)
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expertise: Expertise) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("cli.commands.ask.load", lambda *_args, **_options: expertise)
+    monkeypatch.setattr("whichgpu.cli.commands.ask.load", lambda *_args, **_options: expertise)
     return tmp_path / "state" / "whichgpu" / "sessions"
 
 
@@ -316,7 +316,7 @@ def test_steering_words_and_their_escape() -> None:
 @pytest.mark.parametrize(("key", "code"), [("c", 130), ("d", 1)])
 def test_control_keys_keep_everything(key: str, code: int, tmp_path: Path) -> None:
     pexpect = pytest.importorskip("pexpect")
-    program = "import sys; from cli.main import run; sys.exit(run(sys.argv[1:]))"
+    program = "import sys; from whichgpu.cli.main import run; sys.exit(run(sys.argv[1:]))"
     root = str(Path(__file__).parents[2])
     child = pexpect.spawn(
         sys.executable,

@@ -18,10 +18,10 @@ from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
+from whichgpu.cli.main import whichgpu as command
+from whichgpu.engine.advisor.advisor import shipped_expertise
 
-from cli.main import whichgpu as command
-from engine import Expertise
-from engine.advisor.advisor import shipped_expertise
+from whichgpu import Expertise
 
 
 _HERE = Path(__file__).parent
@@ -157,7 +157,7 @@ def typed(expertise: Expertise) -> Callable[[str], list[str]]:
 @pytest.fixture(autouse=True)
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expertise: Expertise) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("cli.commands.ask.load", lambda *_args, **_options: expertise)
+    monkeypatch.setattr("whichgpu.cli.commands.ask.load", lambda *_args, **_options: expertise)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NO_COLOR", raising=False)
 
@@ -215,7 +215,7 @@ def test_transcript_on_a_terminal(name: str, typed: Callable[[str], list[str]], 
         "LC_ALL": "C.UTF-8",
         "PYTHONPATH": str(_HERE.parents[1]),
     }
-    program = "import sys; from cli.main import run; sys.exit(run(sys.argv[1:]))"
+    program = "import sys; from whichgpu.cli.main import run; sys.exit(run(sys.argv[1:]))"
     seen = ""
     for arguments, sitting in _sittings(typed(name)):
         child = pexpect.spawn(

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-
-from engine.core.errors import InputError
-from engine.core.yaml import read_yaml_text
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.yaml import read_yaml_text
 
 
 Whichgpu = Callable[..., Any]

@@ -9,11 +9,10 @@ from typing import Any
 
 import click
 import pytest
-
-from cli import exits
-from cli import main
-from engine.core.errors import InputError
-from engine.core.errors import Problem
+from whichgpu.cli import exits
+from whichgpu.cli import main
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
 
 
 Whichgpu = Callable[..., Any]
@@ -29,8 +28,9 @@ def test_help_lists_every_command(whichgpu: Whichgpu) -> None:
 
 def test_help_loads_no_command() -> None:
     script = (
-        "import sys; from cli.main import run; run(['--help']); "
-        "loaded = [m for m in sys.modules if m.startswith(('cli.commands', 'pydantic', 'yaml', 'engine.catalogue'))]; "
+        "import sys; from whichgpu.cli.main import run; run(['--help']); "
+        "costly = ('whichgpu.cli.commands', 'pydantic', 'yaml', 'whichgpu.engine.catalogue'); "
+        "loaded = [m for m in sys.modules if m.startswith(costly)]; "
         "sys.exit(f'loaded {loaded}' if loaded else 0)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)  # noqa: S603 - our own text
@@ -40,7 +40,7 @@ def test_help_loads_no_command() -> None:
 @pytest.mark.parametrize("name", sorted(main.COMMANDS))
 def test_every_command_is_there_and_explains_itself(name: str, whichgpu: Whichgpu) -> None:
     entry = main.COMMANDS[name]
-    command = getattr(importlib.import_module(entry.module), entry.name)
+    command = getattr(importlib.import_module(f"whichgpu.cli.commands.{entry.module}"), entry.name)
     assert isinstance(command, click.Command)
     ran = whichgpu(name, "--help")
     assert ran.code == 0
@@ -77,7 +77,7 @@ def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         raise error
 
     command = click.Command("gpus", callback=raises)
-    monkeypatch.setattr("cli.commands.catalogue.gpus", command)
+    monkeypatch.setattr("whichgpu.cli.commands.catalogue.gpus", command)
 
 
 def test_an_internal_error_says_what_to_report(whichgpu: Whichgpu, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-
-from engine.advisor.answer.schema import BULKY_KEYS
-from engine.advisor.answer.schema import schema_of
-from engine.advisor.record import read_record
+from whichgpu.engine.advisor.answer.schema import BULKY_KEYS
+from whichgpu.engine.advisor.answer.schema import schema_of
+from whichgpu.engine.advisor.record import read_record
 
 
 Whichgpu = Callable[..., Any]

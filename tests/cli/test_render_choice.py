@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from cli.render.blocks import Bullets
-from cli.render.blocks import Paragraph
-from cli.render.choice import chosen_over_blocks
-from cli.render.choice import plan_name
-from cli.render.choice import ratio_words
-from cli.render.choice import standing_words
-from cli.render.choice import trade_off_blocks
-from cli.render.names import Names
-from cli.render.reasons import claim_blocks
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.choice import chosen_over_blocks
+from whichgpu.cli.render.choice import plan_name
+from whichgpu.cli.render.choice import ratio_words
+from whichgpu.cli.render.choice import standing_words
+from whichgpu.cli.render.choice import trade_off_blocks
+from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.reasons import claim_blocks
 
 
 NAMES = Names(gpus={"nvidia-rtx-4090": "RTX 4090", "nvidia-b200": "B200"}, sources={}, priorities={})

@@ -4,15 +4,14 @@ import re
 from typing import Any
 
 import pytest
-
-from cli.render.decision import decision_blocks
-from cli.render.markdown import to_markdown
-from cli.render.names import Names
-from cli.render.names import fair_form
-from cli.render.plan import plan_sentence
-from cli.render.plan import summary_sentence
-from cli.render.screen import Screen
-from cli.render.text import to_text
+from whichgpu.cli.render.decision import decision_blocks
+from whichgpu.cli.render.markdown import to_markdown
+from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.names import fair_form
+from whichgpu.cli.render.plan import plan_sentence
+from whichgpu.cli.render.plan import summary_sentence
+from whichgpu.cli.render.screen import Screen
+from whichgpu.cli.render.text import to_text
 
 
 NAMES = Names(

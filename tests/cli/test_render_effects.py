@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
-from cli.render.effects import effect_text
-from engine.rules.rulebook.model import Claim
-from engine.rules.rulebook.model import Points
+from whichgpu.cli.render.effects import effect_text
+from whichgpu.engine.rules.rulebook.model import Claim
+from whichgpu.engine.rules.rulebook.model import Points
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from cli.render import figures
+from whichgpu.cli.render import figures
 
 
 @pytest.mark.parametrize(

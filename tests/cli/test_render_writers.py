@@ -6,20 +6,19 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from cli.render.blocks import Bar
-from cli.render.blocks import Block
-from cli.render.blocks import Bullets
-from cli.render.blocks import Heading
-from cli.render.blocks import Item
-from cli.render.blocks import Pairs
-from cli.render.blocks import Paragraph
-from cli.render.blocks import Table
-from cli.render.blocks import Verbatim
-from cli.render.markdown import to_markdown
-from cli.render.screen import Screen
-from cli.render.screen import screen_of
-from cli.render.text import to_text
+from whichgpu.cli.render.blocks import Bar
+from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Bullets
+from whichgpu.cli.render.blocks import Heading
+from whichgpu.cli.render.blocks import Item
+from whichgpu.cli.render.blocks import Pairs
+from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.blocks import Verbatim
+from whichgpu.cli.render.markdown import to_markdown
+from whichgpu.cli.render.screen import Screen
+from whichgpu.cli.render.screen import screen_of
+from whichgpu.cli.render.text import to_text
 
 
 TABLE = Table(("Plan", "Speed"), (("2 x NVIDIA L4", "1,850 tokens/s"), ("H200", "9")), frozenset({1}))

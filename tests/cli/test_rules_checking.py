@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from cli.rulewatch import stamps
+from whichgpu.cli.rulewatch import stamps
 
 
 Whichgpu = Callable[..., Any]
@@ -144,7 +143,7 @@ def test_watching_tells_what_a_save_changed(whichgpu: Whichgpu, house: Path, mon
         later = file.stat().st_mtime_ns + 10**9
         os.utime(file, ns=(later, later))
 
-    monkeypatch.setattr("cli.commands.rules_watch.time.sleep", sleep)
+    monkeypatch.setattr("whichgpu.cli.commands.rules_watch.time.sleep", sleep)
     ran = whichgpu("rules", "watch", "--every", "0.25", "--rounds", "4", *alone(house))
     assert ran.code == 0
     said = " ".join(ran.out.split())

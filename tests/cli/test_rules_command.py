@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from cli.expertise import names_of
-from cli.render.markdown import to_markdown
-from cli.render.rulepage import rule_page
-from engine.advisor.advisor import Expertise
-from engine.authoring.book.links import links_of
-from engine.core.calculators import registered
+from whichgpu.cli.expertise import names_of
+from whichgpu.cli.render.markdown import to_markdown
+from whichgpu.cli.render.rulepage import rule_page
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.authoring.book.links import links_of
+from whichgpu.engine.core.calculators import registered
 
 
 Whichgpu = Callable[..., Any]

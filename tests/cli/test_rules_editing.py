@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from cli.ruletemplate import DEFAULT_EACH
-from engine.core.locate import locate
-from engine.rules.rulebook.formatting import formatted
-from engine.rules.rulebook.grammar import EACH_OF_STAGE
+from whichgpu.cli.ruletemplate import DEFAULT_EACH
+from whichgpu.engine.core.locate import locate
+from whichgpu.engine.rules.rulebook.formatting import formatted
+from whichgpu.engine.rules.rulebook.grammar import EACH_OF_STAGE
 
 
 Whichgpu = Callable[..., Any]
@@ -44,8 +43,8 @@ CASES = [
 @pytest.fixture
 def few_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests inside rules and the scenarios are hundreds of workloads; examples and the sample will do here."""
-    monkeypatch.setattr("engine.authoring.diff.comparing.workloads_in_tests", lambda rules: [])
-    monkeypatch.setattr("engine.authoring.diff.comparing.scenario_workloads", lambda folders: [])
+    monkeypatch.setattr("whichgpu.engine.authoring.diff.comparing.workloads_in_tests", lambda rules: [])
+    monkeypatch.setattr("whichgpu.engine.authoring.diff.comparing.scenario_workloads", lambda folders: [])
 
 
 def git(*arguments: str) -> None:

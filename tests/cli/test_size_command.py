@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-
-from cli.render.names import Names
-from cli.render.screen import Screen
-from cli.render.size import size_blocks
-from cli.render.text import to_text
-from engine.advisor.answer.schema import schema_of
+from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.screen import Screen
+from whichgpu.cli.render.size import size_blocks
+from whichgpu.cli.render.text import to_text
+from whichgpu.engine.advisor.answer.schema import schema_of
 
 
 Whichgpu = Callable[..., Any]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-
-from cli.main import run
+from whichgpu.cli.main import run
 
 
 BIG = {"task": "inference", "model_name": "llama-3.1-70b", "context_tokens": 8192, "concurrency": 16}

@@ -14,11 +14,10 @@ import time
 from pathlib import Path
 
 import pytest
+from whichgpu.cli import output
 
-from cli import output
 
-
-COMMAND = [sys.executable, "-c", "from cli.main import main; main()"]
+COMMAND = [sys.executable, "-c", "from whichgpu.cli.main import main; main()"]
 ROOT = Path(__file__).parents[2]
 
 
@@ -73,7 +72,7 @@ def test_the_same_words_in_a_terminal_and_in_a_pipe() -> None:
 
 
 def test_a_narrow_encoding_shows_what_it_can() -> None:
-    script = "from cli import output; output.emit('5 \N{EURO SIGN}, plain\\n')"
+    script = "from whichgpu.cli import output; output.emit('5 \N{EURO SIGN}, plain\\n')"
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(  # noqa: S603 - our own text
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=False, env=environment, timeout=60
@@ -104,7 +103,9 @@ def test_a_failed_save_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest
 
 
 def test_ctrl_c_ends_quietly() -> None:
-    script = "import cli.commands.recommend; from cli.main import main; print('ready', flush=True); main()"
+    script = (
+        "import whichgpu.cli.commands.recommend; from whichgpu.cli.main import main; print('ready', flush=True); main()"
+    )
     process = subprocess.Popen(  # noqa: S603 - our own text
         [sys.executable, "-c", script, "recommend", "-"],
         cwd=ROOT,

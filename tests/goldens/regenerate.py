@@ -19,14 +19,14 @@ ROOT = HERE.parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from cli.expertise import names_of  # noqa: E402
-from cli.render.decision import decision_blocks  # noqa: E402
-from cli.render.screen import Screen  # noqa: E402
-from cli.render.text import to_text  # noqa: E402
-from engine.advisor.advisor import Expertise  # noqa: E402
-from engine.advisor.advisor import shipped_expertise  # noqa: E402
-from engine.core.errors import InputError  # noqa: E402
-from engine.core.yaml import read_yaml  # noqa: E402
+from whichgpu.cli.expertise import names_of  # noqa: E402
+from whichgpu.cli.render.decision import decision_blocks  # noqa: E402
+from whichgpu.cli.render.screen import Screen  # noqa: E402
+from whichgpu.cli.render.text import to_text  # noqa: E402
+from whichgpu.engine.advisor.advisor import Expertise  # noqa: E402
+from whichgpu.engine.advisor.advisor import shipped_expertise  # noqa: E402
+from whichgpu.engine.core.errors import InputError  # noqa: E402
+from whichgpu.engine.core.yaml import read_yaml  # noqa: E402
 
 
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Expertise
 
 
 @pytest.fixture(scope="module")

@@ -6,22 +6,22 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
-from engine.advisor.answer.losses import loss_text
-from engine.advisor.answer.plans import plan_dict
-from engine.advisor.answer.refused import refusal_text
-from engine.advisor.answer.refused import refusals_text
-from engine.advisor.answer.wording import rejection_text
-from engine.advisor.answer.wording import say
-from engine.advisor.losses import loss_of
-from engine.advisor.outcome import CandidateJudgement
-from engine.advisor.outcome import NoAnswer
-from engine.advisor.outcome import Outcome
-from engine.advisor.pipeline import asked_facts
-from engine.catalogue import Knowledge
-from engine.rules.facts import Vocabulary
-from engine.rules.resolution.model import Settlement
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.verdicts import verdict_of
+from whichgpu.engine.advisor.answer.losses import loss_text
+from whichgpu.engine.advisor.answer.plans import plan_dict
+from whichgpu.engine.advisor.answer.refused import refusal_text
+from whichgpu.engine.advisor.answer.refused import refusals_text
+from whichgpu.engine.advisor.answer.wording import rejection_text
+from whichgpu.engine.advisor.answer.wording import say
+from whichgpu.engine.advisor.losses import loss_of
+from whichgpu.engine.advisor.outcome import CandidateJudgement
+from whichgpu.engine.advisor.outcome import NoAnswer
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.pipeline import asked_facts
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.verdicts import verdict_of
 
 
 _KIND_OF_STAGE = {"derive": "recommendation", "reject": "recommendation", "prefer": "recommendation"}

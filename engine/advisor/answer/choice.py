@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.advisor.answer.plans import unverified_dict
-from engine.advisor.answer.wording import because
-from engine.advisor.answer.wording import fallback_text
-from engine.advisor.choice import joins_no_more
-from engine.advisor.losses import PLACES
-from engine.advisor.losses import first_by_evidence
-from engine.advisor.losses import loss_of
-from engine.advisor.losses import rules_behind
-from engine.advisor.options import gain_of
-from engine.advisor.outcome import Judged
-from engine.advisor.outcome import Outcome
-from engine.core.values import Facts
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.advisor.answer.plans import unverified_dict
+from whichgpu.engine.advisor.answer.wording import because
+from whichgpu.engine.advisor.answer.wording import fallback_text
+from whichgpu.engine.advisor.choice import joins_no_more
+from whichgpu.engine.advisor.losses import PLACES
+from whichgpu.engine.advisor.losses import first_by_evidence
+from whichgpu.engine.advisor.losses import loss_of
+from whichgpu.engine.advisor.losses import rules_behind
+from whichgpu.engine.advisor.options import gain_of
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 def chosen_over(outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary) -> list[dict[str, Any]]:

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
-from engine.advisor.claims import CheckedClaim
-from engine.advisor.claims import Comparables
-from engine.advisor.claims import PlanFigures
-from engine.advisor.claims import checked_claims
-from engine.advisor.claims import figures_of
-from engine.advisor.outcome import Judged
-from engine.advisor.outcome import Outcome
-from engine.advisor.rank import Objective
-from engine.advisor.survey import is_job
-from engine.catalogue.model import Gpu
-from engine.rules.rulebook.model import Quantity
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.advisor.claims import CheckedClaim
+from whichgpu.engine.advisor.claims import Comparables
+from whichgpu.engine.advisor.claims import PlanFigures
+from whichgpu.engine.advisor.claims import checked_claims
+from whichgpu.engine.advisor.claims import figures_of
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor.survey import is_job
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.rules.rulebook.model import Quantity
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 #: Letters and digits whose names begin with a vowel: an H100, an L4, an 8-bit card.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.advisor.answer.wording import because
-from engine.advisor.answer.wording import fallback_text
-from engine.advisor.losses import Loss
-from engine.advisor.outcome import Judged
-from engine.advisor.rank import Objective
-from engine.core.values import Facts
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.advisor.answer.wording import because
+from whichgpu.engine.advisor.answer.wording import fallback_text
+from whichgpu.engine.advisor.losses import Loss
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 #: Points that one decimal does not show.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from engine.advisor.answer.choice import below_answer
-from engine.advisor.outcome import Judged
-from engine.advisor.outcome import Outcome
-from engine.plans.model import Plan
-from engine.plans.topology import fabric_of
-from engine.plans.topology import ladder
+from whichgpu.engine.advisor.answer.choice import below_answer
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.plans.topology import fabric_of
+from whichgpu.engine.plans.topology import ladder
 
 
 #: Counts up to this one are accounted for.

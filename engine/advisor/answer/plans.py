@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.advisor.answer.wording import because
-from engine.advisor.answer.wording import say
-from engine.advisor.outcome import Judged
-from engine.advisor.outcome import Unverified
-from engine.advisor.rank import Award
-from engine.catalogue.model import Offer
-from engine.core.values import Facts
-from engine.plans.costs.model import Commitment
-from engine.plans.costs.model import Cost
-from engine.plans.model import Plan
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook.model import Rule
-from engine.sizing.model import MemoryEstimate
+from whichgpu.engine.advisor.answer.wording import because
+from whichgpu.engine.advisor.answer.wording import say
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.advisor.outcome import Unverified
+from whichgpu.engine.advisor.rank import Award
+from whichgpu.engine.catalogue.model import Offer
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.costs.model import Commitment
+from whichgpu.engine.plans.costs.model import Cost
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.sizing.model import MemoryEstimate
 
 
 def plan_dict(

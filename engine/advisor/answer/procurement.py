@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.advisor.answer.wording import because
-from engine.advisor.answer.wording import say
-from engine.advisor.outcome import Outcome
-from engine.advisor.procurement import Procurement
-from engine.plans.costs.procurement import YES_NO
-from engine.plans.costs.procurement import comparison_entries
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook.model import SetFact
+from whichgpu.engine.advisor.answer.wording import because
+from whichgpu.engine.advisor.answer.wording import say
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.procurement import Procurement
+from whichgpu.engine.plans.costs.procurement import YES_NO
+from whichgpu.engine.plans.costs.procurement import comparison_entries
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook.model import SetFact
 
 
 def procurement_dict(outcome: Outcome, vocabulary: Vocabulary) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from engine.advisor.outcome import Outcome
-from engine.plans.gate import Refusal
-from engine.rules.facts import Vocabulary
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.plans.gate import Refusal
+from whichgpu.engine.rules.facts import Vocabulary
 
 
 def refused_list(outcome: Outcome) -> list[dict[str, Any]]:

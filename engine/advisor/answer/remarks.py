@@ -6,19 +6,19 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
-from engine.advisor.answer.wording import because
-from engine.advisor.answer.wording import say
-from engine.advisor.fired import fired_rules
-from engine.advisor.outcome import Fired
-from engine.advisor.outcome import Outcome
-from engine.catalogue import Knowledge
-from engine.core.values import Facts
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook.model import Disagree
-from engine.rules.rulebook.model import Monitor
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Say
-from engine.rules.rulebook.model import ShowFigure
+from whichgpu.engine.advisor.answer.wording import because
+from whichgpu.engine.advisor.answer.wording import say
+from whichgpu.engine.advisor.fired import fired_rules
+from whichgpu.engine.advisor.outcome import Fired
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook.model import Disagree
+from whichgpu.engine.rules.rulebook.model import Monitor
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Say
+from whichgpu.engine.rules.rulebook.model import ShowFigure
 
 
 def remarks(fired: Iterable[Fired], kind: str, vocabulary: Vocabulary) -> list[dict[str, Any]]:

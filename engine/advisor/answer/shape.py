@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from engine.advisor.answer.schema import decision_schema
-from engine.core.errors import InputError
-from engine.core.errors import Problem
+from whichgpu.engine.advisor.answer.schema import decision_schema
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
 
 
 Schema = dict[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.outcome import Outcome
 
 
 _FACTS = (

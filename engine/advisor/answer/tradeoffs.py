@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from engine.advisor.outcome import Outcome
-from engine.advisor.tradeoffs import TradeOff
-from engine.core.canonical import plain
-from engine.rules.facts import Vocabulary
-from engine.rules.language import format_value
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.tradeoffs import TradeOff
+from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language import format_value
 
 
 #: Ratios nearer to one than this are called the same.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.advisor.outcome import Outcome
-from engine.core.values import Facts
-from engine.rules.resolution.model import Settlement
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Verdict
-from engine.rules.rulebook.resolve import Resolution
-from engine.rules.rulebook.verdicts import verdict_of
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Verdict
+from whichgpu.engine.rules.rulebook.resolve import Resolution
+from whichgpu.engine.rules.rulebook.verdicts import verdict_of
 
 
 def verdicts(outcome: Outcome, rules: Mapping[str, Rule]) -> list[dict[str, Any]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from engine.core.values import Facts
-from engine.rules.facts import Vocabulary
-from engine.rules.language import render
-from engine.rules.rulebook.model import Fallback
-from engine.rules.rulebook.model import Reject
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language import render
+from whichgpu.engine.rules.rulebook.model import Fallback
+from whichgpu.engine.rules.rulebook.model import Reject
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 def say(template: str, facts: Facts, vocabulary: Vocabulary) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.authoring.book.links import Links
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.authoring.book.links import Links
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Rulebook
 
 
 NodeKind = Literal["topic", "fact", "calculator", "derive", "reject", "prefer", "advise"]

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.core.calculators import Calculator
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook.model import Ask
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.core.calculators import Calculator
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook.model import Ask
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Rulebook
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.authoring.diff.model import Region
-from engine.authoring.diff.rulediff import RuleChange
-from engine.authoring.lint.formulas import Formula
-from engine.authoring.lint.formulas import opposite
-from engine.authoring.lint.regions import Regions
-from engine.authoring.lint.regions import shown
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook.digest import canonical
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.authoring.diff.model import Region
+from whichgpu.engine.authoring.diff.rulediff import RuleChange
+from whichgpu.engine.authoring.lint.formulas import Formula
+from whichgpu.engine.authoring.lint.formulas import opposite
+from whichgpu.engine.authoring.lint.regions import Regions
+from whichgpu.engine.authoring.lint.regions import shown
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook.digest import canonical
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Rulebook
 
 
 _OLD = "as it was: "

@@ -11,20 +11,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from engine.advisor.advisor import Expertise
-from engine.advisor.advisor import load_expertise
-from engine.advisor.fired import fired_rules
-from engine.advisor.outcome import Outcome
-from engine.catalogue import Knowledge
-from engine.core.errors import WhichgpuError
-from engine.core.values import Facts
-from engine.plans.candidates import candidate_plans
-from engine.plans.maker import PlanMaker
-from engine.plans.model import Plan
-from engine.rules.rulebook.model import Disagree
-from engine.rules.rulebook.model import Monitor
-from engine.rules.rulebook.model import Say
-from engine.sizing.job import Job
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import load_expertise
+from whichgpu.engine.advisor.fired import fired_rules
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.candidates import candidate_plans
+from whichgpu.engine.plans.maker import PlanMaker
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.rules.rulebook.model import Disagree
+from whichgpu.engine.rules.rulebook.model import Monitor
+from whichgpu.engine.rules.rulebook.model import Say
+from whichgpu.engine.sizing.job import Job
 
 
 #: Keys of a workload that no vocabulary has to know.

@@ -13,26 +13,26 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from engine.advisor.advisor import Expertise
-from engine.authoring.diff.affected import Affected
-from engine.authoring.diff.answers import PARTS
-from engine.authoring.diff.answers import Answer
-from engine.authoring.diff.answers import Edition
-from engine.authoring.diff.answers import answer_pairs
-from engine.authoring.diff.answers import pairs_of
-from engine.authoring.diff.model import Comparison
-from engine.authoring.diff.model import Moved
-from engine.authoring.diff.model import Names
-from engine.authoring.diff.model import Told
-from engine.authoring.diff.rulediff import RuleChange
-from engine.authoring.diff.rulediff import rule_changes
-from engine.authoring.diff.workloads import Named
-from engine.authoring.diff.workloads import example_workloads
-from engine.authoring.diff.workloads import sampled_workloads
-from engine.authoring.diff.workloads import scenario_workloads
-from engine.authoring.diff.workloads import workloads_in_tests
-from engine.core.calculators import registered
-from engine.rules.facts import Vocabulary
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.authoring.diff.affected import Affected
+from whichgpu.engine.authoring.diff.answers import PARTS
+from whichgpu.engine.authoring.diff.answers import Answer
+from whichgpu.engine.authoring.diff.answers import Edition
+from whichgpu.engine.authoring.diff.answers import answer_pairs
+from whichgpu.engine.authoring.diff.answers import pairs_of
+from whichgpu.engine.authoring.diff.model import Comparison
+from whichgpu.engine.authoring.diff.model import Moved
+from whichgpu.engine.authoring.diff.model import Names
+from whichgpu.engine.authoring.diff.model import Told
+from whichgpu.engine.authoring.diff.rulediff import RuleChange
+from whichgpu.engine.authoring.diff.rulediff import rule_changes
+from whichgpu.engine.authoring.diff.workloads import Named
+from whichgpu.engine.authoring.diff.workloads import example_workloads
+from whichgpu.engine.authoring.diff.workloads import sampled_workloads
+from whichgpu.engine.authoring.diff.workloads import scenario_workloads
+from whichgpu.engine.authoring.diff.workloads import workloads_in_tests
+from whichgpu.engine.core.calculators import registered
+from whichgpu.engine.rules.facts import Vocabulary
 
 
 #: Workloads taken from the tests of rules that did not change, spread over the rulebook; the sample does the rest.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.authoring.diff.answers import Answer
-from engine.authoring.diff.rulediff import RuleChange
-from engine.authoring.diff.workloads import Named
+from whichgpu.engine.authoring.diff.answers import Answer
+from whichgpu.engine.authoring.diff.rulediff import RuleChange
+from whichgpu.engine.authoring.diff.workloads import Named
 
 
 @dataclass(frozen=True, slots=True)

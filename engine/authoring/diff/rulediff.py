@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from dataclasses import replace
 from typing import Literal
 
-from engine.rules.rulebook.digest import canonical
-from engine.rules.rulebook.digest import rule_digest
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.rules.rulebook.digest import canonical
+from whichgpu.engine.rules.rulebook.digest import rule_digest
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Rulebook
 
 
 #: What a rule is made of, in the order in which a difference is told. The first group can change an answer.

@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
 
 
 #: Models in common use, by family, as people write them; most of the catalogue's others differ in size only.

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.authoring.diff.sampling import sample_workloads
-from engine.authoring.testing.scenarios import FOLDER as SCENARIOS
-from engine.core.errors import InputError
-from engine.core.errors import RulebookError
-from engine.core.errors import WhichgpuError
-from engine.core.yaml import plain
-from engine.core.yaml import read_yaml
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.authoring.diff.sampling import sample_workloads
+from whichgpu.engine.authoring.testing.scenarios import FOLDER as SCENARIOS
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.yaml import plain
+from whichgpu.engine.core.yaml import read_yaml
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,14 +18,13 @@ from typing import Literal
 from pydantic import BaseModel
 from pydantic import ConfigDict
 from pydantic import ValidationError
-
-from engine.advisor.advisor import Expertise
-from engine.authoring.guides.numbers import missing_numbers
-from engine.core.calculators import registered
-from engine.core.errors import KnowledgeError
-from engine.core.yaml import problems_from_pydantic
-from engine.core.yaml import read_document
-from engine.rules.rulebook.model import Disagree
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.authoring.guides.numbers import missing_numbers
+from whichgpu.engine.core.calculators import registered
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.yaml import problems_from_pydantic
+from whichgpu.engine.core.yaml import read_document
+from whichgpu.engine.rules.rulebook.model import Disagree
 
 
 #: Why a heuristic is carried by nothing: a seller's praise of itself, a statement that another is followed instead of

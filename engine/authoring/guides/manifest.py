@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from engine.advisor.advisor import Expertise
-from engine.authoring.guides.guides import carriers
-from engine.authoring.guides.guides import catalogue_of
-from engine.core.errors import KnowledgeError
-from engine.core.yaml import read_document
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.authoring.guides.guides import carriers
+from whichgpu.engine.authoring.guides.guides import catalogue_of
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.yaml import read_document
 
 
 _HEAD = """\

@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from engine.advisor.advisor import Expertise
-from engine.rules.rulebook.model import ConsiderCounts
-from engine.rules.rulebook.model import Monitor
-from engine.rules.rulebook.model import Points
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import SetFact
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.rules.rulebook.model import ConsiderCounts
+from whichgpu.engine.rules.rulebook.model import Monitor
+from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import SetFact
 
 
 if TYPE_CHECKING:
-    from engine.authoring.guides.guides import Entry
+    from whichgpu.engine.authoring.guides.guides import Entry
 
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 #: Names of cards carry their memory: nvidia-a100-40gb.

@@ -12,20 +12,20 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.core.values import Scalar
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Arith
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Member
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
-from engine.rules.rulebook.model import Rulebook
-from engine.rules.rulebook.model import SetFact
+from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.rules.rulebook.model import SetFact
 
 
 #: Stands for every text that no rule names.

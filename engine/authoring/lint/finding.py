@@ -11,14 +11,14 @@ from dataclasses import field
 from typing import Any
 from typing import Literal
 
-from engine.authoring.lint.regions import Case
-from engine.authoring.lint.regions import Example
-from engine.authoring.lint.regions import Regions
-from engine.core.errors import Place
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook.model import Known
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.authoring.lint.regions import Case
+from whichgpu.engine.authoring.lint.regions import Example
+from whichgpu.engine.authoring.lint.regions import Regions
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Rulebook
 
 
 #: error: the rulebook is wrong; warning: it may well be; info: worth knowing.

@@ -10,22 +10,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
-from engine.authoring.lint.atlas import Atlas
-from engine.authoring.lint.atlas import is_simple
-from engine.rules.language.shaping import facts_read
-from engine.rules.language.shaping import to_nnf
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import CompareOp
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Has
-from engine.rules.language.tree import Known
-from engine.rules.language.tree import Member
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
-from engine.rules.rulebook.writing import written
+from whichgpu.engine.authoring.lint.atlas import Atlas
+from whichgpu.engine.authoring.lint.atlas import is_simple
+from whichgpu.engine.rules.language.shaping import facts_read
+from whichgpu.engine.rules.language.shaping import to_nnf
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import CompareOp
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Has
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.rulebook.writing import written
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,16 @@ import re
 from collections.abc import Iterable
 from collections.abc import Mapping
 
-from engine.authoring.lint.checks import ALL_CHECKS
-from engine.authoring.lint.finding import Check
-from engine.authoring.lint.finding import Desk
-from engine.authoring.lint.finding import Finding
-from engine.authoring.lint.finding import StatedNumber
-from engine.authoring.lint.regions import Regions
-from engine.authoring.lint.silencing import allowance_on
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook.model import Known
-from engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
+from whichgpu.engine.authoring.lint.finding import Check
+from whichgpu.engine.authoring.lint.finding import Desk
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import StatedNumber
+from whichgpu.engine.authoring.lint.regions import Regions
+from whichgpu.engine.authoring.lint.silencing import allowance_on
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import Rulebook
 
 
 #: Checks that no remark silences: one is about remarks, the other about rulebooks that do not work.

@@ -8,29 +8,29 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.authoring.lint.atlas import Atlas
-from engine.authoring.lint.formulas import FALSE
-from engine.authoring.lint.formulas import ITEM
-from engine.authoring.lint.formulas import All
-from engine.authoring.lint.formulas import Conditions
-from engine.authoring.lint.formulas import Formula
-from engine.authoring.lint.formulas import Literal
-from engine.authoring.lint.formulas import both
-from engine.authoring.lint.formulas import either
-from engine.authoring.lint.formulas import literal
-from engine.authoring.lint.formulas import opposite
-from engine.authoring.lint.formulas import uncertain
-from engine.authoring.lint.search import GaveUp
-from engine.authoring.lint.search import solve
-from engine.core.values import Scalar
-from engine.core.values import Value
-from engine.rules.facts import Vocabulary
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Rulebook
-from engine.rules.rulebook.model import SetFact
-from engine.rules.rulebook.resolve import overriders
+from whichgpu.engine.authoring.lint.atlas import Atlas
+from whichgpu.engine.authoring.lint.formulas import FALSE
+from whichgpu.engine.authoring.lint.formulas import ITEM
+from whichgpu.engine.authoring.lint.formulas import All
+from whichgpu.engine.authoring.lint.formulas import Conditions
+from whichgpu.engine.authoring.lint.formulas import Formula
+from whichgpu.engine.authoring.lint.formulas import Literal
+from whichgpu.engine.authoring.lint.formulas import both
+from whichgpu.engine.authoring.lint.formulas import either
+from whichgpu.engine.authoring.lint.formulas import literal
+from whichgpu.engine.authoring.lint.formulas import opposite
+from whichgpu.engine.authoring.lint.formulas import uncertain
+from whichgpu.engine.authoring.lint.search import GaveUp
+from whichgpu.engine.authoring.lint.search import solve
+from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.rules.rulebook.model import SetFact
+from whichgpu.engine.rules.rulebook.resolve import overriders
 
 
 #: A workload that shows a finding: values by fact; None for a fact that has to be unknown.

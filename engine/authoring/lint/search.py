@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.authoring.lint.formulas import All
-from engine.authoring.lint.formulas import Any
-from engine.authoring.lint.formulas import Formula
-from engine.authoring.lint.formulas import Literal
+from whichgpu.engine.authoring.lint.formulas import All
+from whichgpu.engine.authoring.lint.formulas import Any
+from whichgpu.engine.authoring.lint.formulas import Formula
+from whichgpu.engine.authoring.lint.formulas import Literal
 
 
 #: Steps after which a search gives up; then nothing is claimed.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engine.core.errors import Place
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 _ALLOW = re.compile(r"#\s*lint:\s*allow\s+(?P<checks>[a-z0-9-]+(?:\s*,\s*[a-z0-9-]+)*)\s*(?::\s*(?P<reason>.*))?$")

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.authoring.testing.rule_tests import FactsFor
-from engine.authoring.testing.rule_tests import Settled
-from engine.core.errors import Place
-from engine.core.values import Facts
-from engine.rules.language.compiling import compile_expr
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.authoring.testing.rule_tests import FactsFor
+from whichgpu.engine.authoring.testing.rule_tests import Settled
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.rules.language.compiling import compile_expr
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Rulebook
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.catalogue import Knowledge
+from whichgpu.engine.catalogue import Knowledge
 
 
 Decision = Mapping[str, Any]

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace
 
-from engine.core.values import Scalar
-from engine.rules.facts import Vocabulary
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Has
-from engine.rules.language.tree import Known
-from engine.rules.language.tree import Member
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.writing import written
+from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Has
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.writing import written
 
 
 #: A limit moves by this share of itself, whole numbers by one at least.

@@ -7,24 +7,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from engine.authoring.lint.atlas import constants
-from engine.authoring.lint.formulas import both
-from engine.authoring.lint.formulas import opposite
-from engine.authoring.lint.regions import Regions
-from engine.authoring.testing.mutants import Mutant
-from engine.authoring.testing.mutants import mutants_of
-from engine.authoring.testing.rule_tests import FactsFor
-from engine.authoring.testing.rule_tests import Settled
-from engine.authoring.testing.suggesting import Suggestion
-from engine.authoring.testing.suggesting import suggestions
-from engine.core.errors import Place
-from engine.core.errors import WhichgpuError
-from engine.core.values import Facts
-from engine.rules.facts import Vocabulary
-from engine.rules.language.compiling import Compiled
-from engine.rules.language.compiling import compile_expr
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.authoring.lint.atlas import constants
+from whichgpu.engine.authoring.lint.formulas import both
+from whichgpu.engine.authoring.lint.formulas import opposite
+from whichgpu.engine.authoring.lint.regions import Regions
+from whichgpu.engine.authoring.testing.mutants import Mutant
+from whichgpu.engine.authoring.testing.mutants import mutants_of
+from whichgpu.engine.authoring.testing.rule_tests import FactsFor
+from whichgpu.engine.authoring.testing.rule_tests import Settled
+from whichgpu.engine.authoring.testing.suggesting import Suggestion
+from whichgpu.engine.authoring.testing.suggesting import suggestions
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language.compiling import Compiled
+from whichgpu.engine.rules.language.compiling import compile_expr
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Rulebook
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,19 +6,19 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 
-from engine.advisor.advisor import Expertise
-from engine.advisor.lookups import look_up
-from engine.advisor.procurement import reckon
-from engine.catalogue.model import Gpu
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.plans.model import Plan
-from engine.rules.facts import coerce
-from engine.rules.resolution.model import Claim
-from engine.rules.resolution.model import Settlement
-from engine.rules.rulebook.model import Each
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.lookups import look_up
+from whichgpu.engine.advisor.procurement import reckon
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.rules.facts import coerce
+from whichgpu.engine.rules.resolution.model import Claim
+from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.rulebook.model import Each
 
 
 class LateFacts(Mapping[str, Value]):

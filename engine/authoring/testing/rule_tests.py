@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal
 
-from engine.core.errors import Place
-from engine.core.errors import WhichgpuError
-from engine.core.values import Facts
-from engine.rules.facts import Vocabulary
-from engine.rules.language.compiling import Compiled
-from engine.rules.language.compiling import compile_expr
-from engine.rules.language.wording import words
-from engine.rules.rulebook.model import Condition
-from engine.rules.rulebook.model import Each
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Rulebook
-from engine.rules.rulebook.model import RuleTest
-from engine.rules.rulebook.verdicts import missing_facts
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language.compiling import Compiled
+from whichgpu.engine.rules.language.compiling import compile_expr
+from whichgpu.engine.rules.language.wording import words
+from whichgpu.engine.rules.rulebook.model import Condition
+from whichgpu.engine.rules.rulebook.model import Each
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.rules.rulebook.model import RuleTest
+from whichgpu.engine.rules.rulebook.verdicts import missing_facts
 
 
 #: From `given` and `plan` of a test (see ``RuleTest``) and the scope of its rule to all facts that the rule would see.

@@ -20,31 +20,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.authoring.testing.expectations import EXPECTATIONS
-from engine.authoring.testing.expectations import NEEDS_RULES
-from engine.authoring.testing.expectations import Expectation
-from engine.authoring.testing.expectations import accelerators_in
-from engine.authoring.testing.expectations import rules_in
-from engine.catalogue import Knowledge
-from engine.core.errors import Place
-from engine.core.errors import Problem
-from engine.core.errors import RulebookError
-from engine.core.errors import WhichgpuError
-from engine.core.errors import nearest_words
-from engine.core.yaml import Mapping as MappingNode
-from engine.core.yaml import Node
-from engine.core.yaml import Sequence
-from engine.core.yaml import place_of
-from engine.core.yaml import plain
-from engine.core.yaml import read_yaml
-from engine.rules.rulebook.grammar import Key
-from engine.rules.rulebook.model import Rulebook
-from engine.rules.rulebook.reading import Fields
-from engine.rules.rulebook.reading import Problems
-from engine.rules.rulebook.reading import kind_of
-from engine.rules.rulebook.reading import read_fields
-from engine.rules.rulebook.reading import read_id
-from engine.rules.rulebook.reading import read_text
+from whichgpu.engine.authoring.testing.expectations import EXPECTATIONS
+from whichgpu.engine.authoring.testing.expectations import NEEDS_RULES
+from whichgpu.engine.authoring.testing.expectations import Expectation
+from whichgpu.engine.authoring.testing.expectations import accelerators_in
+from whichgpu.engine.authoring.testing.expectations import rules_in
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core.yaml import Mapping as MappingNode
+from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.core.yaml import plain
+from whichgpu.engine.core.yaml import read_yaml
+from whichgpu.engine.rules.rulebook.grammar import Key
+from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.rules.rulebook.reading import Fields
+from whichgpu.engine.rules.rulebook.reading import Problems
+from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.rules.rulebook.reading import read_fields
+from whichgpu.engine.rules.rulebook.reading import read_id
+from whichgpu.engine.rules.rulebook.reading import read_text
 
 
 FOLDER = "scenarios"

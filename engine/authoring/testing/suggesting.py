@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from engine.authoring.lint.atlas import constants
-from engine.authoring.testing.mutants import Mutant
-from engine.core.values import Scalar
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.language.shaping import facts_read
-from engine.rules.language.tree import Expr
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import RuleTest
-from engine.rules.rulebook.ruletests import UNKNOWN
+from whichgpu.engine.authoring.lint.atlas import constants
+from whichgpu.engine.authoring.testing.mutants import Mutant
+from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language.shaping import facts_read
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import RuleTest
+from whichgpu.engine.rules.rulebook.ruletests import UNKNOWN
 
 
 #: Pairs of changes that are tried where no single one shows a mistake.

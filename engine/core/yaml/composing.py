@@ -7,15 +7,14 @@ from dataclasses import field
 from typing import Any
 
 import yaml
-
-from engine.core.errors import Problem
-from engine.core.errors import WhichgpuError
-from engine.core.yaml.node import Mapping
-from engine.core.yaml.node import Node
-from engine.core.yaml.node import Scalar
-from engine.core.yaml.node import Sequence
-from engine.core.yaml.node import Source
-from engine.core.yaml.node import place_of
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.yaml.node import Mapping
+from whichgpu.engine.core.yaml.node import Node
+from whichgpu.engine.core.yaml.node import Scalar
+from whichgpu.engine.core.yaml.node import Sequence
+from whichgpu.engine.core.yaml.node import Source
+from whichgpu.engine.core.yaml.node import place_of
 
 
 MAX_DEPTH = 40

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from engine.core.errors import Place
+from whichgpu.engine.core.errors import Place
 
 
 _BREAKS = re.compile("\r\n|[\n\r\x85\u2028\u2029]")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.core.yaml.node import Mapping
-from engine.core.yaml.node import Node
-from engine.core.yaml.node import Scalar
-from engine.core.yaml.node import Sequence
-from engine.core.yaml.node import Source
+from whichgpu.engine.core.yaml.node import Mapping
+from whichgpu.engine.core.yaml.node import Node
+from whichgpu.engine.core.yaml.node import Scalar
+from whichgpu.engine.core.yaml.node import Sequence
+from whichgpu.engine.core.yaml.node import Source
 
 
 def pack(node: Node) -> list[Any]:

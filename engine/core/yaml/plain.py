@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from engine.core.yaml.node import Mapping
-from engine.core.yaml.node import Node
-from engine.core.yaml.node import Scalar
+from whichgpu.engine.core.yaml.node import Mapping
+from whichgpu.engine.core.yaml.node import Node
+from whichgpu.engine.core.yaml.node import Scalar
 
 
 WORDS: dict[str, bool | None] = {

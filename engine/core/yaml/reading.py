@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from engine.core.errors import Problem
-from engine.core.errors import WhichgpuError
-from engine.core.yaml import cache
-from engine.core.yaml import packed
-from engine.core.yaml.node import Node
-from engine.core.yaml.node import Source
-from engine.core.yaml.plain import plain
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.yaml import cache
+from whichgpu.engine.core.yaml import packed
+from whichgpu.engine.core.yaml.node import Node
+from whichgpu.engine.core.yaml.node import Source
+from whichgpu.engine.core.yaml.plain import plain
 
 
 MAX_BYTES = 5 * 1000 * 1000
@@ -39,7 +39,7 @@ class Document:
 
     @property
     def plain(self) -> Any:
-        """The content as Python values; see ``engine.core.yaml.plain``. Raises like ``node``."""
+        """The content as Python values; see ``whichgpu.engine.core.yaml.plain``. Raises like ``node``."""
         if self._plain is cache.MISSING and self._digest:
             self._plain = cache.recall("plain", self._digest)
         if self._plain is cache.MISSING:
@@ -55,7 +55,7 @@ class Document:
         return None if stored is cache.MISSING else packed.unpack(stored, self.source)
 
     def _parse(self) -> Node:
-        from engine.core.yaml.composing import compose  # noqa: PLC0415  # With a warm cache yaml is never imported.
+        from whichgpu.engine.core.yaml.composing import compose  # noqa: PLC0415  # With a warm cache yaml is never imported.
 
         _check_text(self.source, self._content, self._error)
         node = compose(self.source, self._error)
@@ -120,7 +120,7 @@ def _read_bytes(path: Path, shown: str, error: type[WhichgpuError]) -> bytes:
 
 
 def _neighbours(path: Path) -> tuple[str, ...]:
-    from engine.core.errors import nearest_words  # noqa: PLC0415
+    from whichgpu.engine.core.errors import nearest_words  # noqa: PLC0415
 
     try:
         return nearest_words(path.name, sorted(entry.name for entry in path.parent.iterdir() if entry.is_file()))

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from typing import Any
 
-from engine.core.errors import Place
-from engine.core.errors import Problem
-from engine.core.errors import nearest_words
-from engine.core.yaml.node import Mapping
-from engine.core.yaml.node import Node
-from engine.core.yaml.node import find
-from engine.core.yaml.node import place_of
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core.yaml.node import Mapping
+from whichgpu.engine.core.yaml.node import Node
+from whichgpu.engine.core.yaml.node import find
+from whichgpu.engine.core.yaml.node import place_of
 
 
 if TYPE_CHECKING:

@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.catalogue.model import Gpu
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.plans.costs.constants import EconomicsConstants
-from engine.plans.costs.ownership import Entry
-from engine.plans.costs.ownership import Ownership
-from engine.plans.costs.ownership import Pick
-from engine.plans.costs.ownership import at_end
-from engine.plans.costs.ownership import bought_count
-from engine.plans.costs.ownership import ownership_of
-from engine.plans.costs.ownership import planning_years
-from engine.plans.costs.ownership import quoted_for
-from engine.plans.costs.usage import Usage
-from engine.plans.costs.usage import number
-from engine.plans.costs.usage import usage_of
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.costs.constants import EconomicsConstants
+from whichgpu.engine.plans.costs.ownership import Entry
+from whichgpu.engine.plans.costs.ownership import Ownership
+from whichgpu.engine.plans.costs.ownership import Pick
+from whichgpu.engine.plans.costs.ownership import at_end
+from whichgpu.engine.plans.costs.ownership import bought_count
+from whichgpu.engine.plans.costs.ownership import ownership_of
+from whichgpu.engine.plans.costs.ownership import planning_years
+from whichgpu.engine.plans.costs.ownership import quoted_for
+from whichgpu.engine.plans.costs.usage import Usage
+from whichgpu.engine.plans.costs.usage import number
+from whichgpu.engine.plans.costs.usage import usage_of
 
 
 if TYPE_CHECKING:
-    from engine.plans.model import Plan
+    from whichgpu.engine.plans.model import Plan
 
 
 #: What is stated to be there above the daily load, or wished for.

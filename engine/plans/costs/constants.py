@@ -9,8 +9,7 @@ from pydantic import BaseModel
 from pydantic import ConfigDict
 from pydantic import Field
 from pydantic import model_validator
-
-from engine.core.constants import read_constants
+from whichgpu.engine.core.constants import read_constants
 
 
 class Entry(BaseModel):

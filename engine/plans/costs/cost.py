@@ -6,18 +6,18 @@ import re
 from dataclasses import dataclass
 from dataclasses import replace
 
-from engine.catalogue.model import Gpu
-from engine.core.values import Facts
-from engine.plans.costs.constants import EconomicsConstants
-from engine.plans.costs.model import Cost
-from engine.plans.costs.model import Rental
-from engine.plans.costs.offers import OfferIndex
-from engine.plans.costs.ownership import ownership_of
-from engine.plans.costs.ownership import planning_years
-from engine.plans.costs.ownership import quoted_for
-from engine.plans.costs.power import WHOLE_DEVICES
-from engine.plans.costs.usage import number
-from engine.plans.costs.usage import usage_of
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.costs.constants import EconomicsConstants
+from whichgpu.engine.plans.costs.model import Cost
+from whichgpu.engine.plans.costs.model import Rental
+from whichgpu.engine.plans.costs.offers import OfferIndex
+from whichgpu.engine.plans.costs.ownership import ownership_of
+from whichgpu.engine.plans.costs.ownership import planning_years
+from whichgpu.engine.plans.costs.ownership import quoted_for
+from whichgpu.engine.plans.costs.power import WHOLE_DEVICES
+from whichgpu.engine.plans.costs.usage import number
+from whichgpu.engine.plans.costs.usage import usage_of
 
 
 #: Places where hardware stands that is one's own.

@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from dataclasses import field
 from datetime import date
 
-from engine.catalogue import Knowledge
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import Offer
-from engine.core.values import Facts
-from engine.plans.costs.constants import EconomicsConstants
-from engine.plans.costs.model import Commitment
-from engine.plans.costs.model import Quote
-from engine.plans.costs.model import Rental
-from engine.plans.costs.shapes import COMMITMENTS
-from engine.plans.costs.shapes import Need
-from engine.plans.costs.shapes import Shape
-from engine.plans.costs.shapes import Terms
-from engine.plans.costs.shapes import offer_rank
-from engine.plans.costs.shapes import provider_id
-from engine.plans.costs.shapes import shapes_of
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import Offer
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.costs.constants import EconomicsConstants
+from whichgpu.engine.plans.costs.model import Commitment
+from whichgpu.engine.plans.costs.model import Quote
+from whichgpu.engine.plans.costs.model import Rental
+from whichgpu.engine.plans.costs.shapes import COMMITMENTS
+from whichgpu.engine.plans.costs.shapes import Need
+from whichgpu.engine.plans.costs.shapes import Shape
+from whichgpu.engine.plans.costs.shapes import Terms
+from whichgpu.engine.plans.costs.shapes import offer_rank
+from whichgpu.engine.plans.costs.shapes import provider_id
+from whichgpu.engine.plans.costs.shapes import shapes_of
 
 
 _INDEXES: dict[tuple[str, int], OfferIndex] = {}

@@ -7,19 +7,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.catalogue.model import Gpu
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.plans.costs.constants import Constant
-from engine.plans.costs.constants import EconomicsConstants
-from engine.plans.costs.constants import stated
-from engine.plans.costs.power import at_desk
-from engine.plans.costs.power import in_system
-from engine.plans.costs.power import kwh_price
-from engine.plans.costs.power import paid_power_w
-from engine.plans.costs.power import pue
-from engine.plans.costs.power import stands_alone
-from engine.plans.costs.usage import number
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.costs.constants import Constant
+from whichgpu.engine.plans.costs.constants import EconomicsConstants
+from whichgpu.engine.plans.costs.constants import stated
+from whichgpu.engine.plans.costs.power import at_desk
+from whichgpu.engine.plans.costs.power import in_system
+from whichgpu.engine.plans.costs.power import kwh_price
+from whichgpu.engine.plans.costs.power import paid_power_w
+from whichgpu.engine.plans.costs.power import pue
+from whichgpu.engine.plans.costs.power import stands_alone
+from whichgpu.engine.plans.costs.usage import number
 
 
 Pick = Literal["value", "low", "high"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from functools import cache
 
-from engine.catalogue.model import Gpu
-from engine.core.values import Facts
-from engine.plans.costs.constants import Constant
-from engine.plans.costs.constants import EconomicsConstants
-from engine.plans.costs.constants import stated
-from engine.plans.costs.usage import number
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.costs.constants import Constant
+from whichgpu.engine.plans.costs.constants import EconomicsConstants
+from whichgpu.engine.plans.costs.constants import stated
+from whichgpu.engine.plans.costs.usage import number
 
 
 #: Forms that are sold inside a system built around them, whose fans, CPUs and switches draw nearly as much again.

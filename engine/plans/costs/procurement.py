@@ -6,19 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.catalogue.model import Gpu
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.plans.costs.comparison import CostComparison
-from engine.plans.costs.comparison import compare_costs
-from engine.plans.costs.comparison import growth_factor
-from engine.plans.costs.constants import EconomicsConstants
-from engine.plans.costs.ownership import Entry
-from engine.sizing.model import Figure
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.costs.comparison import CostComparison
+from whichgpu.engine.plans.costs.comparison import compare_costs
+from whichgpu.engine.plans.costs.comparison import growth_factor
+from whichgpu.engine.plans.costs.constants import EconomicsConstants
+from whichgpu.engine.plans.costs.ownership import Entry
+from whichgpu.engine.sizing.model import Figure
 
 
 if TYPE_CHECKING:
-    from engine.plans.model import Plan
+    from whichgpu.engine.plans.model import Plan
 
 
 #: Figures that say yes (1) or no (0).

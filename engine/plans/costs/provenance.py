@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from engine.catalogue.model import Gpu
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.plans.costs.constants import EconomicsConstants
-from engine.plans.costs.constants import load_economics
-from engine.plans.costs.model import Cost
-from engine.plans.costs.model import Quote
-from engine.plans.costs.ownership import Entry
-from engine.plans.costs.ownership import ownership_of
-from engine.plans.costs.ownership import planning_years
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.costs.constants import EconomicsConstants
+from whichgpu.engine.plans.costs.constants import load_economics
+from whichgpu.engine.plans.costs.model import Cost
+from whichgpu.engine.plans.costs.model import Quote
+from whichgpu.engine.plans.costs.ownership import Entry
+from whichgpu.engine.plans.costs.ownership import ownership_of
+from whichgpu.engine.plans.costs.ownership import planning_years
 
 
 _ENERGY = "kW x PUE x price per kWh + share of staff"

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.catalogue.model import Offer
-from engine.plans.costs.constants import EconomicsConstants
-from engine.plans.costs.model import Quote
+from whichgpu.engine.catalogue.model import Offer
+from whichgpu.engine.plans.costs.constants import EconomicsConstants
+from whichgpu.engine.plans.costs.model import Quote
 
 
 #: How an offer is paid: by the hour, by the hour while nobody else wants it, or for every hour of so many months.

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.core.values import Facts
-from engine.plans.costs.comparison import CostComparison
-from engine.plans.costs.constants import EconomicsConstants
-from engine.plans.costs.constants import Scope
-from engine.plans.costs.constants import ThresholdRule
-from engine.plans.costs.usage import number
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.costs.comparison import CostComparison
+from whichgpu.engine.plans.costs.constants import EconomicsConstants
+from whichgpu.engine.plans.costs.constants import Scope
+from whichgpu.engine.plans.costs.constants import ThresholdRule
+from whichgpu.engine.plans.costs.usage import number
 
 
 if TYPE_CHECKING:
-    from engine.plans.model import Plan
+    from whichgpu.engine.plans.model import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.plans.costs.constants import EconomicsConstants
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.costs.constants import EconomicsConstants
 
 
 @dataclass(frozen=True, slots=True)

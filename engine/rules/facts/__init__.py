@@ -1,18 +1,18 @@
 """The controlled vocabulary: which facts there are, and how a raw value becomes one."""
 
-from engine.rules.facts.coercion import Reading
-from engine.rules.facts.coercion import coerce
-from engine.rules.facts.coercion import gpu_and_count
-from engine.rules.facts.coercion import read_value
-from engine.rules.facts.coercion import yes_or_no
-from engine.rules.facts.loading import load_vocabulary
-from engine.rules.facts.model import READABLE
-from engine.rules.facts.model import RESERVED
-from engine.rules.facts.model import Assume
-from engine.rules.facts.model import Code
-from engine.rules.facts.model import FactDef
-from engine.rules.facts.model import Vocabulary
-from engine.rules.facts.model import fold
+from whichgpu.engine.rules.facts.coercion import Reading
+from whichgpu.engine.rules.facts.coercion import coerce
+from whichgpu.engine.rules.facts.coercion import gpu_and_count
+from whichgpu.engine.rules.facts.coercion import read_value
+from whichgpu.engine.rules.facts.coercion import yes_or_no
+from whichgpu.engine.rules.facts.loading import load_vocabulary
+from whichgpu.engine.rules.facts.model import READABLE
+from whichgpu.engine.rules.facts.model import RESERVED
+from whichgpu.engine.rules.facts.model import Assume
+from whichgpu.engine.rules.facts.model import Code
+from whichgpu.engine.rules.facts.model import FactDef
+from whichgpu.engine.rules.facts.model import Vocabulary
+from whichgpu.engine.rules.facts.model import fold
 
 
 __all__ = [

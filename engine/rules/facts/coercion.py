@@ -9,17 +9,17 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from engine.core.errors import InputError
-from engine.core.errors import Place
-from engine.core.errors import Problem
-from engine.core.errors import WhichgpuError
-from engine.core.errors import nearest_words
-from engine.core.values import Scalar
-from engine.core.values import Value
-from engine.rules.facts.model import FactDef
-from engine.rules.facts.model import fold
-from engine.rules.facts.numbers import NumberProblem
-from engine.rules.facts.numbers import read_number
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.facts.model import FactDef
+from whichgpu.engine.rules.facts.model import fold
+from whichgpu.engine.rules.facts.numbers import NumberProblem
+from whichgpu.engine.rules.facts.numbers import read_number
 
 
 _UNKNOWN = frozenset({"", "?", "unknown", "dontknow", "don'tknow", "notsure", "null", "~"})

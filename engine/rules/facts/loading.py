@@ -10,20 +10,19 @@ from typing import Any
 from typing import TypeVar
 
 from pydantic import ValidationError
-
-from engine.core.errors import KnowledgeError
-from engine.core.errors import Problem
-from engine.core.errors import nearest_words
-from engine.core.yaml import Document
-from engine.core.yaml import find
-from engine.core.yaml import place_of
-from engine.core.yaml import problems_from_pydantic
-from engine.core.yaml import read_document
-from engine.rules.facts.coercion import read_value
-from engine.rules.facts.model import RESERVED
-from engine.rules.facts.model import Code
-from engine.rules.facts.model import FactDef
-from engine.rules.facts.model import Vocabulary
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core.yaml import Document
+from whichgpu.engine.core.yaml import find
+from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.core.yaml import problems_from_pydantic
+from whichgpu.engine.core.yaml import read_document
+from whichgpu.engine.rules.facts.coercion import read_value
+from whichgpu.engine.rules.facts.model import RESERVED
+from whichgpu.engine.rules.facts.model import Code
+from whichgpu.engine.rules.facts.model import FactDef
+from whichgpu.engine.rules.facts.model import Vocabulary
 
 
 _EntryT = TypeVar("_EntryT", FactDef, Code)

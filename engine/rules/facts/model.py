@@ -11,10 +11,9 @@ from pydantic import BaseModel
 from pydantic import ConfigDict
 from pydantic import Field
 from pydantic import field_validator
-
-from engine.core.errors import nearest_words
-from engine.rules.facts.units import Unit
-from engine.rules.facts.units import parse_unit
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.rules.facts.units import Unit
+from whichgpu.engine.rules.facts.units import parse_unit
 
 
 FactType = Literal["bool", "int", "number", "enum", "text", "gpu", "list"]

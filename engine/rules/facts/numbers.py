@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 
-from engine.rules.facts.model import FactDef
-from engine.rules.facts.units import COUNT
-from engine.rules.facts.units import Unit
-from engine.rules.facts.units import factor_of
-from engine.rules.facts.units import is_known_unit
+from whichgpu.engine.rules.facts.model import FactDef
+from whichgpu.engine.rules.facts.units import COUNT
+from whichgpu.engine.rules.facts.units import Unit
+from whichgpu.engine.rules.facts.units import factor_of
+from whichgpu.engine.rules.facts.units import is_known_unit
 
 
 _WRITTEN = re.compile(

@@ -22,15 +22,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from engine.rules.inference.driver import BATCH
-from engine.rules.inference.encode import Kind
-from engine.rules.inference.names import FlagNames
-from engine.rules.inference.names import property_names
-from engine.rules.inference.native import InList
-from engine.rules.inference.native import NativeTest
-from engine.rules.inference.native import facts_of
-from engine.rules.inference.native import patterns
-from engine.rules.inference.native import width_of
+from whichgpu.engine.rules.inference.driver import BATCH
+from whichgpu.engine.rules.inference.encode import Kind
+from whichgpu.engine.rules.inference.names import FlagNames
+from whichgpu.engine.rules.inference.names import property_names
+from whichgpu.engine.rules.inference.native import InList
+from whichgpu.engine.rules.inference.native import NativeTest
+from whichgpu.engine.rules.inference.native import facts_of
+from whichgpu.engine.rules.inference.native import patterns
+from whichgpu.engine.rules.inference.native import width_of
 
 
 MAX_RULES_IN_BUCKET = 28

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from engine.rules.language import conjuncts
-from engine.rules.language import facts_read
-from engine.rules.language import to_nnf
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Arith
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Has
-from engine.rules.language.tree import Known
-from engine.rules.language.tree import Member
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.language import conjuncts
+from whichgpu.engine.rules.language import facts_read
+from whichgpu.engine.rules.language import to_nnf
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Has
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 #: A rule with more parts than this is one condition to the engine, whose facts hold about 250 values.

@@ -8,28 +8,28 @@ from dataclasses import dataclass
 from dataclasses import field
 from itertools import count
 
-from engine.core.errors import InternalError
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.rules.inference.compile import NO_GUARD
-from engine.rules.inference.compile import Batch
-from engine.rules.inference.compile import Field
-from engine.rules.inference.compile import Ruleset
-from engine.rules.inference.compile import Unit
-from engine.rules.inference.compile import batches
-from engine.rules.inference.compile import compile_units
-from engine.rules.inference.compile import unit
-from engine.rules.inference.conjunction import is_local
-from engine.rules.inference.driver import MAX_FACTS
-from engine.rules.inference.driver import Session
-from engine.rules.inference.encode import Kind
-from engine.rules.inference.encode import TextCache
-from engine.rules.inference.encode import Unencodable
-from engine.rules.inference.native import NativeTest
-from engine.rules.inference.native import native_tests
-from engine.rules.inference.reference import Evaluation
-from engine.rules.inference.reference import ReferenceMatcher
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.core.errors import InternalError
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.inference.compile import NO_GUARD
+from whichgpu.engine.rules.inference.compile import Batch
+from whichgpu.engine.rules.inference.compile import Field
+from whichgpu.engine.rules.inference.compile import Ruleset
+from whichgpu.engine.rules.inference.compile import Unit
+from whichgpu.engine.rules.inference.compile import batches
+from whichgpu.engine.rules.inference.compile import compile_units
+from whichgpu.engine.rules.inference.compile import unit
+from whichgpu.engine.rules.inference.conjunction import is_local
+from whichgpu.engine.rules.inference.driver import MAX_FACTS
+from whichgpu.engine.rules.inference.driver import Session
+from whichgpu.engine.rules.inference.encode import Kind
+from whichgpu.engine.rules.inference.encode import TextCache
+from whichgpu.engine.rules.inference.encode import Unencodable
+from whichgpu.engine.rules.inference.native import NativeTest
+from whichgpu.engine.rules.inference.native import native_tests
+from whichgpu.engine.rules.inference.reference import Evaluation
+from whichgpu.engine.rules.inference.reference import ReferenceMatcher
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 _NO_GUARDS = frozenset({NO_GUARD})

@@ -12,7 +12,7 @@ import re
 from decimal import Decimal
 from typing import Literal
 
-from engine.core.values import Value
+from whichgpu.engine.core.values import Value
 
 
 Kind = Literal["number", "word", "bool"]

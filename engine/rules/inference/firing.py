@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from typing import Literal
 from typing import Protocol
 
-from engine.core.errors import InternalError
-from engine.core.values import Facts
-from engine.rules.inference.driver import EngineStatus
-from engine.rules.inference.driver import durable_available
-from engine.rules.inference.driver import engine_status
-from engine.rules.inference.durable import DurableMatcher
-from engine.rules.inference.reference import Evaluation
-from engine.rules.inference.reference import ReferenceMatcher
-from engine.rules.language import facts_read
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.core.errors import InternalError
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.rules.inference.driver import EngineStatus
+from whichgpu.engine.rules.inference.driver import durable_available
+from whichgpu.engine.rules.inference.driver import engine_status
+from whichgpu.engine.rules.inference.durable import DurableMatcher
+from whichgpu.engine.rules.inference.reference import Evaluation
+from whichgpu.engine.rules.inference.reference import ReferenceMatcher
+from whichgpu.engine.rules.language import facts_read
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 __all__ = ["EngineStatus", "Firing", "Level", "Matcher", "engine_status", "fire"]

@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.core.values import Scalar
-from engine.rules.inference.conjunction import Conjunct
-from engine.rules.inference.encode import MAX_FACTOR
-from engine.rules.inference.encode import Kind
-from engine.rules.inference.encode import Unencodable
-from engine.rules.inference.encode import encode
-from engine.rules.inference.encode import kind_of
-from engine.rules.language.tree import Arith
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import CompareOp
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Member
-from engine.rules.language.tree import Not
+from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.rules.inference.conjunction import Conjunct
+from whichgpu.engine.rules.inference.encode import MAX_FACTOR
+from whichgpu.engine.rules.inference.encode import Kind
+from whichgpu.engine.rules.inference.encode import Unencodable
+from whichgpu.engine.rules.inference.encode import encode
+from whichgpu.engine.rules.inference.encode import kind_of
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import CompareOp
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Not
 
 
 #: More choices than this in one list become a condition field: each is a test under the same parent, which holds 511.

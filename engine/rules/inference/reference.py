@@ -12,16 +12,16 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from functools import partial
 
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.rules.inference.conjunction import Conjunctions
-from engine.rules.inference.conjunction import flatten
-from engine.rules.inference.conjunction import is_local
-from engine.rules.language import compile_expr
-from engine.rules.language import facts_read
-from engine.rules.language.tree import Expr
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Verdict
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.inference.conjunction import Conjunctions
+from whichgpu.engine.rules.inference.conjunction import flatten
+from whichgpu.engine.rules.inference.conjunction import is_local
+from whichgpu.engine.rules.language import compile_expr
+from whichgpu.engine.rules.language import facts_read
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Verdict
 
 
 Predicate = Callable[[Facts], Value | None]

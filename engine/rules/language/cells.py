@@ -6,37 +6,37 @@ import re
 from collections.abc import Sequence as AbstractSequence
 from collections.abc import Set as AbstractSet
 
-from engine.core.errors import Place
-from engine.core.errors import Problem
-from engine.core.errors import RulebookError
-from engine.core.errors import WhichgpuError
-from engine.core.yaml import Mapping
-from engine.core.yaml import Scalar
-from engine.core.yaml import Sequence
-from engine.core.yaml import place_of
-from engine.rules.facts import READABLE
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.facts import yes_or_no
-from engine.rules.language.grammar import MAX_LENGTH
-from engine.rules.language.grammar import RawLeaf
-from engine.rules.language.literals import literal
-from engine.rules.language.literals import literal_error
-from engine.rules.language.literals import near_literals
-from engine.rules.language.naming import Each
-from engine.rules.language.parsing import Where
-from engine.rules.language.parsing import locate
-from engine.rules.language.parsing import parse_condition
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Has
-from engine.rules.language.tree import Known
-from engine.rules.language.tree import Member
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.rules.facts import READABLE
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import yes_or_no
+from whichgpu.engine.rules.language.grammar import MAX_LENGTH
+from whichgpu.engine.rules.language.grammar import RawLeaf
+from whichgpu.engine.rules.language.literals import literal
+from whichgpu.engine.rules.language.literals import literal_error
+from whichgpu.engine.rules.language.literals import near_literals
+from whichgpu.engine.rules.language.naming import Each
+from whichgpu.engine.rules.language.parsing import Where
+from whichgpu.engine.rules.language.parsing import locate
+from whichgpu.engine.rules.language.parsing import parse_condition
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Has
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
 
 
 _RANGE = re.compile(r"\s*(\S.*?)\s*\.\.\s*(\S.*?)\s*\Z")

@@ -5,33 +5,33 @@ Problems are collected, so that one expression reports all of them; a part that 
 
 from __future__ import annotations
 
-from engine.core.values import Scalar
-from engine.rules.facts import FactDef
-from engine.rules.facts import yes_or_no
-from engine.rules.language.grammar import Raw
-from engine.rules.language.grammar import RawArith
-from engine.rules.language.grammar import RawCompare
-from engine.rules.language.grammar import RawHas
-from engine.rules.language.grammar import RawIn
-from engine.rules.language.grammar import RawIs
-from engine.rules.language.grammar import RawJunction
-from engine.rules.language.grammar import RawLeaf
-from engine.rules.language.grammar import RawNot
-from engine.rules.language.lexer import BadExpression
-from engine.rules.language.literals import literal
-from engine.rules.language.naming import kind_of
-from engine.rules.language.quantities import Quantities
-from engine.rules.language.quantities import Quantity
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Has
-from engine.rules.language.tree import Known
-from engine.rules.language.tree import Member
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
+from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import yes_or_no
+from whichgpu.engine.rules.language.grammar import Raw
+from whichgpu.engine.rules.language.grammar import RawArith
+from whichgpu.engine.rules.language.grammar import RawCompare
+from whichgpu.engine.rules.language.grammar import RawHas
+from whichgpu.engine.rules.language.grammar import RawIn
+from whichgpu.engine.rules.language.grammar import RawIs
+from whichgpu.engine.rules.language.grammar import RawJunction
+from whichgpu.engine.rules.language.grammar import RawLeaf
+from whichgpu.engine.rules.language.grammar import RawNot
+from whichgpu.engine.rules.language.lexer import BadExpression
+from whichgpu.engine.rules.language.literals import literal
+from whichgpu.engine.rules.language.naming import kind_of
+from whichgpu.engine.rules.language.quantities import Quantities
+from whichgpu.engine.rules.language.quantities import Quantity
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Has
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
 
 
 class Checker(Quantities):

@@ -6,19 +6,19 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Arith
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Has
-from engine.rules.language.tree import Known
-from engine.rules.language.tree import Member
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Has
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
 
 
 def evaluate(expr: Expr, facts: Facts) -> Value | None:  # noqa: PLR0911  # One case per kind of node.
@@ -94,7 +94,7 @@ def calculate(op: str, left: Any, right: Any) -> int | float | None:
 
 def first_failure(conditions: Iterable[Expr], facts: Facts) -> tuple[Expr, Value | None] | None:
     """The first false condition and the value that made it false (None unless it reads one fact), or None."""
-    from engine.rules.language.shaping import facts_read  # noqa: PLC0415  # Only explanations need it.
+    from whichgpu.engine.rules.language.shaping import facts_read  # noqa: PLC0415  # Only explanations need it.
 
     for condition in conditions:
         if evaluate(condition, facts) is False:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from engine.core.values import Value
-from engine.rules.facts import FactDef
-from engine.rules.facts import gpu_and_count
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import gpu_and_count
 
 
 SIGNIFICANT_DIGITS = 6

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 from typing import NamedTuple
 
-from engine.rules.language.lexer import BadExpression
-from engine.rules.language.lexer import Token
-from engine.rules.language.lexer import tokens
-from engine.rules.language.tree import ArithOp
-from engine.rules.language.tree import CompareOp
+from whichgpu.engine.rules.language.lexer import BadExpression
+from whichgpu.engine.rules.language.lexer import Token
+from whichgpu.engine.rules.language.lexer import tokens
+from whichgpu.engine.rules.language.tree import ArithOp
+from whichgpu.engine.rules.language.tree import CompareOp
 
 
 MAX_LENGTH = 2000  # Characters of one expression.

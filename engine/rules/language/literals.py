@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from engine.core.errors import nearest_words
-from engine.rules.facts import FactDef
-from engine.rules.facts import read_value
-from engine.rules.facts import yes_or_no
-from engine.rules.facts.numbers import NumberProblem
-from engine.rules.facts.numbers import read_literal
-from engine.rules.language.grammar import RawLeaf
-from engine.rules.language.tree import Const
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import read_value
+from whichgpu.engine.rules.facts import yes_or_no
+from whichgpu.engine.rules.facts.numbers import NumberProblem
+from whichgpu.engine.rules.facts.numbers import read_literal
+from whichgpu.engine.rules.language.grammar import RawLeaf
+from whichgpu.engine.rules.language.tree import Const
 
 
 def literal(fact: FactDef, leaf: RawLeaf, known_gpus: AbstractSet[str]) -> Const | None:

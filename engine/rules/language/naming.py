@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import Literal
 
-from engine.rules.facts import READABLE
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.language.grammar import Raw
-from engine.rules.language.grammar import RawLeaf
-from engine.rules.language.lexer import BadExpression
-from engine.rules.language.literals import literal
-from engine.rules.language.literals import literal_error
-from engine.rules.language.literals import near_literals
-from engine.rules.language.tree import Const
+from whichgpu.engine.rules.facts import READABLE
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language.grammar import Raw
+from whichgpu.engine.rules.language.grammar import RawLeaf
+from whichgpu.engine.rules.language.lexer import BadExpression
+from whichgpu.engine.rules.language.literals import literal
+from whichgpu.engine.rules.language.literals import literal_error
+from whichgpu.engine.rules.language.literals import near_literals
+from whichgpu.engine.rules.language.tree import Const
 
 
 Each = Literal["workload", "plan", "chosen", "candidate"]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from engine.core.errors import Place
-from engine.core.errors import Problem
-from engine.core.errors import RulebookError
-from engine.core.errors import WhichgpuError
-from engine.core.yaml import Scalar
-from engine.core.yaml import place_within
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.language.checking import Checker
-from engine.rules.language.grammar import parse_raw
-from engine.rules.language.lexer import BadExpression
-from engine.rules.language.naming import Each
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core.yaml import place_within
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language.checking import Checker
+from whichgpu.engine.rules.language.grammar import parse_raw
+from whichgpu.engine.rules.language.lexer import BadExpression
+from whichgpu.engine.rules.language.naming import Each
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
 
 
 Where = Place | Scalar | None

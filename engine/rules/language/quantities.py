@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.rules.facts import FactDef
-from engine.rules.facts.numbers import NumberProblem
-from engine.rules.facts.numbers import read_literal
-from engine.rules.facts.units import Unit
-from engine.rules.language.grammar import Raw
-from engine.rules.language.grammar import RawArith
-from engine.rules.language.grammar import RawLeaf
-from engine.rules.language.naming import Names
-from engine.rules.language.naming import kind_of
-from engine.rules.language.tree import Arith
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts.numbers import NumberProblem
+from whichgpu.engine.rules.facts.numbers import read_literal
+from whichgpu.engine.rules.facts.units import Unit
+from whichgpu.engine.rules.language.grammar import Raw
+from whichgpu.engine.rules.language.grammar import RawArith
+from whichgpu.engine.rules.language.grammar import RawLeaf
+from whichgpu.engine.rules.language.naming import Names
+from whichgpu.engine.rules.language.naming import kind_of
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
 
 
 @dataclass(frozen=True, slots=True)

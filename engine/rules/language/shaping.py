@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Arith
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import CompareOp
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Has
-from engine.rules.language.tree import Known
-from engine.rules.language.tree import Member
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import CompareOp
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Has
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
 
 
 _OPPOSITE: dict[CompareOp, CompareOp] = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}

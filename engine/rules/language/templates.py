@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from engine.core.errors import Problem
-from engine.core.values import Facts
-from engine.rules.facts import READABLE
-from engine.rules.facts import Vocabulary
-from engine.rules.language.figures import format_value
-from engine.rules.language.naming import Each
-from engine.rules.language.parsing import Where
-from engine.rules.language.parsing import locate
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.rules.facts import READABLE
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language.figures import format_value
+from whichgpu.engine.rules.language.naming import Each
+from whichgpu.engine.rules.language.parsing import Where
+from whichgpu.engine.rules.language.parsing import locate
 
 
 #: A sentence needs fewer digits than a table: 15.59 GB, not 15.5933 GB.

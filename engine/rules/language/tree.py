@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.core.values import Scalar
+from whichgpu.engine.core.values import Scalar
 
 
 CompareOp = Literal["==", "!=", "<", "<=", ">", ">="]

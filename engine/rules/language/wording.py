@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import re
 
-from engine.core.values import Facts
-from engine.core.values import Scalar
-from engine.core.values import Value
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.language.evaluating import evaluate
-from engine.rules.language.figures import format_number
-from engine.rules.language.figures import format_value
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Arith
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Has
-from engine.rules.language.tree import Known
-from engine.rules.language.tree import Member
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language.evaluating import evaluate
+from whichgpu.engine.rules.language.figures import format_number
+from whichgpu.engine.rules.language.figures import format_value
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Has
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
 
 
 _AFTER_HEAD = re.compile(r" (?:of|per|to|from|for|in|at|on|over|against) ")

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.core.calculators import Calculator
-from engine.core.values import Value
-from engine.rules.language import facts_read
-from engine.rules.language.tree import Expr
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.order import Node
-from engine.rules.rulebook.order import rule_nodes
-from engine.rules.rulebook.order import topological_levels
+from whichgpu.engine.core.calculators import Calculator
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.language import facts_read
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.order import Node
+from whichgpu.engine.rules.rulebook.order import rule_nodes
+from whichgpu.engine.rules.rulebook.order import topological_levels
 
 
 @dataclass(frozen=True, slots=True)

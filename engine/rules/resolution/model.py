@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.core.values import Value
-from engine.rules.inference.reference import Evaluation
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.resolve import Collision
-from engine.rules.rulebook.resolve import Resolution
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.inference.reference import Evaluation
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.resolve import Collision
+from whichgpu.engine.rules.rulebook.resolve import Resolution
 
 
 Origin = Literal["given", "looked_up", "computed", "derived", "assumed"]

@@ -8,24 +8,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.core.calculators import Calculator
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.rules.inference.firing import Level as RuleLevel
-from engine.rules.inference.firing import fire
-from engine.rules.language import evaluate
-from engine.rules.language import facts_read
-from engine.rules.resolution.graph import Default
-from engine.rules.resolution.graph import Level
-from engine.rules.resolution.graph import build_levels
-from engine.rules.resolution.model import PRECEDENCE
-from engine.rules.resolution.model import Claim
-from engine.rules.resolution.model import LevelJudgement
-from engine.rules.resolution.model import SettledFact
-from engine.rules.resolution.model import Settlement
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.resolve import Collision
-from engine.rules.rulebook.resolve import Resolver
+from whichgpu.engine.core.calculators import Calculator
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.inference.firing import Level as RuleLevel
+from whichgpu.engine.rules.inference.firing import fire
+from whichgpu.engine.rules.language import evaluate
+from whichgpu.engine.rules.language import facts_read
+from whichgpu.engine.rules.resolution.graph import Default
+from whichgpu.engine.rules.resolution.graph import Level
+from whichgpu.engine.rules.resolution.graph import build_levels
+from whichgpu.engine.rules.resolution.model import PRECEDENCE
+from whichgpu.engine.rules.resolution.model import Claim
+from whichgpu.engine.rules.resolution.model import LevelJudgement
+from whichgpu.engine.rules.resolution.model import SettledFact
+from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.resolve import Collision
+from whichgpu.engine.rules.rulebook.resolve import Resolver
 
 
 #: Compiles the rules of one level for both engines.

@@ -1,23 +1,23 @@
 """Rule files to rules, and matches to what holds."""
 
-from engine.rules.rulebook.digest import digest_of
-from engine.rules.rulebook.load import load_rulebook
-from engine.rules.rulebook.load import load_rules_text
-from engine.rules.rulebook.model import Known
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Rulebook
-from engine.rules.rulebook.model import Verdict
-from engine.rules.rulebook.order import levels
-from engine.rules.rulebook.order import rule_nodes
-from engine.rules.rulebook.order import topological_levels
-from engine.rules.rulebook.resolve import Collision
-from engine.rules.rulebook.resolve import Resolution
-from engine.rules.rulebook.resolve import Resolver
-from engine.rules.rulebook.resolve import resolve
-from engine.rules.rulebook.schema import rule_file_schema
-from engine.rules.rulebook.verdicts import verdict_of
-from engine.rules.rulebook.verdicts import verdicts_of
-from engine.rules.rulebook.writing import written
+from whichgpu.engine.rules.rulebook.digest import digest_of
+from whichgpu.engine.rules.rulebook.load import load_rulebook
+from whichgpu.engine.rules.rulebook.load import load_rules_text
+from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.rules.rulebook.model import Verdict
+from whichgpu.engine.rules.rulebook.order import levels
+from whichgpu.engine.rules.rulebook.order import rule_nodes
+from whichgpu.engine.rules.rulebook.order import topological_levels
+from whichgpu.engine.rules.rulebook.resolve import Collision
+from whichgpu.engine.rules.rulebook.resolve import Resolution
+from whichgpu.engine.rules.rulebook.resolve import Resolver
+from whichgpu.engine.rules.rulebook.resolve import resolve
+from whichgpu.engine.rules.rulebook.schema import rule_file_schema
+from whichgpu.engine.rules.rulebook.verdicts import verdict_of
+from whichgpu.engine.rules.rulebook.verdicts import verdicts_of
+from whichgpu.engine.rules.rulebook.writing import written
 
 
 __all__ = [

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from engine.core.errors import WhichgpuError
-from engine.core.yaml import Mapping
-from engine.core.yaml import Node
-from engine.core.yaml import Scalar
-from engine.core.yaml import Sequence
-from engine.core.yaml import place_of
-from engine.rules.facts import FactDef
-from engine.rules.language.cells import parse_cell
-from engine.rules.rulebook.conditions import check_reads
-from engine.rules.rulebook.model import Condition
-from engine.rules.rulebook.model import Each
-from engine.rules.rulebook.model import Stage
-from engine.rules.rulebook.raw_rule import Context
-from engine.rules.rulebook.reading import read_items
-from engine.rules.rulebook.writing import written
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.language.cells import parse_cell
+from whichgpu.engine.rules.rulebook.conditions import check_reads
+from whichgpu.engine.rules.rulebook.model import Condition
+from whichgpu.engine.rules.rulebook.model import Each
+from whichgpu.engine.rules.rulebook.model import Stage
+from whichgpu.engine.rules.rulebook.raw_rule import Context
+from whichgpu.engine.rules.rulebook.reading import read_items
+from whichgpu.engine.rules.rulebook.writing import written
 
 
 def read_cells(

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import cast
 
-from engine.core.errors import nearest_words
-from engine.core.yaml import Mapping
-from engine.core.yaml import Node
-from engine.core.yaml import Scalar
-from engine.rules.rulebook.grammar import CLAIM_KEYS
-from engine.rules.rulebook.grammar import EFFECT_KEYS
-from engine.rules.rulebook.model import Band
-from engine.rules.rulebook.model import Claim
-from engine.rules.rulebook.model import Quantity
-from engine.rules.rulebook.raw_rule import Context
-from engine.rules.rulebook.raw_rule import Draft
-from engine.rules.rulebook.reading import Fields
-from engine.rules.rulebook.reading import kind_of
-from engine.rules.rulebook.reading import read_fields
-from engine.rules.rulebook.reading import read_number
-from engine.rules.rulebook.reading import read_text
-from engine.rules.rulebook.reading import read_word
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.rules.rulebook.grammar import CLAIM_KEYS
+from whichgpu.engine.rules.rulebook.grammar import EFFECT_KEYS
+from whichgpu.engine.rules.rulebook.model import Band
+from whichgpu.engine.rules.rulebook.model import Claim
+from whichgpu.engine.rules.rulebook.model import Quantity
+from whichgpu.engine.rules.rulebook.raw_rule import Context
+from whichgpu.engine.rules.rulebook.raw_rule import Draft
+from whichgpu.engine.rules.rulebook.reading import Fields
+from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.rules.rulebook.reading import read_fields
+from whichgpu.engine.rules.rulebook.reading import read_number
+from whichgpu.engine.rules.rulebook.reading import read_text
+from whichgpu.engine.rules.rulebook.reading import read_word
 
 
 _QUANTITIES = CLAIM_KEYS[0].choices

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import re
 
-from engine.core.errors import Place
-from engine.core.errors import WhichgpuError
-from engine.core.yaml import Mapping
-from engine.core.yaml import Node
-from engine.core.yaml import Scalar
-from engine.core.yaml import place_of
-from engine.core.yaml import place_within
-from engine.rules.language.parsing import parse_condition
-from engine.rules.language.shaping import facts_read
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import Or
-from engine.rules.rulebook.model import Condition
-from engine.rules.rulebook.model import Each
-from engine.rules.rulebook.model import Stage
-from engine.rules.rulebook.raw_rule import Context
-from engine.rules.rulebook.reading import is_empty
-from engine.rules.rulebook.reading import kind_of
-from engine.rules.rulebook.reading import read_items
-from engine.rules.rulebook.scopes import reading_complaint
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.core.yaml import place_within
+from whichgpu.engine.rules.language.parsing import parse_condition
+from whichgpu.engine.rules.language.shaping import facts_read
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.rulebook.model import Condition
+from whichgpu.engine.rules.rulebook.model import Each
+from whichgpu.engine.rules.rulebook.model import Stage
+from whichgpu.engine.rules.rulebook.raw_rule import Context
+from whichgpu.engine.rules.rulebook.reading import is_empty
+from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.rules.rulebook.reading import read_items
+from whichgpu.engine.rules.rulebook.scopes import reading_complaint
 
 
 _FORM = "write a condition such as `plan.count > 8`, or `any:` with a list of conditions"

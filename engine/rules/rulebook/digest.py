@@ -9,7 +9,7 @@ from dataclasses import fields
 from dataclasses import is_dataclass
 from typing import Any
 
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 #: Where a rule stands, how it is filed and tested decides nothing; the rest of these follows from other fields.

@@ -11,15 +11,15 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.yaml import read_yaml_text
-from engine.core.yaml import untyped
-from engine.rules.rulebook.grammar import DISABLE_KEYS
-from engine.rules.rulebook.grammar import ROW_KEYS
-from engine.rules.rulebook.grammar import RULE_KEYS
-from engine.rules.rulebook.grammar import TABLE_KEYS
-from engine.rules.rulebook.grammar import Key
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.yaml import read_yaml_text
+from whichgpu.engine.core.yaml import untyped
+from whichgpu.engine.rules.rulebook.grammar import DISABLE_KEYS
+from whichgpu.engine.rules.rulebook.grammar import ROW_KEYS
+from whichgpu.engine.rules.rulebook.grammar import RULE_KEYS
+from whichgpu.engine.rules.rulebook.grammar import TABLE_KEYS
+from whichgpu.engine.rules.rulebook.grammar import Key
 
 
 _ENTRY = re.compile(r"(?:- |-$)")

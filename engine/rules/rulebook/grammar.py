@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 from typing import get_args
 
-from engine.rules.rulebook.model import Band
-from engine.rules.rulebook.model import Each
-from engine.rules.rulebook.model import HitPolicy
-from engine.rules.rulebook.model import Quantity
-from engine.rules.rulebook.model import Stage
-from engine.rules.rulebook.model import Status
+from whichgpu.engine.rules.rulebook.model import Band
+from whichgpu.engine.rules.rulebook.model import Each
+from whichgpu.engine.rules.rulebook.model import HitPolicy
+from whichgpu.engine.rules.rulebook.model import Quantity
+from whichgpu.engine.rules.rulebook.model import Stage
+from whichgpu.engine.rules.rulebook.model import Status
 
 
 Kind = Literal[

@@ -11,17 +11,17 @@ from dataclasses import field
 from dataclasses import replace
 from typing import Literal
 
-from engine.core.errors import Place
-from engine.core.errors import nearest_words
-from engine.core.yaml import place_of
-from engine.rules.rulebook.digest import combined
-from engine.rules.rulebook.digest import rule_digest
-from engine.rules.rulebook.model import Change
-from engine.rules.rulebook.model import Layer
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Table
-from engine.rules.rulebook.raw_rule import Context
-from engine.rules.rulebook.raw_rule import Removal
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.rules.rulebook.digest import combined
+from whichgpu.engine.rules.rulebook.digest import rule_digest
+from whichgpu.engine.rules.rulebook.model import Change
+from whichgpu.engine.rules.rulebook.model import Layer
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Table
+from whichgpu.engine.rules.rulebook.raw_rule import Context
+from whichgpu.engine.rules.rulebook.raw_rule import Removal
 
 
 @dataclass(slots=True)

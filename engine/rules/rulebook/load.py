@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from engine.core.errors import Problem
-from engine.core.errors import RulebookError
-from engine.core.layers import distinct
-from engine.core.layers import is_rule_file
-from engine.core.layers import layer_names
-from engine.core.yaml import Node
-from engine.core.yaml import Sequence
-from engine.core.yaml import read_yaml
-from engine.core.yaml import read_yaml_text
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook.digest import combined
-from engine.rules.rulebook.digest import rule_digest
-from engine.rules.rulebook.entries import read_entry
-from engine.rules.rulebook.layers import Stack
-from engine.rules.rulebook.model import Known
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Rulebook
-from engine.rules.rulebook.model import Table
-from engine.rules.rulebook.order import levels
-from engine.rules.rulebook.overriding import check_overrides
-from engine.rules.rulebook.overriding import without_removed
-from engine.rules.rulebook.raw_rule import Context
-from engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.layers import distinct
+from whichgpu.engine.core.layers import is_rule_file
+from whichgpu.engine.core.layers import layer_names
+from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core.yaml import read_yaml
+from whichgpu.engine.core.yaml import read_yaml_text
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook.digest import combined
+from whichgpu.engine.rules.rulebook.digest import rule_digest
+from whichgpu.engine.rules.rulebook.entries import read_entry
+from whichgpu.engine.rules.rulebook.layers import Stack
+from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.rules.rulebook.model import Table
+from whichgpu.engine.rules.rulebook.order import levels
+from whichgpu.engine.rules.rulebook.overriding import check_overrides
+from whichgpu.engine.rules.rulebook.overriding import without_removed
+from whichgpu.engine.rules.rulebook.raw_rule import Context
+from whichgpu.engine.rules.rulebook.reading import kind_of
 
 
 def load_rulebook(

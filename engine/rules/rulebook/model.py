@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Literal
 
-from engine.core.errors import Place
-from engine.core.values import Value
-from engine.rules.language.tree import Expr
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.language.tree import Expr
 
 
 Stage = Literal["derive", "reject", "prefer", "advise"]

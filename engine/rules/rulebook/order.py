@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
-from engine.core.errors import Place
-from engine.core.errors import Problem
-from engine.core.errors import RulebookError
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 #: A producer: what it reads, what it writes.

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import replace
 
-from engine.core.errors import nearest_words
-from engine.core.yaml import Scalar
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Table
-from engine.rules.rulebook.raw_rule import Context
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Table
+from whichgpu.engine.rules.rulebook.raw_rule import Context
 
 
 def check_overrides(rules: Iterable[Rule], tables: Iterable[Table], context: Context) -> list[Rule]:

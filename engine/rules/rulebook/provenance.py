@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import cast
 from typing import get_args
 
-from engine.core.errors import nearest_words
-from engine.rules.rulebook.model import Status
-from engine.rules.rulebook.raw_rule import Context
-from engine.rules.rulebook.reading import Fields
-from engine.rules.rulebook.reading import read_date
-from engine.rules.rulebook.reading import read_names
-from engine.rules.rulebook.reading import read_text
-from engine.rules.rulebook.reading import read_word
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.rules.rulebook.model import Status
+from whichgpu.engine.rules.rulebook.raw_rule import Context
+from whichgpu.engine.rules.rulebook.reading import Fields
+from whichgpu.engine.rules.rulebook.reading import read_date
+from whichgpu.engine.rules.rulebook.reading import read_names
+from whichgpu.engine.rules.rulebook.reading import read_text
+from whichgpu.engine.rules.rulebook.reading import read_word
 
 
 #: The keys that a row has from its table where it does not give them itself.

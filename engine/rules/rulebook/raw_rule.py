@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.core.errors import Place
-from engine.core.yaml import Node
-from engine.core.yaml import Scalar
-from engine.core.yaml import place_of
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook.model import Condition
-from engine.rules.rulebook.model import Each
-from engine.rules.rulebook.model import HitPolicy
-from engine.rules.rulebook.model import Known
-from engine.rules.rulebook.model import Stage
-from engine.rules.rulebook.reading import Fields
-from engine.rules.rulebook.reading import Problems
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook.model import Condition
+from whichgpu.engine.rules.rulebook.model import Each
+from whichgpu.engine.rules.rulebook.model import HitPolicy
+from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import Stage
+from whichgpu.engine.rules.rulebook.reading import Fields
+from whichgpu.engine.rules.rulebook.reading import Problems
 
 
 @dataclass(slots=True)

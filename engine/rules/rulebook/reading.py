@@ -7,19 +7,19 @@ import re
 from collections.abc import Iterable
 from collections.abc import Sequence as AbstractSequence
 
-from engine.core.errors import Place
-from engine.core.errors import Problem
-from engine.core.errors import nearest_words
-from engine.core.yaml.node import Mapping
-from engine.core.yaml.node import Node
-from engine.core.yaml.node import Scalar
-from engine.core.yaml.node import Sequence
-from engine.core.yaml.node import place_of
-from engine.core.yaml.plain import typed
-from engine.rules.rulebook.grammar import DATE_PATTERN
-from engine.rules.rulebook.grammar import ID_PATTERN
-from engine.rules.rulebook.grammar import EffectKey
-from engine.rules.rulebook.grammar import Key
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core.yaml.node import Mapping
+from whichgpu.engine.core.yaml.node import Node
+from whichgpu.engine.core.yaml.node import Scalar
+from whichgpu.engine.core.yaml.node import Sequence
+from whichgpu.engine.core.yaml.node import place_of
+from whichgpu.engine.core.yaml.plain import typed
+from whichgpu.engine.rules.rulebook.grammar import DATE_PATTERN
+from whichgpu.engine.rules.rulebook.grammar import ID_PATTERN
+from whichgpu.engine.rules.rulebook.grammar import EffectKey
+from whichgpu.engine.rules.rulebook.grammar import Key
 
 
 #: A mapping as read: key to (the key itself, its value).

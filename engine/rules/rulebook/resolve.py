@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
-from engine.core.values import Facts
-from engine.core.values import Value
-from engine.rules.language.evaluating import evaluate
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import SetFact
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.language.evaluating import evaluate
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import SetFact
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.core.errors import nearest_words
-from engine.core.yaml import Mapping
-from engine.core.yaml import Node
-from engine.core.yaml import Scalar
-from engine.core.yaml import Sequence
-from engine.core.yaml import place_of
-from engine.core.yaml import plain
-from engine.core.yaml import typed
-from engine.rules.facts import FactDef
-from engine.rules.facts import read_value
-from engine.rules.rulebook.grammar import NEAR_MISS_KEYS
-from engine.rules.rulebook.grammar import TEST_KEYS
-from engine.rules.rulebook.model import Each
-from engine.rules.rulebook.model import RuleTest
-from engine.rules.rulebook.raw_rule import Context
-from engine.rules.rulebook.reading import Fields
-from engine.rules.rulebook.reading import kind_of
-from engine.rules.rulebook.reading import read_fields
-from engine.rules.rulebook.reading import read_flag
-from engine.rules.rulebook.reading import read_items
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.core.yaml import plain
+from whichgpu.engine.core.yaml import typed
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import read_value
+from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS
+from whichgpu.engine.rules.rulebook.grammar import TEST_KEYS
+from whichgpu.engine.rules.rulebook.model import Each
+from whichgpu.engine.rules.rulebook.model import RuleTest
+from whichgpu.engine.rules.rulebook.raw_rule import Context
+from whichgpu.engine.rules.rulebook.reading import Fields
+from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.rules.rulebook.reading import read_fields
+from whichgpu.engine.rules.rulebook.reading import read_flag
+from whichgpu.engine.rules.rulebook.reading import read_items
 
 
 #: As a value in a test: the fact is removed, whatever would have settled it.

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.rules.rulebook.grammar import CLAIM_KEYS
-from engine.rules.rulebook.grammar import DATE_PATTERN
-from engine.rules.rulebook.grammar import DISABLE_KEYS
-from engine.rules.rulebook.grammar import EACH_OF_STAGE
-from engine.rules.rulebook.grammar import EFFECT_KEYS
-from engine.rules.rulebook.grammar import ID_PATTERN
-from engine.rules.rulebook.grammar import NEAR_MISS_KEYS
-from engine.rules.rulebook.grammar import ROW_KEYS
-from engine.rules.rulebook.grammar import RULE_KEYS
-from engine.rules.rulebook.grammar import TABLE_KEYS
-from engine.rules.rulebook.grammar import TEST_KEYS
-from engine.rules.rulebook.grammar import EffectKey
-from engine.rules.rulebook.grammar import Key
-from engine.rules.rulebook.grammar import Kind
+from whichgpu.engine.rules.rulebook.grammar import CLAIM_KEYS
+from whichgpu.engine.rules.rulebook.grammar import DATE_PATTERN
+from whichgpu.engine.rules.rulebook.grammar import DISABLE_KEYS
+from whichgpu.engine.rules.rulebook.grammar import EACH_OF_STAGE
+from whichgpu.engine.rules.rulebook.grammar import EFFECT_KEYS
+from whichgpu.engine.rules.rulebook.grammar import ID_PATTERN
+from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS
+from whichgpu.engine.rules.rulebook.grammar import ROW_KEYS
+from whichgpu.engine.rules.rulebook.grammar import RULE_KEYS
+from whichgpu.engine.rules.rulebook.grammar import TABLE_KEYS
+from whichgpu.engine.rules.rulebook.grammar import TEST_KEYS
+from whichgpu.engine.rules.rulebook.grammar import EffectKey
+from whichgpu.engine.rules.rulebook.grammar import Key
+from whichgpu.engine.rules.rulebook.grammar import Kind
 
 
 Schema = dict[str, Any]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from engine.rules.facts import READABLE
-from engine.rules.facts import FactDef
-from engine.rules.rulebook.grammar import EACH_OF_STAGE
-from engine.rules.rulebook.model import STAGE_RULE
-from engine.rules.rulebook.model import Each
-from engine.rules.rulebook.model import Stage
+from whichgpu.engine.rules.facts import READABLE
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.rulebook.grammar import EACH_OF_STAGE
+from whichgpu.engine.rules.rulebook.model import STAGE_RULE
+from whichgpu.engine.rules.rulebook.model import Each
+from whichgpu.engine.rules.rulebook.model import Stage
 
 
 #: Facts of these moments do not exist yet when a stage runs.

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from engine.core.errors import WhichgpuError
-from engine.core.yaml import Mapping
-from engine.core.yaml import Node
-from engine.core.yaml import Scalar
-from engine.rules.language.parsing import parse_expression
-from engine.rules.rulebook.conditions import check_reads
-from engine.rules.rulebook.conditions import one_line
-from engine.rules.rulebook.model import Effect
-from engine.rules.rulebook.model import SetFact
-from engine.rules.rulebook.raw_rule import Context
-from engine.rules.rulebook.raw_rule import Draft
-from engine.rules.rulebook.reading import is_empty
-from engine.rules.rulebook.reading import kind_of
-from engine.rules.rulebook.scopes import setting_complaint
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.rules.language.parsing import parse_expression
+from whichgpu.engine.rules.rulebook.conditions import check_reads
+from whichgpu.engine.rules.rulebook.conditions import one_line
+from whichgpu.engine.rules.rulebook.model import Effect
+from whichgpu.engine.rules.rulebook.model import SetFact
+from whichgpu.engine.rules.rulebook.raw_rule import Context
+from whichgpu.engine.rules.rulebook.raw_rule import Draft
+from whichgpu.engine.rules.rulebook.reading import is_empty
+from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.rules.rulebook.scopes import setting_complaint
 
 
 _FORM = "write set: {fact: value}"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.core.values import Facts
-from engine.rules.language.evaluating import evaluate
-from engine.rules.language.shaping import facts_read
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Expr
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Verdict
-from engine.rules.rulebook.resolve import Resolution
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.rules.language.evaluating import evaluate
+from whichgpu.engine.rules.language.shaping import facts_read
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Verdict
+from whichgpu.engine.rules.rulebook.resolve import Resolution
 
 
 def verdict_of(rule: Rule, facts: Facts, resolution: Resolution | None = None) -> Verdict:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 
-from engine.core.values import Scalar
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Arith
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Has
-from engine.rules.language.tree import Known
-from engine.rules.language.tree import Member
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
+from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Has
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
 
 
 _PLAIN_WORD = re.compile(r"[A-Za-z_][\w./-]*")

@@ -11,26 +11,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from whichgpu.cli.expertise import names_of
+from whichgpu.cli.render.blocks import Line
+from whichgpu.cli.render.blocks import Outline
+from whichgpu.cli.render.blocks import Verbatim
+from whichgpu.cli.report.charts import Award
+from whichgpu.cli.report.charts import Course
+from whichgpu.cli.report.charts import MemoryBar
+from whichgpu.cli.report.charts import cost_chart
+from whichgpu.cli.report.charts import memory_chart
+from whichgpu.cli.report.charts import waterfall
+from whichgpu.cli.report.html import linked
+from whichgpu.cli.report.html import to_html
+from whichgpu.cli.report.markup import join
+from whichgpu.cli.report.markup import tag
+from whichgpu.cli.report.page import report_page
+from whichgpu.engine.explain.evidence import gather
+from whichgpu.engine.explain.phrases import Phrases
+from whichgpu.engine.explain.why import Explainer
 
-from cli.expertise import names_of
-from cli.render.blocks import Line
-from cli.render.blocks import Outline
-from cli.render.blocks import Verbatim
-from cli.report.charts import Award
-from cli.report.charts import Course
-from cli.report.charts import MemoryBar
-from cli.report.charts import cost_chart
-from cli.report.charts import memory_chart
-from cli.report.charts import waterfall
-from cli.report.html import linked
-from cli.report.html import to_html
-from cli.report.markup import join
-from cli.report.markup import tag
-from cli.report.page import report_page
-from engine import Expertise
-from engine.explain.evidence import gather
-from engine.explain.phrases import Phrases
-from engine.explain.why import Explainer
+from whichgpu import Expertise
 
 
 Whichgpu = Callable[..., Any]

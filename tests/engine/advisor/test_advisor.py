@@ -10,16 +10,16 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import load_expertise
+from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.version import VERSION
 
-import engine
-from engine.advisor.advisor import Decision
-from engine.advisor.advisor import Expertise
-from engine.advisor.advisor import load_expertise
-from engine.advisor.advisor import shipped_expertise
-from engine.core.errors import InputError
-from engine.core.errors import KnowledgeError
-from engine.core.errors import RulebookError
-from engine.core.version import VERSION
+import whichgpu
 
 
 ROOT = Path(__file__).parents[3]
@@ -31,18 +31,18 @@ def test_the_version_is_that_of_the_distribution() -> None:
 
 
 def test_every_public_name_is_there_and_nothing_else() -> None:
-    assert all(callable(getattr(engine, name)) for name in engine.__all__)
+    assert all(getattr(whichgpu, name) for name in whichgpu.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = engine.nonsense  # type: ignore[attr-defined]
+        _ = whichgpu.nonsense  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
     "first",
-    ["", "import engine.advisor.rank", "from engine import load_expertise", "import cli.main"],
+    ["", "import whichgpu.engine.advisor.rank", "from whichgpu import load_expertise", "import whichgpu.cli.main"],
 )
 def test_decide_can_be_called_whatever_was_imported_before(first: str) -> None:
     """The room of that name must not stand in the way of the function of that name."""
-    code = f"{first}\nfrom engine import decide; decide({{'task': 'inference'}}, objective='fastest')"
+    code = f"{first}\nfrom whichgpu import decide; decide({{'task': 'inference'}}, objective='fastest')"
     assert run_python(code) == 0
 
 
@@ -51,21 +51,21 @@ def run_python(code: str) -> int:
 
 
 def test_importing_the_engine_costs_nothing() -> None:
-    code = "import sys, engine; sys.exit(any(name.startswith(('pydantic', 'yaml', 'click')) for name in sys.modules))"
+    code = "import sys, whichgpu; sys.exit(any(name.startswith(('pydantic', 'yaml', 'click')) for name in sys.modules))"
     assert run_python(code) == 0
 
 
 def test_the_engine_never_loads_the_command_line() -> None:
     code = (
-        "import sys; from engine import decide; decide({'task': 'inference', 'param_count_b': 1}).to_dict();"
-        "sys.exit(any(name.partition('.')[0] in ('cli', 'click') for name in sys.modules))"
+        "import sys; from whichgpu import decide; decide({'task': 'inference', 'param_count_b': 1}).to_dict();"
+        "sys.exit(any(name.startswith(('whichgpu.cli', 'click')) for name in sys.modules))"
     )
     assert run_python(code) == 0
 
 
 def test_deciding_offhand_takes_the_shipped_rules_and_the_clock() -> None:
     before = datetime.now(UTC).replace(microsecond=0)
-    decision = engine.advisor({"task": "inference", "model_name": "llama-3.1-8b"}, objective="fastest")
+    decision = whichgpu.decide({"task": "inference", "model_name": "llama-3.1-8b"}, objective="fastest")
     assert isinstance(decision, Decision)
     assert before <= decision.decided_at <= datetime.now(UTC)
     assert decision.expertise is shipped_expertise()
@@ -75,7 +75,7 @@ def test_deciding_offhand_takes_the_shipped_rules_and_the_clock() -> None:
 
 
 def test_the_time_may_be_passed_in() -> None:
-    decision = engine.advisor({"task": "inference", "param_count_b": 1}, decided_at=MOMENT)
+    decision = whichgpu.decide({"task": "inference", "param_count_b": 1}, decided_at=MOMENT)
     assert decision.to_dict()["decided_at"] == "2026-11-20T00:00:00+00:00"
 
 

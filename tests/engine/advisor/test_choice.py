@@ -11,21 +11,20 @@ import pytest
 from hypothesis import assume
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.advisor.advisor import Expertise
-from engine.advisor.advisor import shipped_expertise
-from engine.advisor.choice import Contender
-from engine.advisor.choice import Standing
-from engine.advisor.choice import beaten_by_equals
-from engine.advisor.choice import dominated_plans
-from engine.advisor.choice import standings
-from engine.advisor.rank import Objective
-from engine.advisor.rank import Ranked
-from engine.advisor.survey import Measures
-from engine.catalogue.model import Gpu
-from engine.plans.model import Cost
-from engine.plans.model import Layout
-from engine.plans.model import Plan
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.choice import Contender
+from whichgpu.engine.advisor.choice import Standing
+from whichgpu.engine.advisor.choice import beaten_by_equals
+from whichgpu.engine.advisor.choice import dominated_plans
+from whichgpu.engine.advisor.choice import standings
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor.rank import Ranked
+from whichgpu.engine.advisor.survey import Measures
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.plans.model import Cost
+from whichgpu.engine.plans.model import Layout
+from whichgpu.engine.plans.model import Plan
 
 
 def contender(

@@ -7,21 +7,21 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from whichgpu.engine.advisor.claims import Comparables
+from whichgpu.engine.advisor.claims import PlanFigures
+from whichgpu.engine.advisor.claims import check_claim
+from whichgpu.engine.advisor.claims import checked_claims
+from whichgpu.engine.advisor.claims import figures_of
+from whichgpu.engine.advisor.claims import quantity_of
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.plans.model import Cost
+from whichgpu.engine.plans.model import Layout
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.rules.rulebook.model import Claim
+from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.model import Rule
 
-from engine import Expertise
-from engine.advisor.claims import Comparables
-from engine.advisor.claims import PlanFigures
-from engine.advisor.claims import check_claim
-from engine.advisor.claims import checked_claims
-from engine.advisor.claims import figures_of
-from engine.advisor.claims import quantity_of
-from engine.catalogue.model import Gpu
-from engine.plans.model import Cost
-from engine.plans.model import Layout
-from engine.plans.model import Plan
-from engine.rules.rulebook.model import Claim
-from engine.rules.rulebook.model import Points
-from engine.rules.rulebook.model import Rule
+from whichgpu import Expertise
 
 
 def rule(claim: Claim | None, points: float = 2, name: str = "r") -> Rule:

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-from engine.advisor.advisor import Decision
-from engine.advisor.procurement import reckon
+from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.procurement import reckon
 
 
 Decide = Callable[..., Decision]

@@ -7,9 +7,8 @@ from datetime import UTC
 from datetime import datetime
 
 import pytest
-
-from engine.advisor.advisor import Expertise
-from engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.outcome import Outcome
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)

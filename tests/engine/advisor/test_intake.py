@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from engine.advisor.advisor import Expertise
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.yaml import read_yaml
-from engine.core.yaml import read_yaml_text
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.yaml import read_yaml
+from whichgpu.engine.core.yaml import read_yaml_text
 
 
 def problems(expertise: Expertise, raw: object, changes: tuple[str, ...] = ()) -> tuple[Problem, ...]:

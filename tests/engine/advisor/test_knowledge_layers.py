@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.locate import locate
+from whichgpu.engine.rules.facts import load_vocabulary
 
-from engine import Expertise
-from engine import load_expertise
-from engine.catalogue import load_knowledge
-from engine.core.errors import KnowledgeError
-from engine.core.locate import locate
-from engine.rules.facts import load_vocabulary
+from whichgpu import Expertise
+from whichgpu import load_expertise
 
 
 FACTS = """\

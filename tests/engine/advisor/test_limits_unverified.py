@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-from engine.advisor.advisor import Decision
-from engine.core.errors import InputError
+from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.core.errors import InputError
 
 
 Decide = Callable[..., Decision]

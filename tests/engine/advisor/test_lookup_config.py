@@ -8,9 +8,8 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-
-from engine.advisor.advisor import shipped_expertise
-from engine.core.errors import InputError
+from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.core.errors import InputError
 
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.advisor.advisor import Expertise
-from engine.advisor.lookups import look_up
-from engine.core.errors import InputError
-from engine.core.values import Value
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.lookups import look_up
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.values import Value
 
 
 def found_facts(expertise: Expertise, **given: Value) -> dict[str, Value]:

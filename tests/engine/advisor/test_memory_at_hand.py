@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
-from engine.advisor.advisor import Decision
-from engine.advisor.advisor import Expertise
-from engine.advisor.lookups import memory_at_hand
-from engine.core.values import Value
+from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.lookups import memory_at_hand
+from whichgpu.engine.core.values import Value
 
 
 @pytest.mark.parametrize(

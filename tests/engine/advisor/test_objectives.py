@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from engine.advisor.advisor import Expertise
-from engine.advisor.objectives import load_objectives
-from engine.core.errors import InputError
-from engine.core.errors import KnowledgeError
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.objectives import load_objectives
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import KnowledgeError
 
 
 def test_the_shipped_objectives_minimise_what_their_names_say(expertise: Expertise) -> None:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 
 import pytest
-
-from engine.advisor.rank import Award
-from engine.advisor.rank import awards_of
-from engine.advisor.rank import band_rules
-from engine.advisor.rank import cost_term
-from engine.advisor.rank import fallback_rules
-from engine.advisor.rank import speed_term
-from engine.rules.rulebook.model import Band
-from engine.rules.rulebook.model import Claim
-from engine.rules.rulebook.model import Effect
-from engine.rules.rulebook.model import Fallback
-from engine.rules.rulebook.model import Points
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.advisor.rank import Award
+from whichgpu.engine.advisor.rank import awards_of
+from whichgpu.engine.advisor.rank import band_rules
+from whichgpu.engine.advisor.rank import cost_term
+from whichgpu.engine.advisor.rank import fallback_rules
+from whichgpu.engine.advisor.rank import speed_term
+from whichgpu.engine.rules.rulebook.model import Band
+from whichgpu.engine.rules.rulebook.model import Claim
+from whichgpu.engine.rules.rulebook.model import Effect
+from whichgpu.engine.rules.rulebook.model import Fallback
+from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 def rule_of(name: str, *effects: Effect) -> Rule:

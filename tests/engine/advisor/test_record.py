@@ -8,11 +8,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-
-from engine.advisor.answer.schema import schema_of
-from engine.advisor.record import make_record
-from engine.advisor.record import read_record
-from engine.core.errors import InputError
+from whichgpu.engine.advisor.answer.schema import schema_of
+from whichgpu.engine.advisor.record import make_record
+from whichgpu.engine.advisor.record import read_record
+from whichgpu.engine.core.errors import InputError
 
 
 @pytest.fixture

@@ -8,13 +8,12 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-
-from engine.advisor.advisor import Decision
-from engine.advisor.advisor import Expertise
-from engine.advisor.relaxing import relaxable_facts
-from engine.core.values import Value
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
+from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.relaxing import relaxable_facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
 
 
 FACTS = [FactDef(name=name, type="number") for name in ("load", "limit", "wish", "deadline", "param_count_b")]

@@ -6,11 +6,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-
-from engine.advisor.advisor import Expertise
-from engine.advisor.answer.schema import schema_of
-from engine.advisor.size import size_workload
-from engine.core.errors import InputError
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.answer.schema import schema_of
+from whichgpu.engine.advisor.size import size_workload
+from whichgpu.engine.core.errors import InputError
 
 
 JOB = {"task": "inference", "model_name": "llama-3.1-8b", "weight_precision": "bf16"}

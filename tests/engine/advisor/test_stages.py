@@ -8,13 +8,12 @@ from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
-
-from engine.advisor.advisor import Expertise
-from engine.advisor.stages import MOMENTS
-from engine.advisor.stages import fact_moments
-from engine.advisor.stages import prepare
-from engine.core.errors import RulebookError
-from engine.rules.inference.firing import Level
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.stages import MOMENTS
+from whichgpu.engine.advisor.stages import fact_moments
+from whichgpu.engine.advisor.stages import prepare
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.rules.inference.firing import Level
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)

@@ -6,21 +6,20 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-
-from engine.advisor.advisor import Decision
-from engine.advisor.advisor import Expertise
-from engine.advisor.rank import Objective
-from engine.advisor.survey import Measures
-from engine.advisor.survey import Spread
-from engine.advisor.survey import beside_others
-from engine.advisor.survey import is_job
-from engine.advisor.survey import length_known
-from engine.advisor.survey import measure
-from engine.advisor.survey import spread
-from engine.advisor.survey import survey_claims
-from engine.core.values import Facts
-from engine.plans.model import Cost
-from engine.plans.model import Plan
+from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor.survey import Measures
+from whichgpu.engine.advisor.survey import Spread
+from whichgpu.engine.advisor.survey import beside_others
+from whichgpu.engine.advisor.survey import is_job
+from whichgpu.engine.advisor.survey import length_known
+from whichgpu.engine.advisor.survey import measure
+from whichgpu.engine.advisor.survey import spread
+from whichgpu.engine.advisor.survey import survey_claims
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.model import Cost
+from whichgpu.engine.plans.model import Plan
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,13 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-
-from engine.advisor import tradeoffs
-from engine.advisor.advisor import Decision
-from engine.advisor.advisor import Expertise
-from engine.advisor.options import Option
-from engine.advisor.options import options_of
-from engine.advisor.tradeoffs import TradeOff
-from engine.advisor.tradeoffs import trade_offs
+from whichgpu.engine.advisor import tradeoffs
+from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.options import Option
+from whichgpu.engine.advisor.options import options_of
+from whichgpu.engine.advisor.tradeoffs import TradeOff
+from whichgpu.engine.advisor.tradeoffs import trade_offs
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)

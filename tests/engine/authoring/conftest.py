@@ -8,16 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-from engine.authoring import Finding
-from engine.authoring import StatedNumber
-from engine.authoring import lint_rulebook
-from engine.rules.facts import Code
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook import Known
-from engine.rules.rulebook import Rulebook
-from engine.rules.rulebook import load_rules_text
+from whichgpu.engine.authoring import Finding
+from whichgpu.engine.authoring import StatedNumber
+from whichgpu.engine.authoring import lint_rulebook
+from whichgpu.engine.rules.facts import Code
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import Rulebook
+from whichgpu.engine.rules.rulebook import load_rules_text
 
 
 Lint = Callable[..., list[Finding]]

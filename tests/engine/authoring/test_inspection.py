@@ -7,16 +7,16 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.authoring import StatedNumber
+from whichgpu.engine.authoring.inspection import READ_BY_THE_PIPELINE
+from whichgpu.engine.authoring.inspection import consumed_facts
+from whichgpu.engine.authoring.inspection import heuristic_ids
+from whichgpu.engine.authoring.inspection import heuristic_numbers
+from whichgpu.engine.authoring.inspection import inspect
+from whichgpu.engine.authoring.inspection import produced_facts
 
-import engine
-from engine.advisor.advisor import shipped_expertise
-from engine.authoring import StatedNumber
-from engine.authoring.inspection import READ_BY_THE_PIPELINE
-from engine.authoring.inspection import consumed_facts
-from engine.authoring.inspection import heuristic_ids
-from engine.authoring.inspection import heuristic_numbers
-from engine.authoring.inspection import inspect
-from engine.authoring.inspection import produced_facts
+from whichgpu import engine
 
 
 ENGINE = Path(engine.__file__).parent

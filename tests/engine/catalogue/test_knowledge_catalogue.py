@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.catalogue import gpu_facts
-from engine.catalogue import load_knowledge
-from engine.catalogue.memory import usable_assumed
-from engine.catalogue.memory import usable_from_reading
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import MemoryReserve
+from whichgpu.engine.catalogue import gpu_facts
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.catalogue.memory import usable_assumed
+from whichgpu.engine.catalogue.memory import usable_from_reading
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import MemoryReserve
 
 
 KNOWLEDGE = load_knowledge()

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.catalogue import load_knowledge
-from engine.catalogue.configs import model_from_config
-from engine.core.errors import InputError
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.catalogue.configs import model_from_config
+from whichgpu.engine.core.errors import InputError
 
 
 MODELS = load_knowledge().models

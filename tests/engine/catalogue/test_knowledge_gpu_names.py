@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.catalogue import GpuNames
-from engine.catalogue import load_knowledge
-from engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue import GpuNames
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.catalogue.model import Gpu
 
 
 KNOWLEDGE = load_knowledge()

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-
-from engine.catalogue import load_knowledge
-from engine.catalogue.digest import knowledge_digest
-from engine.core.errors import KnowledgeError
-from engine.core.locate import locate
-from engine.core.yaml import cache
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.catalogue.digest import knowledge_digest
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.yaml import cache
 
 
 KNOWLEDGE = load_knowledge()

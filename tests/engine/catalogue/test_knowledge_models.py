@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.catalogue import ModelNames
-from engine.catalogue import load_knowledge
-from engine.catalogue import parameter_count
-from engine.catalogue.model import Mla
-from engine.catalogue.model import ModelSpec
-from engine.catalogue.model import Moe
+from whichgpu.engine.catalogue import ModelNames
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.catalogue import parameter_count
+from whichgpu.engine.catalogue.model import Mla
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.model import Moe
 
 
 KNOWLEDGE = load_knowledge()

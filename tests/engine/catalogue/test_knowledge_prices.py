@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.catalogue import load_knowledge
-from engine.catalogue import parse_prices
-from engine.catalogue import with_offers
-from engine.catalogue.folder import resolver
-from engine.catalogue.prices import COLUMNS
-from engine.catalogue.prices import PROVIDER_CLASSES
-from engine.core.errors import InputError
-from engine.core.errors import KnowledgeError
-from engine.core.errors import Problem
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.catalogue import parse_prices
+from whichgpu.engine.catalogue import with_offers
+from whichgpu.engine.catalogue.folder import resolver
+from whichgpu.engine.catalogue.prices import COLUMNS
+from whichgpu.engine.catalogue.prices import PROVIDER_CLASSES
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.errors import Problem
 
 
 KNOWLEDGE = load_knowledge()

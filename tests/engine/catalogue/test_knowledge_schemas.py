@@ -5,9 +5,8 @@ from __future__ import annotations
 import jsonschema
 import pytest
 import yaml
-
-from engine.catalogue.schemas import knowledge_file_schemas
-from engine.core.locate import locate
+from whichgpu.engine.catalogue.schemas import knowledge_file_schemas
+from whichgpu.engine.core.locate import locate
 
 
 SCHEMAS = knowledge_file_schemas()

@@ -8,11 +8,10 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.core.canonical import canonical_json
-from engine.core.canonical import digest
-from engine.core.canonical import plain
-from engine.core.canonical import rounded
+from whichgpu.engine.core.canonical import canonical_json
+from whichgpu.engine.core.canonical import digest
+from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.core.canonical import rounded
 
 
 _VALUES = st.recursive(

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 from pydantic import ConfigDict
-
-from engine.core.constants import read_constants
-from engine.core.errors import KnowledgeError
+from whichgpu.engine.core.constants import read_constants
+from whichgpu.engine.core.errors import KnowledgeError
 
 
 class Pair(BaseModel):

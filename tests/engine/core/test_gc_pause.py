@@ -6,8 +6,7 @@ import gc
 from collections.abc import Iterator
 
 import pytest
-
-from engine.core.gc_pause import collection_paused
+from whichgpu.engine.core.gc_pause import collection_paused
 
 
 @pytest.fixture(autouse=True)

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from whichgpu.engine.advisor.record import Record
+from whichgpu.engine.advisor.record import make_record
+from whichgpu.engine.advisor.record import read_record
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.explain.audit import audit
+from whichgpu.engine.explain.audit import check_complete
+from whichgpu.engine.explain.audit import check_intact
+from whichgpu.engine.explain.audit import check_reproducible
+from whichgpu.engine.explain.audit import check_silence
 
-from engine import Expertise
-from engine import load_expertise
-from engine.advisor.record import Record
-from engine.advisor.record import make_record
-from engine.advisor.record import read_record
-from engine.core.errors import InputError
-from engine.explain.audit import audit
-from engine.explain.audit import check_complete
-from engine.explain.audit import check_intact
-from engine.explain.audit import check_reproducible
-from engine.explain.audit import check_silence
+from whichgpu import Expertise
+from whichgpu import load_expertise
 
 
 Decided = Callable[[str], dict[str, Any]]

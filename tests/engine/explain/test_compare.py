@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.explain.compare import compare
+from whichgpu.engine.explain.rerun import decide_again
+from whichgpu.engine.explain.rerun import recorded_facts
+from whichgpu.engine.explain.rerun import with_changes
 
-from engine import Expertise
-from engine import load_expertise
-from engine.core.errors import InputError
-from engine.explain.compare import compare
-from engine.explain.rerun import decide_again
-from engine.explain.rerun import recorded_facts
-from engine.explain.rerun import with_changes
+from whichgpu import Expertise
+from whichgpu import load_expertise
 
 
 Decided = Callable[[str], dict[str, Any]]

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from whichgpu.engine.explain.probing import read_back
+from whichgpu.engine.explain.rerun import decide_again
+from whichgpu.engine.explain.rerun import recorded_facts
+from whichgpu.engine.explain.rerun import with_changes
+from whichgpu.engine.explain.sensitivity import Sensitivity
+from whichgpu.engine.explain.sensitivity import sensitivity
+from whichgpu.engine.explain.sensitivity import verdict_of
 
-from engine import Expertise
-from engine.explain.probing import read_back
-from engine.explain.rerun import decide_again
-from engine.explain.rerun import recorded_facts
-from engine.explain.rerun import with_changes
-from engine.explain.sensitivity import Sensitivity
-from engine.explain.sensitivity import sensitivity
-from engine.explain.sensitivity import verdict_of
+from whichgpu import Expertise
 
 
 Decided = Callable[[str], dict[str, Any]]

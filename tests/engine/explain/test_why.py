@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.explain.derivation import Step
+from whichgpu.engine.explain.derivation import cut_at
+from whichgpu.engine.explain.derivation import size
+from whichgpu.engine.explain.derivation import to_dict
+from whichgpu.engine.explain.evidence import gather
+from whichgpu.engine.explain.phrases import Phrases
+from whichgpu.engine.explain.why import TOPICS
+from whichgpu.engine.explain.why import Explainer
 
-from engine import Expertise
-from engine.core.errors import InputError
-from engine.explain.derivation import Step
-from engine.explain.derivation import cut_at
-from engine.explain.derivation import size
-from engine.explain.derivation import to_dict
-from engine.explain.evidence import gather
-from engine.explain.phrases import Phrases
-from engine.explain.why import TOPICS
-from engine.explain.why import Explainer
+from whichgpu import Expertise
 
 
 Decided = Callable[[str], dict[str, Any]]

@@ -4,24 +4,24 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.explain.influencing_facts import levers_against
+from whichgpu.engine.explain.nearest import REACHED
+from whichgpu.engine.explain.nearest import Nearest
+from whichgpu.engine.explain.phrases import Phrases
+from whichgpu.engine.explain.probing import FactChange
+from whichgpu.engine.explain.probing import Laboratory
+from whichgpu.engine.explain.probing import OutOfDecisionsError
+from whichgpu.engine.explain.probing import between
+from whichgpu.engine.explain.probing import probes
+from whichgpu.engine.explain.probing import read_back
+from whichgpu.engine.explain.rerun import decide_again
+from whichgpu.engine.explain.rerun import recorded_facts
+from whichgpu.engine.explain.rerun import with_changes
+from whichgpu.engine.explain.whynot import WhyNot
+from whichgpu.engine.explain.whynot import why_not
 
-from engine import Expertise
-from engine.core.errors import InputError
-from engine.explain.influencing_facts import levers_against
-from engine.explain.nearest import REACHED
-from engine.explain.nearest import Nearest
-from engine.explain.phrases import Phrases
-from engine.explain.probing import FactChange
-from engine.explain.probing import Laboratory
-from engine.explain.probing import OutOfDecisionsError
-from engine.explain.probing import between
-from engine.explain.probing import probes
-from engine.explain.probing import read_back
-from engine.explain.rerun import decide_again
-from engine.explain.rerun import recorded_facts
-from engine.explain.rerun import with_changes
-from engine.explain.whynot import WhyNot
-from engine.explain.whynot import why_not
+from whichgpu import Expertise
 
 
 Decided = Callable[[str], dict[str, Any]]

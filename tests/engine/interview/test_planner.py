@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.interview import Done
+from whichgpu.engine.interview import Interviewer
+from whichgpu.engine.interview import Question
+from whichgpu.engine.interview import State
+from whichgpu.engine.interview import answered
+from whichgpu.engine.interview import check_certificate
+from whichgpu.engine.interview.effects import effects_of
+from whichgpu.engine.interview.effects import waiting_for
+from whichgpu.engine.interview.robustness import missing_answers
 
-from engine import Expertise
-from engine.advisor.advisor import shipped_expertise
-from engine.interview import Done
-from engine.interview import Interviewer
-from engine.interview import Question
-from engine.interview import State
-from engine.interview import answered
-from engine.interview import check_certificate
-from engine.interview.effects import effects_of
-from engine.interview.effects import waiting_for
-from engine.interview.robustness import missing_answers
+from whichgpu import Expertise
 
 
 MOMENT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -7,20 +7,19 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.interview.possible_outcomes import ALWAYS
-from engine.interview.possible_outcomes import EVERY_TRUTH
-from engine.interview.possible_outcomes import NEVER
-from engine.interview.possible_outcomes import Fog
-from engine.interview.possible_outcomes import truths_of
-from engine.interview.ranges import constants_compared
-from engine.interview.ranges import representatives
-from engine.interview.rule_index import Line
-from engine.interview.rule_index import line_of
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.language import evaluate
-from engine.rules.language import parse_condition
+from whichgpu.engine.interview.possible_outcomes import ALWAYS
+from whichgpu.engine.interview.possible_outcomes import EVERY_TRUTH
+from whichgpu.engine.interview.possible_outcomes import NEVER
+from whichgpu.engine.interview.possible_outcomes import Fog
+from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.interview.ranges import constants_compared
+from whichgpu.engine.interview.ranges import representatives
+from whichgpu.engine.interview.rule_index import Line
+from whichgpu.engine.interview.rule_index import line_of
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language import evaluate
+from whichgpu.engine.rules.language import parse_condition
 
 
 FACTS = {

@@ -8,29 +8,28 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
-
-from engine.advisor.choice import Contender
-from engine.advisor.choice import standings
-from engine.advisor.losses import first_by_evidence
-from engine.advisor.outcome import Judged
-from engine.advisor.rank import Award
-from engine.advisor.rank import Objective
-from engine.advisor.rank import Ranked
-from engine.advisor.survey import Measures
-from engine.catalogue.model import Gpu
-from engine.interview.bundles import Bundles
-from engine.interview.entrants import Comparer
-from engine.interview.entrants import Entrant
-from engine.interview.entrants import entrant_of
-from engine.interview.fates import Fate
-from engine.interview.possible_outcomes import Fog
-from engine.interview.scales import Scales
-from engine.interview.score_bounds import Field
-from engine.interview.score_bounds import Rivalry
-from engine.plans.model import Cost
-from engine.plans.model import Layout
-from engine.plans.model import Plan
-from engine.rules.rulebook.resolve import Resolution
+from whichgpu.engine.advisor.choice import Contender
+from whichgpu.engine.advisor.choice import standings
+from whichgpu.engine.advisor.losses import first_by_evidence
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.advisor.rank import Award
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor.rank import Ranked
+from whichgpu.engine.advisor.survey import Measures
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.interview.bundles import Bundles
+from whichgpu.engine.interview.entrants import Comparer
+from whichgpu.engine.interview.entrants import Entrant
+from whichgpu.engine.interview.entrants import entrant_of
+from whichgpu.engine.interview.fates import Fate
+from whichgpu.engine.interview.possible_outcomes import Fog
+from whichgpu.engine.interview.scales import Scales
+from whichgpu.engine.interview.score_bounds import Field
+from whichgpu.engine.interview.score_bounds import Rivalry
+from whichgpu.engine.plans.model import Cost
+from whichgpu.engine.plans.model import Layout
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.rules.rulebook.resolve import Resolution
 
 
 _FIGURES = st.one_of(st.none(), st.sampled_from([1.0, 1.04, 1.2, 1.5, 2.0, 2.5, 4.0]))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from engine.interview import State
+from whichgpu.engine.interview import State
 
 
 def test_answers_keep_their_order_and_their_place() -> None:

@@ -7,23 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
-
-from engine.catalogue import load_knowledge
-from engine.core.errors import KnowledgeError
-from engine.core.values import Facts
-from engine.plans import Plan
-from engine.plans import PlanMaker
-from engine.plans import candidate_plans
-from engine.plans import gpus_to_plan
-from engine.plans.constants import plan_constants
-from engine.plans.needs import safety_of
-from engine.plans.targets import goals_of
-from engine.plans.targets import meets
-from engine.plans.targets import shortfall
-from engine.plans.targets import times_kept
-from engine.sizing.intake import job_from_facts
-from engine.sizing.job import Job
-from engine.sizing.memory import estimate_memory
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import PlanMaker
+from whichgpu.engine.plans import candidate_plans
+from whichgpu.engine.plans import gpus_to_plan
+from whichgpu.engine.plans.constants import plan_constants
+from whichgpu.engine.plans.needs import safety_of
+from whichgpu.engine.plans.targets import goals_of
+from whichgpu.engine.plans.targets import meets
+from whichgpu.engine.plans.targets import shortfall
+from whichgpu.engine.plans.targets import times_kept
+from whichgpu.engine.sizing.intake import job_from_facts
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.memory import estimate_memory
 
 
 KNOWLEDGE = load_knowledge()

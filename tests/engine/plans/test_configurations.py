@@ -10,21 +10,20 @@ import math
 from collections.abc import Iterable
 
 import pytest
-
-from engine.advisor.objectives import load_objectives
-from engine.advisor.rank import Objective
-from engine.advisor.survey import is_job
-from engine.advisor.survey import measure
-from engine.catalogue import load_knowledge
-from engine.core.locate import locate
-from engine.core.values import Facts
-from engine.plans import Plan
-from engine.plans import PlanMaker
-from engine.plans.configurations import configurations
-from engine.plans.configurations import configurations_of_count
-from engine.plans.topology import ladder
-from engine.sizing.intake import job_from_facts
-from engine.sizing.layout import Layout
+from whichgpu.engine.advisor.objectives import load_objectives
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor.survey import is_job
+from whichgpu.engine.advisor.survey import measure
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import PlanMaker
+from whichgpu.engine.plans.configurations import configurations
+from whichgpu.engine.plans.configurations import configurations_of_count
+from whichgpu.engine.plans.topology import ladder
+from whichgpu.engine.sizing.intake import job_from_facts
+from whichgpu.engine.sizing.layout import Layout
 
 
 KNOWLEDGE = load_knowledge()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.advisor.size import size_workload
+from whichgpu.engine.advisor.size import size_workload
 
 
 SERVING = {"task": "inference", "model_name": "llama-3.1-70b", "context_tokens": 8192, "concurrency": 16}

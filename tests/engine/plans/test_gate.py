@@ -15,18 +15,17 @@ from hypothesis import HealthCheck
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
-
-from engine.advisor.advisor import Expertise
-from engine.core.errors import InputError
-from engine.plans import PlanMaker
-from engine.plans.gate import band_problems
-from engine.plans.gate import figure_problems
-from engine.plans.gate import through_gate
-from engine.plans.model import Plan
-from engine.rules.facts import FactDef
-from engine.sizing.intake import job_from_facts
-from engine.sizing.model import Figure
-from engine.sizing.model import SpeedEstimate
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.plans import PlanMaker
+from whichgpu.engine.plans.gate import band_problems
+from whichgpu.engine.plans.gate import figure_problems
+from whichgpu.engine.plans.gate import through_gate
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.sizing.intake import job_from_facts
+from whichgpu.engine.sizing.model import Figure
+from whichgpu.engine.sizing.model import SpeedEstimate
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)

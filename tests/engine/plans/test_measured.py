@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.catalogue import load_knowledge
-from engine.core.values import Facts
-from engine.plans.maker import PlanMaker
-from engine.plans.measured import timed_run
-from engine.plans.model import Plan
-from engine.sizing.intake import job_from_facts
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.maker import PlanMaker
+from whichgpu.engine.plans.measured import timed_run
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.sizing.intake import job_from_facts
 
 
 KNOWLEDGE = load_knowledge()

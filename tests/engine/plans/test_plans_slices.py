@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.advisor.advisor import shipped_expertise
-from engine.advisor.lookups import look_up
-from engine.catalogue.model import Gpu
-from engine.plans.candidates import candidate_plans
-from engine.plans.model import Plan
-from engine.plans.slices import as_gpu
-from engine.plans.slices import slices_of
-from engine.rules.resolution.model import Claim
+from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.lookups import look_up
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.plans.candidates import candidate_plans
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.plans.slices import as_gpu
+from whichgpu.engine.plans.slices import slices_of
+from whichgpu.engine.rules.resolution.model import Claim
 
 
 def gpu(name: str) -> Gpu:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.catalogue import Knowledge
-from engine.catalogue import load_knowledge
-from engine.core.values import Facts
-from engine.plans.candidates import candidate_plans
-from engine.plans.topology import counts_of
-from engine.plans.topology import rounded_up
-from engine.sizing import job_from_facts
-from engine.sizing.job import Job
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.candidates import candidate_plans
+from whichgpu.engine.plans.topology import counts_of
+from whichgpu.engine.plans.topology import rounded_up
+from whichgpu.engine.sizing import job_from_facts
+from whichgpu.engine.sizing.job import Job
 
 
 @pytest.fixture(scope="module")

@@ -3,17 +3,16 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.catalogue import load_knowledge
-from engine.core.values import Facts
-from engine.plans.constants import plan_constants
-from engine.plans.layouts import divisors
-from engine.plans.layouts import layouts
-from engine.plans.topology import fabric_of
-from engine.plans.topology import ladder
-from engine.plans.topology import rounded_up
-from engine.sizing.intake import job_from_facts
-from engine.sizing.job import Job
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.constants import plan_constants
+from whichgpu.engine.plans.layouts import divisors
+from whichgpu.engine.plans.layouts import layouts
+from whichgpu.engine.plans.topology import fabric_of
+from whichgpu.engine.plans.topology import ladder
+from whichgpu.engine.plans.topology import rounded_up
+from whichgpu.engine.sizing.intake import job_from_facts
+from whichgpu.engine.sizing.job import Job
 
 
 KNOWLEDGE = load_knowledge()

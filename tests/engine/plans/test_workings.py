@@ -6,16 +6,15 @@ import threading
 from dataclasses import replace
 
 import pytest
-
-from engine.catalogue import load_knowledge
-from engine.core.values import Facts
-from engine.plans.candidates import candidate_plans
-from engine.plans.maker import PlanMaker
-from engine.plans.workings import Terms
-from engine.plans.workings import forget_workings
-from engine.plans.workings import workings_of
-from engine.sizing.intake import job_from_facts
-from engine.sizing.speed_serving import Targets
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.candidates import candidate_plans
+from whichgpu.engine.plans.maker import PlanMaker
+from whichgpu.engine.plans.workings import Terms
+from whichgpu.engine.plans.workings import forget_workings
+from whichgpu.engine.plans.workings import workings_of
+from whichgpu.engine.sizing.intake import job_from_facts
+from whichgpu.engine.sizing.speed_serving import Targets
 
 
 KNOWLEDGE = load_knowledge()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.advisor.size import size_workload
-from engine.core.errors import InputError
-from engine.sizing.composed import composed_network
-from engine.sizing.composed import composed_spec
+from whichgpu.engine.advisor.size import size_workload
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.sizing.composed import composed_network
+from whichgpu.engine.sizing.composed import composed_spec
 
 
 @pytest.mark.parametrize(

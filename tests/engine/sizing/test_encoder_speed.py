@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.advisor.size import size_workload
+from whichgpu.engine.advisor.size import size_workload
 
 
 @pytest.fixture

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import ModelSpec
-from engine.sizing import Layout
-from engine.sizing import MemoryEstimate
-from engine.sizing import estimate_memory
-from engine.sizing import job_from_facts
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.sizing import Layout
+from whichgpu.engine.sizing import MemoryEstimate
+from whichgpu.engine.sizing import estimate_memory
+from whichgpu.engine.sizing import job_from_facts
 
 
 GIB = 1.073741824

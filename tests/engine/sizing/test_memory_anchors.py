@@ -7,13 +7,12 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
-
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import ModelSpec
-from engine.sizing import Layout
-from engine.sizing import MemoryEstimate
-from engine.sizing import estimate_memory
-from engine.sizing import job_from_facts
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.sizing import Layout
+from whichgpu.engine.sizing import MemoryEstimate
+from whichgpu.engine.sizing import estimate_memory
+from whichgpu.engine.sizing import job_from_facts
 
 
 ANCHORS = json.loads((Path(__file__).parent / "memory_anchors.json").read_text(encoding="utf-8"))

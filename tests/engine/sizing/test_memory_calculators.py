@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-import engine.sizing.calculators  # noqa: F401  (registers them)
-from engine.core.calculators import registered
+import whichgpu.engine.sizing.calculators  # noqa: F401  (registers them)
+from whichgpu.engine.core.calculators import registered
 
 
 def value(output: str, **facts):
@@ -124,7 +123,7 @@ def test_stated_trends_hold():
         "inference_vram_gb": 14.0, "gradient_checkpointing": "full",
     }  # fmt: skip
     for found in registered().values():
-        if not found.function.__module__.startswith("engine.sizing.calculators"):
+        if not found.function.__module__.startswith("whichgpu.engine.sizing.calculators"):
             continue
         task = "inference" if found.output == "kv_cache_gb" else "full_finetuning"
         for name, trend in found.trends.items():

@@ -7,14 +7,13 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
-
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import ModelSpec
-from engine.catalogue.model import Moe
-from engine.sizing import Layout
-from engine.sizing import MemoryEstimate
-from engine.sizing import estimate_memory
-from engine.sizing import job_from_facts
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.model import Moe
+from whichgpu.engine.sizing import Layout
+from whichgpu.engine.sizing import MemoryEstimate
+from whichgpu.engine.sizing import estimate_memory
+from whichgpu.engine.sizing import job_from_facts
 
 
 CARD = Gpu(id="c", family="c", series="c", name="C", vendor="nvidia", architecture="hopper", usable_gb=84.0)

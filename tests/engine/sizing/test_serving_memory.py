@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import Mla
-from engine.catalogue.model import ModelSpec
-from engine.catalogue.model import Moe
-from engine.sizing import Layout
-from engine.sizing import MemoryEstimate
-from engine.sizing import estimate_memory
-from engine.sizing import job_from_facts
-from engine.sizing.serving import reserve_of
-from engine.sizing.shape import shape_of
-from engine.sizing.sharing import fullest_stage
-from engine.sizing.sharing import stage_params
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import Mla
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.model import Moe
+from whichgpu.engine.sizing import Layout
+from whichgpu.engine.sizing import MemoryEstimate
+from whichgpu.engine.sizing import estimate_memory
+from whichgpu.engine.sizing import job_from_facts
+from whichgpu.engine.sizing.serving import reserve_of
+from whichgpu.engine.sizing.shape import shape_of
+from whichgpu.engine.sizing.sharing import fullest_stage
+from whichgpu.engine.sizing.sharing import stage_params
 
 
 GIB = 1.073741824

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.catalogue.model import Mla
-from engine.catalogue.model import ModelSpec
-from engine.catalogue.model import Moe
-from engine.sizing.shape import shape_of
+from whichgpu.engine.catalogue.model import Mla
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.model import Moe
+from whichgpu.engine.sizing.shape import shape_of
 
 
 DIMS = {"layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "intermediate": 14336, "vocab": 32000}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.core.errors import KnowledgeError
-from engine.core.locate import locate
-from engine.sizing.constants import sizing_constants
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.locate import locate
+from whichgpu.engine.sizing.constants import sizing_constants
 
 
 @pytest.fixture

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import ModelSpec
-from engine.catalogue.model import Moe
-from engine.plans.needs import Needs
-from engine.sizing import Layout
-from engine.sizing import estimate_memory
-from engine.sizing import job_from_facts
-from engine.sizing.memory import granted_of
-from engine.sizing.serving import GIB
-from engine.sizing.serving import reserve_of
-from engine.sizing.speed_serving import rates_of
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.model import Moe
+from whichgpu.engine.plans.needs import Needs
+from whichgpu.engine.sizing import Layout
+from whichgpu.engine.sizing import estimate_memory
+from whichgpu.engine.sizing import job_from_facts
+from whichgpu.engine.sizing.memory import granted_of
+from whichgpu.engine.sizing.serving import GIB
+from whichgpu.engine.sizing.serving import reserve_of
+from whichgpu.engine.sizing.speed_serving import rates_of
 
 
 CARD = Gpu(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import statistics
 
 import pytest
-
-from engine.catalogue import load_knowledge
-from engine.core.values import Facts
-from engine.sizing.intake import job_from_facts
-from engine.sizing.layout import Layout
-from engine.sizing.speed import estimate_speed
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.sizing.intake import job_from_facts
+from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.speed import estimate_speed
 
 
 KNOWLEDGE = load_knowledge()

@@ -5,29 +5,28 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.catalogue import load_knowledge
-from engine.core.errors import KnowledgeError
-from engine.core.values import Facts
-from engine.sizing.intake import job_from_facts
-from engine.sizing.job import Job
-from engine.sizing.layout import Layout
-from engine.sizing.model import SpeedEstimate
-from engine.sizing.speed import capacity_asked
-from engine.sizing.speed import estimate_speed
-from engine.sizing.speed import targets_of
-from engine.sizing.speed_constants import speed_constants
-from engine.sizing.speed_links import NO_LINK
-from engine.sizing.speed_links import LinkSpeed
-from engine.sizing.speed_links import across_nodes
-from engine.sizing.speed_links import all_reduce_s
-from engine.sizing.speed_links import link_speed
-from engine.sizing.speed_links import node_link_speed
-from engine.sizing.speed_peaks import bandwidth_use
-from engine.sizing.speed_peaks import peak_of
-from engine.sizing.speed_peaks import serving_precisions
-from engine.sizing.speed_serving import Targets
-from engine.sizing.speed_serving import engine_steps
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.sizing.intake import job_from_facts
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.model import SpeedEstimate
+from whichgpu.engine.sizing.speed import capacity_asked
+from whichgpu.engine.sizing.speed import estimate_speed
+from whichgpu.engine.sizing.speed import targets_of
+from whichgpu.engine.sizing.speed_constants import speed_constants
+from whichgpu.engine.sizing.speed_links import NO_LINK
+from whichgpu.engine.sizing.speed_links import LinkSpeed
+from whichgpu.engine.sizing.speed_links import across_nodes
+from whichgpu.engine.sizing.speed_links import all_reduce_s
+from whichgpu.engine.sizing.speed_links import link_speed
+from whichgpu.engine.sizing.speed_links import node_link_speed
+from whichgpu.engine.sizing.speed_peaks import bandwidth_use
+from whichgpu.engine.sizing.speed_peaks import peak_of
+from whichgpu.engine.sizing.speed_peaks import serving_precisions
+from whichgpu.engine.sizing.speed_serving import Targets
+from whichgpu.engine.sizing.speed_serving import engine_steps
 
 
 KNOWLEDGE = load_knowledge()

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import ModelSpec
-from engine.catalogue.model import Moe
-from engine.sizing import Layout
-from engine.sizing import MemoryEstimate
-from engine.sizing import estimate_memory
-from engine.sizing import job_from_facts
-from engine.sizing import max_micro_batch
-from engine.sizing.learning import adapter_params
-from engine.sizing.shape import shape_of
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.model import Moe
+from whichgpu.engine.sizing import Layout
+from whichgpu.engine.sizing import MemoryEstimate
+from whichgpu.engine.sizing import estimate_memory
+from whichgpu.engine.sizing import job_from_facts
+from whichgpu.engine.sizing import max_micro_batch
+from whichgpu.engine.sizing.learning import adapter_params
+from whichgpu.engine.sizing.shape import shape_of
 
 
 CARD = Gpu(id="a", family="a", series="a", name="A100", vendor="nvidia", architecture="ampere", usable_gb=84.6)

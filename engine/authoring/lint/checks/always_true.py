@@ -20,16 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.authoring.lint.finding import Check
-from engine.authoring.lint.finding import Desk
-from engine.authoring.lint.finding import Finding
-from engine.authoring.lint.formulas import opposite
-from engine.rules.language.shaping import facts_read
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import Known
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
+from whichgpu.engine.authoring.lint.finding import Check
+from whichgpu.engine.authoring.lint.finding import Desk
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.formulas import opposite
+from whichgpu.engine.rules.language.shaping import facts_read
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
 
 
 def _run(desk: Desk) -> Iterator[Finding]:

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.authoring.lint.finding import Check
-from engine.authoring.lint.finding import Desk
-from engine.authoring.lint.finding import Finding
-from engine.authoring.lint.silencing import allowance_on
-from engine.authoring.lint.silencing import places_of
-from engine.core.errors import nearest_words
+from whichgpu.engine.authoring.lint.finding import Check
+from whichgpu.engine.authoring.lint.finding import Desk
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.silencing import allowance_on
+from whichgpu.engine.authoring.lint.silencing import places_of
+from whichgpu.engine.core.errors import nearest_words
 
 
 def _run(desk: Desk) -> Iterator[Finding]:

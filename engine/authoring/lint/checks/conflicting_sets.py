@@ -33,14 +33,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
-from engine.authoring.lint.finding import Check
-from engine.authoring.lint.finding import Desk
-from engine.authoring.lint.finding import Finding
-from engine.authoring.lint.regions import Case
-from engine.authoring.lint.regions import shown
-from engine.rules.language.tree import Const
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import SetFact
+from whichgpu.engine.authoring.lint.finding import Check
+from whichgpu.engine.authoring.lint.finding import Desk
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.regions import Case
+from whichgpu.engine.authoring.lint.regions import shown
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import SetFact
 
 
 def _run(desk: Desk) -> Iterator[Finding]:

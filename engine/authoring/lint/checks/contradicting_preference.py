@@ -38,13 +38,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.authoring.lint.finding import Check
-from engine.authoring.lint.finding import Desk
-from engine.authoring.lint.finding import Finding
-from engine.authoring.lint.formulas import opposite
-from engine.authoring.lint.regions import named
-from engine.rules.rulebook.model import Points
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.authoring.lint.finding import Check
+from whichgpu.engine.authoring.lint.finding import Desk
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.formulas import opposite
+from whichgpu.engine.authoring.lint.regions import named
+from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 def _run(desk: Desk) -> Iterator[Finding]:

@@ -31,10 +31,10 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from itertools import pairwise
 
-from engine.authoring.lint.finding import Check
-from engine.authoring.lint.finding import Desk
-from engine.authoring.lint.finding import Finding
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.authoring.lint.finding import Check
+from whichgpu.engine.authoring.lint.finding import Desk
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 def _run(desk: Desk) -> Iterator[Finding]:

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.authoring.lint.finding import Check
-from engine.authoring.lint.finding import Desk
-from engine.authoring.lint.finding import Finding
-from engine.core.errors import nearest_words
-from engine.rules.rulebook.provenance import source_heads
+from whichgpu.engine.authoring.lint.finding import Check
+from whichgpu.engine.authoring.lint.finding import Desk
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.rules.rulebook.provenance import source_heads
 
 
 def _run(desk: Desk) -> Iterator[Finding]:

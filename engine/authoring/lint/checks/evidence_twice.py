@@ -34,11 +34,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from engine.authoring.lint.finding import Check
-from engine.authoring.lint.finding import Desk
-from engine.authoring.lint.finding import Finding
-from engine.rules.rulebook.model import Points
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.authoring.lint.finding import Check
+from whichgpu.engine.authoring.lint.finding import Desk
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 def _run(desk: Desk) -> Iterator[Finding]:

@@ -26,18 +26,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from engine.authoring.lint.finding import Check
-from engine.authoring.lint.finding import Desk
-from engine.authoring.lint.finding import Finding
-from engine.authoring.lint.finding import StatedNumber
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.authoring.lint.finding import Check
+from whichgpu.engine.authoring.lint.finding import Desk
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import StatedNumber
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 #: "About 7" and "7 to 13" are limits that leave some room.

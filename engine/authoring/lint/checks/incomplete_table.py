@@ -29,21 +29,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.authoring.lint.finding import Check
-from engine.authoring.lint.finding import Desk
-from engine.authoring.lint.finding import Finding
-from engine.authoring.lint.formulas import Formula
-from engine.authoring.lint.formulas import both
-from engine.authoring.lint.formulas import literal
-from engine.authoring.lint.formulas import opposite
-from engine.authoring.lint.regions import shown
-from engine.rules.language.shaping import to_nnf
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import Known
-from engine.rules.language.tree import Or
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import Table
+from whichgpu.engine.authoring.lint.finding import Check
+from whichgpu.engine.authoring.lint.finding import Desk
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.formulas import Formula
+from whichgpu.engine.authoring.lint.formulas import both
+from whichgpu.engine.authoring.lint.formulas import literal
+from whichgpu.engine.authoring.lint.formulas import opposite
+from whichgpu.engine.authoring.lint.regions import shown
+from whichgpu.engine.rules.language.shaping import to_nnf
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Table
 
 
 def _run(desk: Desk) -> Iterator[Finding]:

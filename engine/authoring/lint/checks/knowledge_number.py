@@ -26,17 +26,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from engine.authoring.lint.finding import Check
-from engine.authoring.lint.finding import Desk
-from engine.authoring.lint.finding import Finding
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Member
-from engine.rules.rulebook.model import Fallback
-from engine.rules.rulebook.model import Reject
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import SetFact
+from whichgpu.engine.authoring.lint.finding import Check
+from whichgpu.engine.authoring.lint.finding import Desk
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.rulebook.model import Fallback
+from whichgpu.engine.rules.rulebook.model import Reject
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import SetFact
 
 
 _PRICE = re.compile(r"(?:\$|€|£|\bUSD|\bEUR)\s*\d[\d.,]*|\b\d[\d.,]*\s*(?:\$|€|USD\b|EUR\b|dollars?\b|euros?\b)", re.I)

@@ -23,11 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.authoring.lint.finding import Check
-from engine.authoring.lint.finding import Desk
-from engine.authoring.lint.finding import Finding
-from engine.authoring.lint.formulas import opposite
-from engine.authoring.lint.regions import shown
+from whichgpu.engine.authoring.lint.finding import Check
+from whichgpu.engine.authoring.lint.finding import Desk
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.formulas import opposite
+from whichgpu.engine.authoring.lint.regions import shown
 
 
 def _run(desk: Desk) -> Iterator[Finding]:

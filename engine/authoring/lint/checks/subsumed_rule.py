@@ -30,15 +30,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.authoring.lint.checks.duplicate_rule import meaning
-from engine.authoring.lint.finding import Check
-from engine.authoring.lint.finding import Desk
-from engine.authoring.lint.finding import Finding
-from engine.authoring.lint.formulas import opposite
-from engine.rules.rulebook.model import Effect
-from engine.rules.rulebook.model import Points
-from engine.rules.rulebook.model import Reject
-from engine.rules.rulebook.model import Rule
+from whichgpu.engine.authoring.lint.checks.duplicate_rule import meaning
+from whichgpu.engine.authoring.lint.finding import Check
+from whichgpu.engine.authoring.lint.finding import Desk
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.formulas import opposite
+from whichgpu.engine.rules.rulebook.model import Effect
+from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.model import Reject
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 def _run(desk: Desk) -> Iterator[Finding]:

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.authoring.lint.finding import Check
-from engine.authoring.lint.finding import Desk
-from engine.authoring.lint.finding import Finding
-from engine.rules.language.parsing import parse_condition
-from engine.rules.language.shaping import facts_read
-from engine.rules.rulebook.model import Ask
+from whichgpu.engine.authoring.lint.finding import Check
+from whichgpu.engine.authoring.lint.finding import Desk
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.rules.language.parsing import parse_condition
+from whichgpu.engine.rules.language.shaping import facts_read
+from whichgpu.engine.rules.rulebook.model import Ask
 
 
 def _run(desk: Desk) -> Iterator[Finding]:

@@ -26,10 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.authoring.lint.finding import Check
-from engine.authoring.lint.finding import Desk
-from engine.authoring.lint.finding import Finding
-from engine.rules.rulebook.model import Points
+from whichgpu.engine.authoring.lint.finding import Check
+from whichgpu.engine.authoring.lint.finding import Desk
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.rules.rulebook.model import Points
 
 
 _COMPUTED_REASONS = frozenset({"speed", "latency", "cost", "efficiency"})

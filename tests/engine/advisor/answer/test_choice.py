@@ -7,14 +7,13 @@ from typing import Any
 from typing import get_args
 
 import pytest
-
-from engine.advisor.advisor import Decision
-from engine.advisor.advisor import Expertise
-from engine.advisor.answer.choice import below_answer
-from engine.advisor.answer.choice import chosen_over
-from engine.advisor.answer.choice import preference_cost
-from engine.advisor.losses import LossKind
-from engine.advisor.losses import first_by_evidence
+from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.answer.choice import below_answer
+from whichgpu.engine.advisor.answer.choice import chosen_over
+from whichgpu.engine.advisor.answer.choice import preference_cost
+from whichgpu.engine.advisor.losses import LossKind
+from whichgpu.engine.advisor.losses import first_by_evidence
 
 
 REASONS = {"unverified", "fallback", "guide_cards", "guide_counts", "evidence"}

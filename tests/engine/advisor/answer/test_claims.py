@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from whichgpu.engine.advisor.answer.claims import card_name
+from whichgpu.engine.advisor.answer.claims import claim_dict
+from whichgpu.engine.advisor.answer.claims import claim_sentence
+from whichgpu.engine.advisor.answer.claims import claimed_number
+from whichgpu.engine.advisor.answer.claims import with_article
+from whichgpu.engine.advisor.claims import Comparables
+from whichgpu.engine.advisor.claims import PlanFigures
+from whichgpu.engine.advisor.claims import check_claim
+from whichgpu.engine.rules.rulebook.model import Claim
+from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.model import Rule
 
-from engine import Expertise
-from engine.advisor.answer.claims import card_name
-from engine.advisor.answer.claims import claim_dict
-from engine.advisor.answer.claims import claim_sentence
-from engine.advisor.answer.claims import claimed_number
-from engine.advisor.answer.claims import with_article
-from engine.advisor.claims import Comparables
-from engine.advisor.claims import PlanFigures
-from engine.advisor.claims import check_claim
-from engine.rules.rulebook.model import Claim
-from engine.rules.rulebook.model import Points
-from engine.rules.rulebook.model import Rule
+from whichgpu import Expertise
 
 
 def sentence(

@@ -8,12 +8,11 @@ from typing import Any
 
 import jsonschema
 import pytest
-
-from engine.advisor.advisor import Decision
-from engine.advisor.answer.schema import BULKY_KEYS
-from engine.advisor.answer.schema import schema_of
-from engine.core.canonical import canonical_json
-from engine.core.canonical import plain
+from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.answer.schema import BULKY_KEYS
+from whichgpu.engine.advisor.answer.schema import schema_of
+from whichgpu.engine.core.canonical import canonical_json
+from whichgpu.engine.core.canonical import plain
 
 
 Decide = Callable[..., Decision]

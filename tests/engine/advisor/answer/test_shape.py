@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-
-from engine.advisor.answer.schema import decision_schema
-from engine.advisor.answer.shape import check_decision
-from engine.core.errors import InputError
+from whichgpu.engine.advisor.answer.schema import decision_schema
+from whichgpu.engine.advisor.answer.shape import check_decision
+from whichgpu.engine.core.errors import InputError
 
 
 Decided = Callable[[str], dict[str, Any]]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.advisor.answer.plans import _term_words
-from engine.advisor.rank import Award
-from engine.core.values import Facts
+from whichgpu.engine.advisor.answer.plans import _term_words
+from whichgpu.engine.advisor.rank import Award
+from whichgpu.engine.core.values import Facts
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,13 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-
-from engine.advisor.advisor import Decision
-from engine.advisor.advisor import Expertise
-from engine.advisor.advisor import defaults_of
-from engine.advisor.stages import prepare
-from engine.core.calculators import registered
-from engine.rules.inference.firing import Level
-from engine.rules.rulebook import load_rules_text
+from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import defaults_of
+from whichgpu.engine.advisor.stages import prepare
+from whichgpu.engine.core.calculators import registered
+from whichgpu.engine.rules.inference.firing import Level
+from whichgpu.engine.rules.rulebook import load_rules_text
 
 
 Decide = Callable[..., Decision]

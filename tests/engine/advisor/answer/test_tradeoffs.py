@@ -6,12 +6,11 @@ from datetime import UTC
 from datetime import datetime
 
 import pytest
-
-from engine.advisor.advisor import Expertise
-from engine.advisor.answer.tradeoffs import _ratio
-from engine.advisor.record import make_record
-from engine.core.canonical import canonical_json
-from engine.explain.audit import audit
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.answer.tradeoffs import _ratio
+from whichgpu.engine.advisor.record import make_record
+from whichgpu.engine.core.canonical import canonical_json
+from whichgpu.engine.explain.audit import audit
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)

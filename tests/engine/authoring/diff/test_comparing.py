@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.authoring.diff.answers import Answer
+from whichgpu.engine.authoring.diff.answers import Edition
+from whichgpu.engine.authoring.diff.answers import answer_of
+from whichgpu.engine.authoring.diff.answers import answer_pairs
+from whichgpu.engine.authoring.diff.comparing import compare
+from whichgpu.engine.authoring.diff.model import Comparison
+from whichgpu.engine.authoring.diff.rulediff import rule_changes
+from whichgpu.engine.authoring.diff.sampling import sample_workloads
+from whichgpu.engine.authoring.diff.workloads import scenario_workloads
+from whichgpu.engine.authoring.diff.workloads import workloads_in_tests
+from whichgpu.engine.core.locate import locate
 
-from engine import Expertise
-from engine import load_expertise
-from engine.advisor.advisor import shipped_expertise
-from engine.authoring.diff.answers import Answer
-from engine.authoring.diff.answers import Edition
-from engine.authoring.diff.answers import answer_of
-from engine.authoring.diff.answers import answer_pairs
-from engine.authoring.diff.comparing import compare
-from engine.authoring.diff.model import Comparison
-from engine.authoring.diff.rulediff import rule_changes
-from engine.authoring.diff.sampling import sample_workloads
-from engine.authoring.diff.workloads import scenario_workloads
-from engine.authoring.diff.workloads import workloads_in_tests
-from engine.core.locate import locate
+from whichgpu import Expertise
+from whichgpu import load_expertise
 
 
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -62,14 +62,14 @@ def shipped_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(layers: Sequence[Path] = (), **options: Any) -> Expertise:
         return load_expertise(layers, **options) if layers else shipped_expertise()
 
-    monkeypatch.setattr("engine.authoring.diff.answers.load_expertise", load)
+    monkeypatch.setattr("whichgpu.engine.authoring.diff.answers.load_expertise", load)
 
 
 @pytest.fixture(autouse=True)
 def fewer_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests inside rules are hundreds of workloads; a few of them will do here."""
     monkeypatch.setattr(
-        "engine.authoring.diff.comparing.workloads_in_tests", lambda rules: list(workloads_in_tests(rules))[:8]
+        "whichgpu.engine.authoring.diff.comparing.workloads_in_tests", lambda rules: list(workloads_in_tests(rules))[:8]
     )
 
 

@@ -10,16 +10,16 @@ from dataclasses import field
 from itertools import product
 from typing import Any
 
-from engine.rules.facts import Code
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.language.compiling import compile_expr
-from engine.rules.rulebook import Rulebook
-from engine.rules.rulebook import load_rules_text
-from engine.rules.rulebook.model import Points
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import SetFact
-from engine.rules.rulebook.resolve import overriders
+from whichgpu.engine.rules.facts import Code
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language.compiling import compile_expr
+from whichgpu.engine.rules.rulebook import Rulebook
+from whichgpu.engine.rules.rulebook import load_rules_text
+from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import SetFact
+from whichgpu.engine.rules.rulebook.resolve import overriders
 
 
 TASKS = ("train", "tune", "serve")

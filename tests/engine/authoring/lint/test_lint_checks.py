@@ -6,11 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from engine.authoring import ALL_CHECKS
-from engine.authoring import Finding
-from engine.authoring import check_page
-from engine.rules.rulebook import Known
+from whichgpu.engine.authoring import ALL_CHECKS
+from whichgpu.engine.authoring import Finding
+from whichgpu.engine.authoring import check_page
+from whichgpu.engine.rules.rulebook import Known
 
 
 Lint = Callable[..., list[Finding]]
@@ -114,7 +113,7 @@ def test_a_large_table_is_proved_or_its_gap_is_shown(findings: Lint) -> None:
 
 
 def test_a_table_beyond_the_search_says_so(findings: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.authoring.lint.search.MOST_STEPS", 1)
+    monkeypatch.setattr("whichgpu.engine.authoring.lint.search.MOST_STEPS", 1)
     rows = row("a", "< 7, yes") + row("b", "'>= 7', yes") + row("c", "'> 1', no") + row("d", "'<= 1', no")
     (finding,) = findings(table(rows, complete=True, columns="param_count_b, training"), "incomplete-table")
     assert (finding.severity, finding.message) == ("info", "t has too many cases to prove that its rows cover all")

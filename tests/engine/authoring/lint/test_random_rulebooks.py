@@ -9,11 +9,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-from engine.authoring import Finding
-from engine.authoring import lint
-from engine.rules.rulebook import Known
-from engine.rules.rulebook import Rulebook
+from whichgpu.engine.authoring import Finding
+from whichgpu.engine.authoring import lint_rulebook
+from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import Rulebook
 
 
 def _load(name: str) -> ModuleType:
@@ -40,7 +39,7 @@ LOGICAL = {
 
 
 def certain_findings(rulebook: Rulebook) -> list[Finding]:
-    found = lint(rulebook, made.VOCABULARY, Known(), datetime.date(2026, 6, 30))
+    found = lint_rulebook(rulebook, made.VOCABULARY, Known(), datetime.date(2026, 6, 30))
     return [finding for finding in found if finding.check in LOGICAL and not finding.possible]
 
 

@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from engine.advisor.advisor import Expertise
-from engine.authoring.guides.guides import Entry
-from engine.authoring.guides.guides import check_coverage
-from engine.authoring.guides.guides import read_manifest
-from engine.authoring.guides.guides import standings
-from engine.authoring.guides.guides import unreported
-from engine.authoring.guides.manifest import refreshed_manifest
-from engine.authoring.guides.numbers import numbers_in
-from engine.core.errors import KnowledgeError
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.authoring.guides.guides import Entry
+from whichgpu.engine.authoring.guides.guides import check_coverage
+from whichgpu.engine.authoring.guides.guides import read_manifest
+from whichgpu.engine.authoring.guides.guides import standings
+from whichgpu.engine.authoring.guides.guides import unreported
+from whichgpu.engine.authoring.guides.manifest import refreshed_manifest
+from whichgpu.engine.authoring.guides.numbers import numbers_in
+from whichgpu.engine.core.errors import KnowledgeError
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +57,11 @@ def test_the_file_is_as_it_would_be_written_anew(expertise: Expertise) -> None:
         ("thunder-mem-must-fit", {"rules": ("does-not-fit", "no-such-rule")}, "lists no-such-rule among the rules"),
         ("gmi-roi-70-pct", {"figures": ()}, "rent_below_utilization_pct says that it carries it"),
         ("thunder-faq-t4-16gb", {"values": ()}, "nothing carries it"),
-        ("gmi-lat-training-tolerant", {"code": ("engine.plans.targets:goals",)}, "there is no code"),
-        ("gmi-lat-training-tolerant", {"code": ("engine.nowhere:goals",)}, "there is no code"),
+        ("gmi-lat-training-tolerant", {"code": ("whichgpu.engine.plans.targets:goals",)}, "there is no code"),
+        ("gmi-lat-training-tolerant", {"code": ("whichgpu.engine.nowhere:goals",)}, "there is no code"),
         ("thunder-mem-must-fit", {"without_numbers": "none"}, "and none is"),
         ("thunder-vendor-cli", {"because": None}, "set aside without because"),
-        ("thunder-vendor-cli", {"code": ("engine.plans.targets:goals_of",)}, "and something carries it"),
+        ("thunder-vendor-cli", {"code": ("whichgpu.engine.plans.targets:goals_of",)}, "and something carries it"),
         ("thunder-vendor-cli", {"set_aside": "superseded", "instead": "C99"}, "superseded needs instead"),
         ("thunder-vendor-cli", {"set_aside": "duplicate", "instead": "thunder-vendor"}, "duplicate needs instead"),
         ("fpt-a100-312-624", {"without_numbers": None}, "its numbers 624 TFLOPS stand in nothing"),
@@ -107,7 +106,7 @@ def test_a_value_that_the_knowledge_does_not_have_is_found(
 
 
 def test_ids_that_either_side_does_not_know_are_found(expertise: Expertise, manifest: dict[str, Entry]) -> None:
-    stranger = {**manifest, "nobody-said-this": Entry(code=("engine.plans.targets:goals_of",))}
+    stranger = {**manifest, "nobody-said-this": Entry(code=("whichgpu.engine.plans.targets:goals_of",))}
     assert "nobody-said-this is not in the catalogue of heuristics" in check_coverage(expertise, stranger)
     missing = {name: entry for name, entry in manifest.items() if name != "thunder-mem-must-fit"}
     assert "thunder-mem-must-fit is not in the manifest" in check_coverage(expertise, missing)

@@ -6,10 +6,9 @@ import copy
 from typing import Any
 
 import pytest
-
-from engine.advisor.advisor import Expertise
-from engine.authoring.testing.expectations import Expectation
-from engine.authoring.testing.expectations import same
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.authoring.testing.expectations import Expectation
+from whichgpu.engine.authoring.testing.expectations import same
 
 
 @pytest.fixture

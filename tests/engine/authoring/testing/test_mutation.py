@@ -7,17 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-
-from engine.authoring import coverage_of_tests
-from engine.authoring import mutate
-from engine.authoring.testing.mutants import mutants_of
-from engine.authoring.testing.mutants import nudged
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.values import Facts
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook import Rulebook
-from engine.rules.rulebook.model import Each
+from whichgpu.engine.authoring import coverage_of_tests
+from whichgpu.engine.authoring import mutate
+from whichgpu.engine.authoring.testing.mutants import mutants_of
+from whichgpu.engine.authoring.testing.mutants import nudged
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook import Rulebook
+from whichgpu.engine.rules.rulebook.model import Each
 
 
 Load = Callable[[str], Rulebook]

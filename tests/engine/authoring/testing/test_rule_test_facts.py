@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.advisor.advisor import shipped_expertise
-from engine.authoring.testing.rule_test_facts import LateFacts
-from engine.authoring.testing.rule_test_facts import Rehearsal
-from engine.core.errors import InputError
+from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.authoring.testing.rule_test_facts import LateFacts
+from whichgpu.engine.authoring.testing.rule_test_facts import Rehearsal
+from whichgpu.engine.core.errors import InputError
 
 
 @pytest.fixture(scope="module")

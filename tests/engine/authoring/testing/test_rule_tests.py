@@ -4,14 +4,14 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 
-from engine.authoring import TestResult
-from engine.authoring import run_rule_tests
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.values import Facts
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook import Rulebook
-from engine.rules.rulebook.model import Each
+from whichgpu.engine.authoring import TestResult
+from whichgpu.engine.authoring import run_rule_tests
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook import Rulebook
+from whichgpu.engine.rules.rulebook.model import Each
 
 
 Load = Callable[[str], Rulebook]

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from engine.advisor.advisor import shipped_expertise
-from engine.authoring import Scenario
-from engine.authoring import load_scenarios
-from engine.authoring import run_scenarios
-from engine.authoring.testing.expectations import Expectation
-from engine.core.errors import InputError
-from engine.core.errors import Problem
-from engine.core.errors import RulebookError
+from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.authoring import Scenario
+from whichgpu.engine.authoring import load_scenarios
+from whichgpu.engine.authoring import run_scenarios
+from whichgpu.engine.authoring.testing.expectations import Expectation
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import RulebookError
 
 
 Write = Callable[[str], Path]

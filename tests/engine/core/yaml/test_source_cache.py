@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from engine.core.errors import KnowledgeError
-from engine.core.yaml import cache
-from engine.core.yaml import read_document
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.yaml import cache
+from whichgpu.engine.core.yaml import read_document
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +31,7 @@ def test_a_second_reading_comes_from_the_cache_with_positions(home: Path, monkey
     def refuse(*_args: object, **_kwargs: object) -> None:
         raise AssertionError("parsed again")
 
-    monkeypatch.setattr("engine.core.yaml.composing.compose", refuse)
+    monkeypatch.setattr("whichgpu.engine.core.yaml.composing.compose", refuse)
     again = read_document(home / "a.yaml", error=KnowledgeError, cached=True)
     assert again.plain == first.plain
     assert pack_free(again.node) == pack_free(first.node)
@@ -46,7 +45,8 @@ def pack_free(node: object) -> str:
 def test_a_warm_cache_never_imports_yaml(home: Path):
     read_document(home / "a.yaml", error=KnowledgeError, cached=True).plain  # noqa: B018
     code = (
-        "import sys\nfrom engine.core.yaml import read_document\nfrom engine.core.errors import KnowledgeError\n"
+        "import sys\nfrom whichgpu.engine.core.yaml import read_document\n"
+        "from whichgpu.engine.core.errors import KnowledgeError\n"
         f"assert read_document({str(home / 'a.yaml')!r}, error=KnowledgeError, cached=True).plain\n"
         "assert 'yaml' not in sys.modules"
     )

@@ -8,23 +8,22 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic import ConfigDict
 from pydantic import ValidationError
-
-from engine.core.errors import InputError
-from engine.core.yaml import Mapping
-from engine.core.yaml import Node
-from engine.core.yaml import Scalar
-from engine.core.yaml import Sequence
-from engine.core.yaml import Source
-from engine.core.yaml import find
-from engine.core.yaml import place_of
-from engine.core.yaml import place_within
-from engine.core.yaml import plain
-from engine.core.yaml import problems_from_pydantic
-from engine.core.yaml import read_yaml_text
-from engine.core.yaml import typed
-from engine.core.yaml import untyped
-from engine.core.yaml.packed import pack
-from engine.core.yaml.packed import unpack
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core.yaml import Source
+from whichgpu.engine.core.yaml import find
+from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.core.yaml import place_within
+from whichgpu.engine.core.yaml import plain
+from whichgpu.engine.core.yaml import problems_from_pydantic
+from whichgpu.engine.core.yaml import read_yaml_text
+from whichgpu.engine.core.yaml import typed
+from whichgpu.engine.core.yaml import untyped
+from whichgpu.engine.core.yaml.packed import pack
+from whichgpu.engine.core.yaml.packed import unpack
 
 
 def read(text: str) -> Node:

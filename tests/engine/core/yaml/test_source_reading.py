@@ -7,19 +7,18 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.core.errors import InputError
-from engine.core.errors import KnowledgeError
-from engine.core.yaml import Mapping
-from engine.core.yaml import Scalar
-from engine.core.yaml import Sequence
-from engine.core.yaml import Source
-from engine.core.yaml import plain
-from engine.core.yaml import read_document
-from engine.core.yaml import read_yaml
-from engine.core.yaml import read_yaml_text
-from engine.core.yaml.composing import compose
-from engine.core.yaml.reading import MAX_BYTES
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core.yaml import Source
+from whichgpu.engine.core.yaml import plain
+from whichgpu.engine.core.yaml import read_document
+from whichgpu.engine.core.yaml import read_yaml
+from whichgpu.engine.core.yaml import read_yaml_text
+from whichgpu.engine.core.yaml.composing import compose
+from whichgpu.engine.core.yaml.reading import MAX_BYTES
 
 
 def read(text: str | bytes):

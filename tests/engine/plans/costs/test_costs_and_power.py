@@ -1,27 +1,26 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.catalogue import load_knowledge
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import Offer
-from engine.core.values import Facts
-from engine.plans.costs.constants import load_economics
-from engine.plans.costs.cost import cost_of
-from engine.plans.costs.cost import count_owned
-from engine.plans.costs.cost import owned_gpus
-from engine.plans.costs.cost import rental_duty
-from engine.plans.costs.cost import spending_of
-from engine.plans.costs.offers import index_offers
-from engine.plans.costs.ownership import ownership_of
-from engine.plans.costs.power import at_desk
-from engine.plans.costs.power import kwh_price
-from engine.plans.costs.power import paid_power_w
-from engine.plans.costs.power import plan_power_w
-from engine.plans.costs.power import pue
-from engine.plans.costs.provenance import cost_grounds
-from engine.plans.costs.usage import usage_of
-from engine.plans.model import Cost
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import Offer
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.costs.constants import load_economics
+from whichgpu.engine.plans.costs.cost import cost_of
+from whichgpu.engine.plans.costs.cost import count_owned
+from whichgpu.engine.plans.costs.cost import owned_gpus
+from whichgpu.engine.plans.costs.cost import rental_duty
+from whichgpu.engine.plans.costs.cost import spending_of
+from whichgpu.engine.plans.costs.offers import index_offers
+from whichgpu.engine.plans.costs.ownership import ownership_of
+from whichgpu.engine.plans.costs.power import at_desk
+from whichgpu.engine.plans.costs.power import kwh_price
+from whichgpu.engine.plans.costs.power import paid_power_w
+from whichgpu.engine.plans.costs.power import plan_power_w
+from whichgpu.engine.plans.costs.power import pue
+from whichgpu.engine.plans.costs.provenance import cost_grounds
+from whichgpu.engine.plans.costs.usage import usage_of
+from whichgpu.engine.plans.model import Cost
 
 
 ECONOMICS = load_economics()

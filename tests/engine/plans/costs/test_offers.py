@@ -3,18 +3,17 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.catalogue import load_knowledge
-from engine.catalogue.model import Gpu
-from engine.catalogue.model import Offer
-from engine.plans.costs.constants import load_economics
-from engine.plans.costs.model import Rental
-from engine.plans.costs.offers import Wishes
-from engine.plans.costs.offers import index_offers
-from engine.plans.costs.offers import narrowed
-from engine.plans.costs.offers import offer_index
-from engine.plans.costs.offers import region_allowed
-from engine.plans.costs.offers import wishes_from_facts
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.model import Offer
+from whichgpu.engine.plans.costs.constants import load_economics
+from whichgpu.engine.plans.costs.model import Rental
+from whichgpu.engine.plans.costs.offers import Wishes
+from whichgpu.engine.plans.costs.offers import index_offers
+from whichgpu.engine.plans.costs.offers import narrowed
+from whichgpu.engine.plans.costs.offers import offer_index
+from whichgpu.engine.plans.costs.offers import region_allowed
+from whichgpu.engine.plans.costs.offers import wishes_from_facts
 
 
 ECONOMICS = load_economics()

@@ -7,27 +7,26 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.catalogue import load_knowledge
-from engine.core.errors import KnowledgeError
-from engine.core.values import Facts
-from engine.plans.costs.comparison import CostComparison
-from engine.plans.costs.comparison import compare_costs
-from engine.plans.costs.constants import load_economics
-from engine.plans.costs.ownership import bought_count
-from engine.plans.costs.ownership import owned_form
-from engine.plans.costs.procurement import YES_NO
-from engine.plans.costs.procurement import all_flips
-from engine.plans.costs.procurement import comparison_entries
-from engine.plans.costs.procurement import nearest_flip
-from engine.plans.costs.procurement import procurement_facts
-from engine.plans.costs.procurement import procurement_figures
-from engine.plans.costs.thresholds import Threshold
-from engine.plans.costs.thresholds import guide_thresholds
-from engine.plans.costs.thresholds import thresholds_disagree
-from engine.plans.maker import PlanMaker
-from engine.plans.model import Plan
-from engine.sizing.intake import job_from_facts
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.costs.comparison import CostComparison
+from whichgpu.engine.plans.costs.comparison import compare_costs
+from whichgpu.engine.plans.costs.constants import load_economics
+from whichgpu.engine.plans.costs.ownership import bought_count
+from whichgpu.engine.plans.costs.ownership import owned_form
+from whichgpu.engine.plans.costs.procurement import YES_NO
+from whichgpu.engine.plans.costs.procurement import all_flips
+from whichgpu.engine.plans.costs.procurement import comparison_entries
+from whichgpu.engine.plans.costs.procurement import nearest_flip
+from whichgpu.engine.plans.costs.procurement import procurement_facts
+from whichgpu.engine.plans.costs.procurement import procurement_figures
+from whichgpu.engine.plans.costs.thresholds import Threshold
+from whichgpu.engine.plans.costs.thresholds import guide_thresholds
+from whichgpu.engine.plans.costs.thresholds import thresholds_disagree
+from whichgpu.engine.plans.maker import PlanMaker
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.sizing.intake import job_from_facts
 
 
 ECONOMICS = load_economics()

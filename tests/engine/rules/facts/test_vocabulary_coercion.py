@@ -5,20 +5,19 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.core.errors import InputError
-from engine.core.errors import Place
-from engine.core.errors import RulebookError
-from engine.rules.facts import FactDef
-from engine.rules.facts import coerce
-from engine.rules.facts import gpu_and_count
-from engine.rules.facts import read_value
-from engine.rules.facts import yes_or_no
-from engine.rules.facts.numbers import NumberProblem
-from engine.rules.facts.numbers import read_literal
-from engine.rules.facts.units import factor_of
-from engine.rules.facts.units import is_known_unit
-from engine.rules.facts.units import parse_unit
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import coerce
+from whichgpu.engine.rules.facts import gpu_and_count
+from whichgpu.engine.rules.facts import read_value
+from whichgpu.engine.rules.facts import yes_or_no
+from whichgpu.engine.rules.facts.numbers import NumberProblem
+from whichgpu.engine.rules.facts.numbers import read_literal
+from whichgpu.engine.rules.facts.units import factor_of
+from whichgpu.engine.rules.facts.units import is_known_unit
+from whichgpu.engine.rules.facts.units import parse_unit
 
 
 def fact(**fields: object) -> FactDef:

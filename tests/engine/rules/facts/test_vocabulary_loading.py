@@ -3,11 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from engine.core.errors import KnowledgeError
-from engine.core.locate import locate
-from engine.rules.facts import Vocabulary
-from engine.rules.facts import load_vocabulary
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.locate import locate
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import load_vocabulary
 
 
 CODES = "codes:\n  A-X: {meaning: Do x., priority: 1}\n  W-Y: {meaning: Beware.}\n"

@@ -10,15 +10,14 @@ from hypothesis import event
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
-
-from engine.rules.inference.durable import DurableMatcher
-from engine.rules.inference.firing import Level
-from engine.rules.inference.firing import fire
-from engine.rules.inference.reference import ReferenceMatcher
-from engine.rules.language.tree import Arith
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.inference.durable import DurableMatcher
+from whichgpu.engine.rules.inference.firing import Level
+from whichgpu.engine.rules.inference.firing import fire
+from whichgpu.engine.rules.inference.reference import ReferenceMatcher
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import FactRef
 
 
 pytestmark = pytest.mark.usefixtures("durable")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.core.locate import locate
-from engine.rules.facts import load_vocabulary
-from engine.rules.inference.firing import Level
-from engine.rules.rulebook import load_rulebook
+from whichgpu.engine.core.locate import locate
+from whichgpu.engine.rules.facts import load_vocabulary
+from whichgpu.engine.rules.inference.firing import Level
+from whichgpu.engine.rules.rulebook import load_rulebook
 
 
 def test_at_least_60_percent_of_the_rulebook_is_native():

@@ -7,18 +7,17 @@ import random
 import threading
 
 import pytest
-
-from engine.core.errors import InternalError
-from engine.rules.inference.driver import BATCH
-from engine.rules.inference.driver import Session
-from engine.rules.inference.durable import DurableMatcher
-from engine.rules.inference.durable import _indexes
-from engine.rules.inference.firing import Level
-from engine.rules.inference.firing import fire
-from engine.rules.inference.reference import ReferenceMatcher
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import FactRef
+from whichgpu.engine.core.errors import InternalError
+from whichgpu.engine.rules.inference.driver import BATCH
+from whichgpu.engine.rules.inference.driver import Session
+from whichgpu.engine.rules.inference.durable import DurableMatcher
+from whichgpu.engine.rules.inference.durable import _indexes
+from whichgpu.engine.rules.inference.firing import Level
+from whichgpu.engine.rules.inference.firing import fire
+from whichgpu.engine.rules.inference.reference import ReferenceMatcher
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import FactRef
 
 
 pytestmark = pytest.mark.usefixtures("durable")

@@ -6,16 +6,15 @@ import sys
 from collections.abc import Sequence
 
 import pytest
-
-import engine.rules.inference.driver as driver
-from engine.core.errors import InternalError
-from engine.rules.inference.firing import Level
-from engine.rules.inference.firing import engine_status
-from engine.rules.inference.firing import fire
-from engine.rules.inference.reference import ReferenceMatcher
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import FactRef
+from whichgpu.engine.core.errors import InternalError
+from whichgpu.engine.rules.inference import driver
+from whichgpu.engine.rules.inference.firing import Level
+from whichgpu.engine.rules.inference.firing import engine_status
+from whichgpu.engine.rules.inference.firing import fire
+from whichgpu.engine.rules.inference.reference import ReferenceMatcher
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import FactRef
 
 
 class Tampering:

@@ -6,18 +6,17 @@ import random
 from collections import Counter
 
 import pytest
-
-from engine.rules.inference.compile import batches
-from engine.rules.inference.driver import BATCH
-from engine.rules.inference.durable import DurableMatcher
-from engine.rules.inference.firing import Level
-from engine.rules.inference.firing import fire
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Member
-from engine.rules.language.tree import Or
+from whichgpu.engine.rules.inference.compile import batches
+from whichgpu.engine.rules.inference.driver import BATCH
+from whichgpu.engine.rules.inference.durable import DurableMatcher
+from whichgpu.engine.rules.inference.firing import Level
+from whichgpu.engine.rules.inference.firing import fire
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Or
 
 
 pytestmark = pytest.mark.usefixtures("durable")

@@ -5,17 +5,16 @@ from __future__ import annotations
 import random
 
 import pytest
-
-import engine.rules.inference.reference as reference
-from engine.rules.inference.reference import ReferenceMatcher
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Arith
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Known
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
+from whichgpu.engine.rules.inference import reference
+from whichgpu.engine.rules.inference.reference import ReferenceMatcher
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
 
 
 TRAINING = FactRef("training")

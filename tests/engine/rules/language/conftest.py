@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
 
 
 LINKS = ("none", "pcie", "nvlink-bridge", "nvlink")

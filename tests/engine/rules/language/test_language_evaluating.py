@@ -5,29 +5,28 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.core.values import Value
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.language import compile_expr
-from engine.rules.language import conjuncts
-from engine.rules.language import evaluate
-from engine.rules.language import facts_read
-from engine.rules.language import first_failure
-from engine.rules.language import parse_condition
-from engine.rules.language import to_nnf
-from engine.rules.language import words
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Arith
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Has
-from engine.rules.language.tree import Known
-from engine.rules.language.tree import Member
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language import compile_expr
+from whichgpu.engine.rules.language import conjuncts
+from whichgpu.engine.rules.language import evaluate
+from whichgpu.engine.rules.language import facts_read
+from whichgpu.engine.rules.language import first_failure
+from whichgpu.engine.rules.language import parse_condition
+from whichgpu.engine.rules.language import to_nnf
+from whichgpu.engine.rules.language import words
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Has
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
 
 
 A, B = FactRef("training"), FactRef("cuda")

@@ -3,31 +3,30 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.core.errors import InputError
-from engine.core.errors import Place
-from engine.core.errors import Problem
-from engine.core.errors import RulebookError
-from engine.core.locate import locate
-from engine.core.yaml import Mapping
-from engine.core.yaml import Scalar
-from engine.core.yaml import Sequence
-from engine.core.yaml import read_yaml_text
-from engine.rules.facts import Vocabulary
-from engine.rules.facts import load_vocabulary
-from engine.rules.language import parse_condition
-from engine.rules.language import parse_expression
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Arith
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Has
-from engine.rules.language.tree import Known
-from engine.rules.language.tree import Member
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core.yaml import read_yaml_text
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import load_vocabulary
+from whichgpu.engine.rules.language import parse_condition
+from whichgpu.engine.rules.language import parse_expression
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Has
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
 
 
 GPUS = frozenset({"nvidia-l40s", "nvidia-t4", "amd-mi300x"})

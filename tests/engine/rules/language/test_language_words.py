@@ -3,34 +3,33 @@ from __future__ import annotations
 import math
 
 import pytest
-
-from engine.core.errors import InputError
-from engine.core.errors import RulebookError
-from engine.core.values import Value
-from engine.core.yaml import Mapping
-from engine.core.yaml import Sequence
-from engine.core.yaml import find
-from engine.core.yaml import read_yaml_text
-from engine.rules.facts import Vocabulary
-from engine.rules.language import check_template
-from engine.rules.language import format_number
-from engine.rules.language import format_value
-from engine.rules.language import parse_cell
-from engine.rules.language import parse_condition
-from engine.rules.language import parse_expression
-from engine.rules.language import render
-from engine.rules.language import template_facts
-from engine.rules.language import words
-from engine.rules.language.tree import And
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import Expr
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Has
-from engine.rules.language.tree import Known
-from engine.rules.language.tree import Member
-from engine.rules.language.tree import Not
-from engine.rules.language.tree import Or
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core.yaml import find
+from whichgpu.engine.core.yaml import read_yaml_text
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language import check_template
+from whichgpu.engine.rules.language import format_number
+from whichgpu.engine.rules.language import format_value
+from whichgpu.engine.rules.language import parse_cell
+from whichgpu.engine.rules.language import parse_condition
+from whichgpu.engine.rules.language import parse_expression
+from whichgpu.engine.rules.language import render
+from whichgpu.engine.rules.language import template_facts
+from whichgpu.engine.rules.language import words
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Has
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
 
 
 FACTS: dict[str, Value] = {

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import pytest
-
-from engine.core.calculators import Calculator
-from engine.core.errors import RulebookError
-from engine.rules.inference.firing import Level
-from engine.rules.language.tree import Arith
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import FactRef
-from engine.rules.language.tree import Known
-from engine.rules.resolution.graph import Default
-from engine.rules.resolution.model import Claim
-from engine.rules.resolution.model import differ
-from engine.rules.resolution.run import Settler
-from engine.rules.rulebook.model import Condition
-from engine.rules.rulebook.model import Rule
-from engine.rules.rulebook.model import SetFact
+from whichgpu.engine.core.calculators import Calculator
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.rules.inference.firing import Level
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.resolution.graph import Default
+from whichgpu.engine.rules.resolution.model import Claim
+from whichgpu.engine.rules.resolution.model import differ
+from whichgpu.engine.rules.resolution.run import Settler
+from whichgpu.engine.rules.rulebook.model import Condition
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import SetFact
 
 
 def rule(

@@ -6,14 +6,13 @@ import textwrap
 from collections.abc import Callable
 
 import pytest
-
-from engine.core.errors import RulebookError
-from engine.rules.facts import Code
-from engine.rules.facts import FactDef
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook import Known
-from engine.rules.rulebook import Rulebook
-from engine.rules.rulebook import load_rules_text
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.rules.facts import Code
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import Rulebook
+from whichgpu.engine.rules.rulebook import load_rules_text
 
 
 def _facts() -> list[FactDef]:

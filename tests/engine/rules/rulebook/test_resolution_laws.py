@@ -5,21 +5,20 @@ from collections.abc import Mapping
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.core.values import Scalar
-from engine.rules.language.tree import Arith
-from engine.rules.language.tree import Compare
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import FactRef
-from engine.rules.rulebook import Collision
-from engine.rules.rulebook import Rule
-from engine.rules.rulebook import Verdict
-from engine.rules.rulebook import resolve
-from engine.rules.rulebook import verdict_of
-from engine.rules.rulebook import verdicts_of
-from engine.rules.rulebook.model import Condition
-from engine.rules.rulebook.model import HitPolicy
-from engine.rules.rulebook.model import SetFact
+from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Compare
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.rulebook import Collision
+from whichgpu.engine.rules.rulebook import Rule
+from whichgpu.engine.rules.rulebook import Verdict
+from whichgpu.engine.rules.rulebook import resolve
+from whichgpu.engine.rules.rulebook import verdict_of
+from whichgpu.engine.rules.rulebook import verdicts_of
+from whichgpu.engine.rules.rulebook.model import Condition
+from whichgpu.engine.rules.rulebook.model import HitPolicy
+from whichgpu.engine.rules.rulebook.model import SetFact
 
 
 def make(

@@ -6,21 +6,20 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-
-from engine.core.errors import RulebookError
-from engine.core.locate import locate
-from engine.core.yaml import plain
-from engine.core.yaml import read_yaml
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook import Known
-from engine.rules.rulebook import load_rules_text
-from engine.rules.rulebook import rule_file_schema
-from engine.rules.rulebook.grammar import EFFECT_KEYS
-from engine.rules.rulebook.grammar import NEAR_MISS_KEYS
-from engine.rules.rulebook.grammar import ROW_KEYS
-from engine.rules.rulebook.grammar import RULE_KEYS
-from engine.rules.rulebook.grammar import TABLE_KEYS
-from engine.rules.rulebook.grammar import TEST_KEYS
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.yaml import plain
+from whichgpu.engine.core.yaml import read_yaml
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import load_rules_text
+from whichgpu.engine.rules.rulebook import rule_file_schema
+from whichgpu.engine.rules.rulebook.grammar import EFFECT_KEYS
+from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS
+from whichgpu.engine.rules.rulebook.grammar import ROW_KEYS
+from whichgpu.engine.rules.rulebook.grammar import RULE_KEYS
+from whichgpu.engine.rules.rulebook.grammar import TABLE_KEYS
+from whichgpu.engine.rules.rulebook.grammar import TEST_KEYS
 
 
 BROKEN = Path(__file__).parent / "broken"

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from engine.core.errors import RulebookError
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook import Known
-from engine.rules.rulebook import Rulebook
-from engine.rules.rulebook import load_rulebook
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import Rulebook
+from whichgpu.engine.rules.rulebook import load_rulebook
 
 
 BASE = """\

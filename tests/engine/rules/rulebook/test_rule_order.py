@@ -6,13 +6,12 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from engine.core.errors import Place
-from engine.core.errors import RulebookError
-from engine.rules.rulebook import Rulebook
-from engine.rules.rulebook import levels
-from engine.rules.rulebook import rule_nodes
-from engine.rules.rulebook import topological_levels
+from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.rules.rulebook import Rulebook
+from whichgpu.engine.rules.rulebook import levels
+from whichgpu.engine.rules.rulebook import rule_nodes
+from whichgpu.engine.rules.rulebook import topological_levels
 
 
 FACTS = st.frozensets(st.sampled_from("abcdef"), max_size=3)

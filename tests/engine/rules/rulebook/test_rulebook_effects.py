@@ -3,23 +3,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
-from engine.rules.language.tree import Arith
-from engine.rules.language.tree import Const
-from engine.rules.language.tree import FactRef
-from engine.rules.rulebook import Rulebook
-from engine.rules.rulebook.model import Ask
-from engine.rules.rulebook.model import Claim
-from engine.rules.rulebook.model import ConsiderCounts
-from engine.rules.rulebook.model import Disagree
-from engine.rules.rulebook.model import Effect
-from engine.rules.rulebook.model import Fallback
-from engine.rules.rulebook.model import Monitor
-from engine.rules.rulebook.model import Points
-from engine.rules.rulebook.model import Reject
-from engine.rules.rulebook.model import Say
-from engine.rules.rulebook.model import SetFact
-from engine.rules.rulebook.model import ShowFigure
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.rulebook import Rulebook
+from whichgpu.engine.rules.rulebook.model import Ask
+from whichgpu.engine.rules.rulebook.model import Claim
+from whichgpu.engine.rules.rulebook.model import ConsiderCounts
+from whichgpu.engine.rules.rulebook.model import Disagree
+from whichgpu.engine.rules.rulebook.model import Effect
+from whichgpu.engine.rules.rulebook.model import Fallback
+from whichgpu.engine.rules.rulebook.model import Monitor
+from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.model import Reject
+from whichgpu.engine.rules.rulebook.model import Say
+from whichgpu.engine.rules.rulebook.model import SetFact
+from whichgpu.engine.rules.rulebook.model import ShowFigure
 
 
 CASES: list[tuple[str, str, str, tuple[Effect, ...]]] = [

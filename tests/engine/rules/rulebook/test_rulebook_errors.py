@@ -6,11 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
-
-from engine.core.errors import RulebookError
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook import Known
-from engine.rules.rulebook import load_rules_text
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import load_rules_text
 
 
 BROKEN = Path(__file__).parent / "broken"

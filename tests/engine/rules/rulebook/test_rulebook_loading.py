@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.rules.rulebook import Rulebook
-from engine.rules.rulebook.model import Reject
+from whichgpu.engine.rules.rulebook import Rulebook
+from whichgpu.engine.rules.rulebook.model import Reject
 
 
 RULE = """

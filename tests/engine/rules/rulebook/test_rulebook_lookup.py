@@ -3,8 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
-from engine.rules.rulebook import Rulebook
+from whichgpu.engine.rules.rulebook import Rulebook
 
 
 RULES = """

@@ -13,15 +13,14 @@ import yaml
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
-
-from engine.core.errors import RulebookError
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook import Known
-from engine.rules.rulebook import Rule
-from engine.rules.rulebook import Rulebook
-from engine.rules.rulebook import digest_of
-from engine.rules.rulebook import load_rulebook
-from engine.rules.rulebook import load_rules_text
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import Rule
+from whichgpu.engine.rules.rulebook import Rulebook
+from whichgpu.engine.rules.rulebook import digest_of
+from whichgpu.engine.rules.rulebook import load_rulebook
+from whichgpu.engine.rules.rulebook import load_rules_text
 
 
 RULES: list[dict[str, Any]] = [

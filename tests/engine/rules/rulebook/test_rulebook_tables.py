@@ -3,12 +3,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
-from engine.rules.facts import Vocabulary
-from engine.rules.language import parse_condition
-from engine.rules.rulebook import Rulebook
-from engine.rules.rulebook import written
-from engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language import parse_condition
+from whichgpu.engine.rules.rulebook import Rulebook
+from whichgpu.engine.rules.rulebook import written
+from whichgpu.engine.rules.rulebook.model import Points
 
 
 TABLE = """

@@ -12,13 +12,12 @@ import yaml
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
-
-from engine.core.errors import Problem
-from engine.core.errors import RulebookError
-from engine.rules.facts import Vocabulary
-from engine.rules.rulebook import Known
-from engine.rules.rulebook import load_rulebook
-from engine.rules.rulebook import load_rules_text
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import load_rulebook
+from whichgpu.engine.rules.rulebook import load_rules_text
 
 
 BASE: list[dict[str, Any]] = [
