@@ -40,6 +40,7 @@ from decision_laws.relations import Relations  # noqa: E402
 from decision_laws.report import report  # noqa: E402
 from decision_laws.report import table  # noqa: E402
 from decision_laws.sweep import Sweep  # noqa: E402
+
 from whichgpu.engine.advisor.advisor import load_expertise  # noqa: E402
 
 

@@ -29,6 +29,7 @@ if find_spec("whichgpu") is None:
     sys.path.append(str(ROOT))
 
 from mapping import line_of  # noqa: E402
+
 from whichgpu.engine.advisor.advisor import Expertise  # noqa: E402
 from whichgpu.engine.advisor.advisor import load_expertise  # noqa: E402
 from whichgpu.engine.advisor.size import size_workload  # noqa: E402

@@ -19,6 +19,7 @@ from datetime import UTC
 from datetime import datetime
 from typing import Any
 
+from whichgpu import load_expertise
 from whichgpu.engine.explain.nearest import REACHED
 from whichgpu.engine.explain.phrases import Phrases
 from whichgpu.engine.explain.probing import read_back
@@ -26,8 +27,6 @@ from whichgpu.engine.explain.rerun import decide_again
 from whichgpu.engine.explain.rerun import recorded_facts
 from whichgpu.engine.explain.rerun import with_changes
 from whichgpu.engine.explain.whynot import why_not
-
-from whichgpu import load_expertise
 
 
 MOMENT = datetime(2026, 6, 1, tzinfo=UTC)

@@ -19,6 +19,9 @@ from collections.abc import Mapping
 from datetime import UTC
 from datetime import datetime
 
+from workload_makers import workload
+
+from whichgpu import Expertise
 from whichgpu.engine.advisor.advisor import shipped_expertise
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.interview import Done
@@ -27,9 +30,6 @@ from whichgpu.engine.interview import State
 from whichgpu.engine.interview import answered
 from whichgpu.engine.interview import check_certificate
 from whichgpu.engine.rules.facts import FactDef
-from workload_makers import workload
-
-from whichgpu import Expertise
 
 
 MOMENT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -24,6 +24,7 @@ if find_spec("whichgpu") is None:
     sys.path.append(str(ROOT))
 
 from decision_laws.generator import workloads  # noqa: E402
+
 from whichgpu.engine.advisor.advisor import load_expertise  # noqa: E402
 from whichgpu.engine.core.errors import InputError  # noqa: E402
 

@@ -8,6 +8,7 @@ import traceback
 from pathlib import Path
 
 import click
+
 from whichgpu.engine.core.errors import WhichgpuError
 
 

@@ -7,6 +7,10 @@ from datetime import datetime
 from typing import Any
 
 import click
+
+from whichgpu import Expertise
+from whichgpu import Workload
+from whichgpu import load_expertise
 from whichgpu.cli.inputs import STDIN
 from whichgpu.cli.inputs import read_stdin
 from whichgpu.cli.layers import layer_folders
@@ -19,10 +23,6 @@ from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.yaml import read_yaml
 from whichgpu.engine.core.yaml import read_yaml_text
-
-from whichgpu import Expertise
-from whichgpu import Workload
-from whichgpu import load_expertise
 
 
 def load(rules: tuple[str, ...] = (), *, builtin: bool = True, tests: bool = True) -> Expertise:

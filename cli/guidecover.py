@@ -6,6 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from whichgpu import Expertise
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.blocks import Bullets
 from whichgpu.cli.render.blocks import Heading
@@ -17,8 +18,6 @@ from whichgpu.engine.authoring.guides.guides import Standing
 from whichgpu.engine.authoring.guides.guides import check_coverage
 from whichgpu.engine.authoring.guides.guides import standings
 from whichgpu.engine.authoring.guides.manifest import refreshed_manifest
-
-from whichgpu import Expertise
 
 
 def guide_cover(expertise: Expertise) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 
 import click
+
 from whichgpu.cli import exits
 from whichgpu.engine.core.errors import nearest_words
 

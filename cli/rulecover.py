@@ -7,11 +7,10 @@ from datetime import datetime
 from itertools import product
 from typing import Any
 
+from whichgpu import Expertise
 from whichgpu.engine.authoring.guides.guides import standings
 from whichgpu.engine.authoring.guides.guides import uncarried
 from whichgpu.engine.core.errors import WhichgpuError
-
-from whichgpu import Expertise
 
 
 #: Sizes in billions of parameters that stand for a small, a middle and a large model of each family.

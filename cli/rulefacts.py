@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from whichgpu import Expertise
 from whichgpu.cli.render.effects import effect_text
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
 from whichgpu.engine.rules.rulebook import Rule
-
-from whichgpu import Expertise
 
 
 def rule_names(expertise: Expertise) -> set[str]:

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from whichgpu import Expertise
 from whichgpu.cli.commands.rules_test import run_all
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.blocks import Bullets
@@ -24,8 +25,6 @@ from whichgpu.engine.authoring import Scenario
 from whichgpu.engine.authoring import ScenarioResult
 from whichgpu.engine.authoring import TestResult
 from whichgpu.engine.authoring.inspection import inspect
-
-from whichgpu import Expertise
 
 
 #: What of an answer is compared.

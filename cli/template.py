@@ -7,22 +7,17 @@ from collections.abc import Mapping
 from itertools import groupby
 
 import yaml
+
 from whichgpu.cli.render.facts import accepts
 from whichgpu.cli.render.facts import settles
 from whichgpu.cli.render.facts import topic_key
+from whichgpu.engine.catalogue.tasks import profile_of
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 
 
 _WIDTH = 96
-#: Topics that say nothing about the other kind of task.
-_NOT_FOR = {
-    "inference": frozenset({"rhythm"}),
-    "pretraining": frozenset({"serving"}),
-    "full_finetuning": frozenset({"serving"}),
-    "peft_finetuning": frozenset({"serving"}),
-}
 _HEAD = """\
 A workload for whichgpu. Remove the '#' before a fact that you know and write its value.
 Whatever stays commented out is unknown, and the answer says where that matters.
@@ -41,7 +36,7 @@ def template(vocabulary: Vocabulary, task: str | None, *, everything: bool = Fal
 
 
 def _wanted(vocabulary: Vocabulary, task: str | None, *, everything: bool) -> list[FactDef]:
-    skipped = _NOT_FOR.get(task or "", frozenset())
+    skipped = profile_of(task).skips_topics if task else ()
     asked = ("always", "if_it_matters", "on_request") if everything else ("always", "if_it_matters")
     return [
         fact

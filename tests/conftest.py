@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings
+
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.advisor import shipped_expertise

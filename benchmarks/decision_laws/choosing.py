@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.engine.catalogue import Knowledge
-
 from decision_laws.counting import Laws
 from decision_laws.reading import Plan
 from decision_laws.reading import costs
@@ -17,6 +15,7 @@ from decision_laws.reading import limits_kept
 from decision_laws.reading import same_vendor
 from decision_laws.reading import speed_ratio
 from decision_laws.reading import stands_equal
+from whichgpu.engine.catalogue import Knowledge
 
 
 CHEAPER, FASTER = 0.95, 1.05

@@ -6,12 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.engine.catalogue import Knowledge
-
 from decision_laws.counting import Laws
 from decision_laws.reading import Plan
 from decision_laws.reading import describe
 from decision_laws.reading import kind_of_work
+from whichgpu.engine.catalogue import Knowledge
 
 
 CLEAR = 1.3

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from decision_laws.reading import decide
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.advisor import load_expertise
 from whichgpu.engine.catalogue import with_offers
-
-from decision_laws.reading import decide
 
 
 MOST_LOADED = 8

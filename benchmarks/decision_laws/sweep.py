@@ -14,10 +14,6 @@ from dataclasses import field
 from statistics import median
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Expertise
-from whichgpu.engine.advisor.size import size_workload
-from whichgpu.engine.core.errors import InputError
-
 from decision_laws.choosing import NEAR_CHEAPEST
 from decision_laws.choosing import beats
 from decision_laws.counting import Laws
@@ -30,6 +26,9 @@ from decision_laws.reading import rate
 from decision_laws.reading import shown
 from decision_laws.reading import speed_ratio
 from decision_laws.reading import stands_equal
+from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.size import size_workload
+from whichgpu.engine.core.errors import InputError
 
 
 COUNTS = (1, 2, 4, 8, 16)

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+from whichgpu import Expertise
 from whichgpu.cli import exits
 from whichgpu.cli import output
 from whichgpu.cli.expertise import load
@@ -40,8 +42,6 @@ from whichgpu.engine.interview import Interviewer
 from whichgpu.engine.interview import Question
 from whichgpu.engine.interview import State
 from whichgpu.engine.interview.robustness import missing_answers
-
-from whichgpu import Expertise
 
 
 _session_option = click.option("--session", metavar="FILE", type=click.Path(dir_okay=False), help="Keep answers here.")

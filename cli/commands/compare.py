@@ -7,6 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 import click
+
+from whichgpu import Expertise
 from whichgpu.cli import output
 from whichgpu.cli.expertise import load
 from whichgpu.cli.expertise import names_of
@@ -17,6 +19,7 @@ from whichgpu.cli.options import rules_options
 from whichgpu.cli.options import set_option
 from whichgpu.cli.render.comparison import comparison_blocks
 from whichgpu.cli.saved import read_saved
+from whichgpu.engine.advisor.objectives import shipped_objectives
 from whichgpu.engine.core.canonical import plain
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
@@ -26,8 +29,6 @@ from whichgpu.engine.explain.rerun import decide_again
 from whichgpu.engine.explain.rerun import unstated_objective
 from whichgpu.engine.explain.rerun import with_changes
 
-from whichgpu import Expertise
-
 
 _decision = click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))
 _forms = output_format("text", "json", "markdown")
@@ -36,7 +37,7 @@ _forms = output_format("text", "json", "markdown")
 @click.command(name="what-if")
 @_decision
 @set_option
-@click.option("--objective", type=click.Choice(["cheapest", "fastest", "balanced"]), help="What to rank by.")
+@click.option("--objective", type=click.Choice([*shipped_objectives()]), help="What to rank by.")
 @all_option
 @_forms
 @rules_options

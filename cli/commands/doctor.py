@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 import click
+
 from whichgpu.cli import output
 from whichgpu.cli.expertise import load
 from whichgpu.cli.expertise import now

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+
 from whichgpu.cli import output
 from whichgpu.cli.layers import load_facts
 from whichgpu.cli.options import layers_option

@@ -5,21 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+
 from whichgpu.cli import output
 from whichgpu.cli.inputs import STDIN
 from whichgpu.cli.layers import load_facts
 from whichgpu.cli.options import layers_option
 from whichgpu.cli.template import template
+from whichgpu.engine.catalogue.tasks import load_tasks
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 
 
-_TASKS = ["pretraining", "full_finetuning", "peft_finetuning", "inference", "experimentation"]
-
-
 @click.command()
 @click.argument("file", default="workload.yaml", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option("--task", type=click.Choice(_TASKS), help="What the GPU will do; leaves out what does not concern it.")
+@click.option(
+    "--task", type=click.Choice([*load_tasks()]), help="What the GPU will do; leaves out what does not concern it."
+)
 @click.option("--all", "everything", is_flag=True, help="Every fact, also those that seldom matter.")
 @click.option("--force", is_flag=True, help="Overwrite the file if it is there.")
 @layers_option

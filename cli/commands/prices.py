@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+
 from whichgpu.cli import output
 from whichgpu.cli.inputs import read_text
 from whichgpu.cli.layers import load_catalogue

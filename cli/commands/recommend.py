@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+from whichgpu import Expertise
 from whichgpu.cli import output
 from whichgpu.cli.batch import answer_lines
 from whichgpu.cli.expertise import load
@@ -19,17 +21,16 @@ from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.options import set_option
 from whichgpu.cli.render.decision import decision_blocks
+from whichgpu.engine.advisor.objectives import shipped_objectives
 from whichgpu.engine.advisor.record import make_record
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
-
-from whichgpu import Expertise
 
 
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @set_option
-@click.option("--objective", type=click.Choice(["cheapest", "fastest", "balanced"]), help="What to rank by.")
+@click.option("--objective", type=click.Choice([*shipped_objectives()]), help="What to rank by.")
 @output_format("text", "json", "markdown")
 @click.option("--save", metavar="RECORD", type=click.Path(dir_okay=False), help="Save the decision record here.")
 @jsonl_option

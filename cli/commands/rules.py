@@ -7,6 +7,7 @@ from typing import Any
 from typing import ClassVar
 
 import click
+
 from whichgpu.cli import output
 from whichgpu.cli.expertise import load
 from whichgpu.cli.expertise import now

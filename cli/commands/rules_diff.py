@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+
 from whichgpu.cli import output
 from whichgpu.cli.expertise import now
 from whichgpu.cli.layers import layer_folders

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import click
+
 from whichgpu.cli import output
 from whichgpu.cli.expertise import load
 from whichgpu.cli.expertise import names_of

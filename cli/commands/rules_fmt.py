@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+
 from whichgpu.cli import output
 from whichgpu.cli.inputs import STDIN
 from whichgpu.cli.inputs import read_text

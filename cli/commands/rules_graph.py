@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import click
+
+from whichgpu import Expertise
 from whichgpu.cli import output
 from whichgpu.cli.expertise import load
 from whichgpu.cli.options import rules_options
@@ -14,8 +16,6 @@ from whichgpu.engine.core.calculators import registered
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
-
-from whichgpu import Expertise
 
 
 @click.command(name="graph")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+
 from whichgpu.cli import output
 from whichgpu.cli.exits import WRONG_INPUT
 from whichgpu.cli.expertise import load

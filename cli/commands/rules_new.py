@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import click
+
 from whichgpu.cli import output
 from whichgpu.cli.layers import load_catalogue
 from whichgpu.cli.layers import load_facts

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+from whichgpu import Expertise
 from whichgpu.cli import output
 from whichgpu.cli.commands.rules_diff import default_examples
 from whichgpu.cli.expertise import load
@@ -28,8 +30,6 @@ from whichgpu.engine.core.calculators import registered
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.rules.language import words
 from whichgpu.engine.rules.rulebook import Rule
-
-from whichgpu import Expertise
 
 
 @click.command(name="show")

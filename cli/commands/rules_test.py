@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+from whichgpu import Expertise
 from whichgpu.cli import output
 from whichgpu.cli.expertise import load
 from whichgpu.cli.expertise import now
@@ -31,8 +33,6 @@ from whichgpu.engine.authoring.testing.rule_test_facts import Rehearsal
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
-
-from whichgpu import Expertise
 
 
 FOUND_WANTING = 1

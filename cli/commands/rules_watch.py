@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import click
+
 from whichgpu.cli import output
 from whichgpu.cli.exits import tell
 from whichgpu.cli.expertise import load

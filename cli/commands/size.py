@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import click
+
+from whichgpu import Workload
 from whichgpu.cli import output
 from whichgpu.cli.batch import answer_lines
 from whichgpu.cli.expertise import load
@@ -15,8 +17,6 @@ from whichgpu.cli.options import output_format
 from whichgpu.cli.options import set_option
 from whichgpu.cli.render.size import size_blocks
 from whichgpu.engine.advisor.size import size_workload
-
-from whichgpu import Workload
 
 
 @click.command()

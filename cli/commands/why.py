@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+
 from whichgpu.cli import output
 from whichgpu.cli.expertise import load
 from whichgpu.cli.expertise import names_of

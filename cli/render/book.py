@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from itertools import groupby
 
+from whichgpu import Expertise
 from whichgpu.cli.render.effects import effect_text
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
@@ -23,8 +24,6 @@ from whichgpu.engine.rules.language import words
 from whichgpu.engine.rules.rulebook.model import Condition
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Table
-
-from whichgpu import Expertise
 
 
 _MADE = "<!-- Made by `whichgpu rules docs`; edit the rules and not this page. -->"

@@ -18,6 +18,7 @@ from whichgpu.cli.render.figures import usd
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.plan import short_name
 from whichgpu.cli.render.reasons import origin
+from whichgpu.engine.catalogue.tasks import load_tasks
 
 
 JsonObject = dict[str, Any]
@@ -169,7 +170,8 @@ def is_service(decision: JsonObject) -> bool:
     """Whether plans are compared by the month and the time of an answer, and not by the piece of work."""
     facts = decision["facts"]
     task, mode = (facts.get(name, {}).get("value") for name in ("task", "serving_mode"))
-    return bool(task == "inference" and mode != "batch")
+    profile = load_tasks().get(task)
+    return profile is not None and profile.serves and mode != "batch"
 
 
 def _most_telling(found: list[JsonObject]) -> list[JsonObject]:

@@ -32,6 +32,7 @@ from whichgpu.cli.render.plan import summary_sentence
 from whichgpu.cli.render.procurement import procurement_blocks
 from whichgpu.cli.render.reasons import reason_blocks
 from whichgpu.cli.render.reasons import ruled_out_blocks
+from whichgpu.engine.advisor.objectives import shipped_objectives
 
 
 JsonObject = dict[str, Any]
@@ -41,7 +42,6 @@ _NO_ANSWER = {
     "facts_missing": "No recommendation yet: too little is known.",
     "contradictory": "No recommendation: what was said contradicts itself.",
 }
-_OBJECTIVES = {"cheapest": "the lowest cost", "fastest": "the highest speed", "balanced": "a balance of cost and speed"}
 
 
 def decision_blocks(decision: JsonObject, names: Names, *, everything: bool = False) -> list[Block]:
@@ -124,5 +124,5 @@ def _colophon(decision: JsonObject) -> list[Block]:
 def _aim(decision: JsonObject) -> str:
     """What the choice was made for."""
     if decision.get("objective_stated", True):  # Records of before do not say so, and had one.
-        return _OBJECTIVES[decision["objective"]]
+        return shipped_objectives()[decision["objective"]].aim
     return "what the guides name for the case, since no objective was stated"

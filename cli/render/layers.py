@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from whichgpu import Expertise
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.blocks import Bullets
 from whichgpu.cli.render.blocks import Heading
@@ -14,8 +15,6 @@ from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.rules import shown_place
 from whichgpu.engine.catalogue.bundle import KnowledgeLayer
 from whichgpu.engine.rules.rulebook.model import Change
-
-from whichgpu import Expertise
 
 
 _KNOWLEDGE = ("facts", "codes", "gpus", "models", "sources", "others")

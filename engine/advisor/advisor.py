@@ -32,6 +32,7 @@ from whichgpu.engine.advisor.tradeoffs import TradeOff
 from whichgpu.engine.advisor.tradeoffs import trade_offs
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.catalogue.tasks import check_profiles
 from whichgpu.engine.core.calculators import registered
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
@@ -220,6 +221,7 @@ def load_expertise(
     layers = layers_above(folders, own_rules)
     vocabulary = load_vocabulary(knowledge_folder, layers=layers)
     knowledge = knowledge or load_knowledge(knowledge_folder, layers=layers)
+    check_profiles(vocabulary.facts["task"].choices, knowledge_folder)
     check_further_facts(knowledge, vocabulary, layers)
     rulebook = load_rulebook(folders, vocabulary, known_names(knowledge), tests=tests)
     objectives, default = load_objectives(knowledge_folder)

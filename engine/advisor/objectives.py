@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 
 from pydantic import BaseModel
 from pydantic import ConfigDict
+
 from whichgpu.engine.advisor.options import Loosening
 from whichgpu.engine.advisor.options import TradeOffSettings
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.core.constants import read_constants
+from whichgpu.engine.core.locate import locate
 
 
 class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     meaning: str
+    aim: str
+    best_plan: str
     cost_exponent: float
     time_exponent: float
     gain_of_doubling: float
@@ -98,11 +104,19 @@ def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
             guide_cost_ratio=file.guides.most_cost_ratio,
             dominance_margin=file.dominance.margin,
             meaning=entry.meaning,
+            aim=entry.aim,
+            best_plan=entry.best_plan,
             sources=entry.sources,
         )
         for name, entry in sorted(file.objectives.items())
     }
     return objectives, file.default
+
+
+@cache
+def shipped_objectives() -> Mapping[str, Objective]:
+    """The objectives that come with the program, by name. Raises KnowledgeError."""
+    return load_objectives(locate("knowledge"))[0]
 
 
 def load_trade_offs(folder: Path) -> TradeOffSettings:

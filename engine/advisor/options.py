@@ -16,6 +16,7 @@ from whichgpu.engine.advisor.survey import Measures
 from whichgpu.engine.advisor.survey import is_job
 from whichgpu.engine.advisor.survey import length_known
 from whichgpu.engine.advisor.survey import measure
+from whichgpu.engine.catalogue.tasks import profile_of
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts import Vocabulary
@@ -94,7 +95,8 @@ def options_of(
 
 
 def _precisions(facts: Facts, settings: TradeOffSettings, vocabulary: Vocabulary) -> Iterator[Option]:
-    serving = facts.get("task") == "inference"
+    task = facts.get("task")
+    serving = isinstance(task, str) and profile_of(task).serves
     for fact, lower in (settings.serving_precisions if serving else settings.training_precisions).items():
         values = lower.get(str(facts.get(fact)), ()) if fact in vocabulary.facts else ()
         if values:
@@ -130,9 +132,9 @@ def _limits(
 
 
 def _objectives(now: Objective, objectives: Mapping[str, Objective]) -> Iterator[Option]:
-    """The cheapest and the fastest, where they are not what the answer is."""
-    for name in ("cheapest", "fastest"):
-        if name in objectives and not (now.stated and name == now.name):
+    """Those that minimise cost or time alone, where they are not what the answer is."""
+    for name, objective in objectives.items():
+        if objective.one_sided and not (now.stated and name == now.name):
             yield Option("objective", "objective", (name,))
 
 

@@ -28,6 +28,7 @@ from whichgpu.engine.advisor.ruleset import RuleSet
 from whichgpu.engine.advisor.stages import Stages
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.tasks import profile_of
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
@@ -41,9 +42,6 @@ from whichgpu.engine.rules.rulebook.model import Ask
 from whichgpu.engine.rules.rulebook.model import ConsiderCounts
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.sizing.intake import job_from_facts
-
-
-TRAINING_TASKS = ("pretraining", "full_finetuning", "peft_finetuning")
 
 
 #: ``candidate_plans``, or what stands in for it.
@@ -216,11 +214,11 @@ def _phases(
     """Training and serving planned apart, where the project does both."""
     if intake.facts.get("trains_and_serves") is not True:
         return ()
-    task = intake.facts["task"]
-    if task in TRAINING_TASKS:
-        other = _best(bench, workload, {"task": "inference"}, objective)
+    profile = profile_of(str(intake.facts["task"]))
+    if profile.trains:
+        other = _best(bench, workload, {"task": profile.other_phase}, objective)
         return (("training", chosen), ("serving", other))
-    training = intake.facts.get("training_task", "peft_finetuning")
+    training = intake.facts.get("training_task", profile.other_phase)
     return (("training", _best(bench, workload, {"task": training}, objective)), ("serving", chosen))
 
 
@@ -228,7 +226,7 @@ def _best(bench: Bench, workload: Workload, changes: Mapping[str, Value], object
     """The best plan of the workload with some given facts changed."""
     given = {**workload.given, **changes}
     given.pop("trains_and_serves", None)
-    if given.get("task") == "inference":
+    if profile_of(str(given["task"])).serves:
         given.pop("peft_method", None)
     changed = replace(workload, given=given)
     outcome = decide_workload(bench, changed, objective)

@@ -32,8 +32,15 @@ class Objective:
     guide_cost_ratio: float  # what the cards that a guide names may cost beside a faster plan of equal standing
     dominance_margin: float  # share by which a plan must be cheaper and faster than another to rule it out
     meaning: str
+    aim: str  # what an answer is decided for
+    best_plan: str  # what the plan that it puts first is called
     sources: tuple[str, ...]
     stated: bool = False
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether it minimises cost alone, or time alone."""
+        return not (self.cost_exponent and self.time_exponent)
 
     def merit(self, cost: float, time: float, count: int) -> float:
         """What the objective minimises. ``cost`` and ``time`` in any unit that all compared plans share."""

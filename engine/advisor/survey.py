@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.catalogue.tasks import profile_of
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.plans.model import Plan
@@ -64,7 +65,9 @@ class Spread:
 
 def is_job(workload: Facts) -> bool:
     """Whether the work is done piece by piece, and not a service that is there to be asked."""
-    return workload.get("task") != "inference" or workload.get("serving_mode") == "batch"
+    task = workload.get("task")
+    serves = isinstance(task, str) and profile_of(task).serves
+    return not serves or workload.get("serving_mode") == "batch"
 
 
 def length_known(plans: Sequence[Plan]) -> bool:

@@ -145,7 +145,7 @@ class _Search:
         entry = beside(option.kind, best, self.answer)
         if option.kind == "spot":
             entry = min((_on_spot(entry), _on_spot(self._unchanged())), key=lambda each: each.cost_ratio or 1.0)
-        if option.kind == "objective" and not _lives_up_to(entry, str(value), self.outcome.objective):
+        if option.kind == "objective" and not _lives_up_to(entry, objective, self.outcome.objective):
             return None
         return replace(entry, fact=option.fact, value=value)
 
@@ -153,9 +153,9 @@ class _Search:
         return beside("spot", self.answer, self.answer)
 
 
-def _lives_up_to(entry: TradeOff, objective: str, now: Objective) -> bool:
+def _lives_up_to(entry: TradeOff, objective: Objective, now: Objective) -> bool:
     """Whether the plan of another objective is indeed cheaper or faster: more GPUs may be faster than is worth it."""
-    ratio = entry.speed_ratio if objective == "fastest" else 1 / entry.cost_ratio if entry.cost_ratio else None
+    ratio = entry.speed_ratio if not objective.cost_exponent else 1 / entry.cost_ratio if entry.cost_ratio else None
     return ratio is not None and ratio >= 1 + now.dominance_margin
 
 

@@ -14,11 +14,13 @@ from typing import Any
 
 from pydantic import BaseModel
 from pydantic import TypeAdapter
+
 from whichgpu.engine.advisor.objectives import ObjectivesFile
 from whichgpu.engine.authoring.testing.expectations import EXPECTATIONS
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.catalogue.schemas import entry_schemas
 from whichgpu.engine.catalogue.schemas import knowledge_file_schemas
+from whichgpu.engine.catalogue.tasks import TasksFile
 from whichgpu.engine.plans.constants import PlanConstants
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.rules.facts import Vocabulary
@@ -65,6 +67,7 @@ _WHOLE_FILES: dict[str, type[BaseModel]] = {
     "plans": PlanConstants,
     "sizing": SizingConstants,
     "speed": SpeedConstants,
+    "tasks": TasksFile,
 }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 from pydantic import ValidationError
+
 from whichgpu.engine.catalogue.gpu_names import GpuNames
 from whichgpu.engine.catalogue.model import CostItem
 from whichgpu.engine.catalogue.model import Gpu

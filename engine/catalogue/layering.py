@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+
 from whichgpu.engine.catalogue.bundle import KnowledgeLayer
 from whichgpu.engine.catalogue.digest import knowledge_digest
 from whichgpu.engine.catalogue.folder import PARTS

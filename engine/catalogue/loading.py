@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from pydantic import TypeAdapter
+
 from whichgpu.engine.catalogue.bundle import Knowledge
 from whichgpu.engine.catalogue.bundle import KnowledgeLayer
 from whichgpu.engine.catalogue.digest import knowledge_digest

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import TypeAdapter
+
 from whichgpu.engine.catalogue.model import CostItem
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.catalogue.model import MemoryReserve

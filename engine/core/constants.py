@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 from pydantic import ValidationError
+
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.locate import locate
 from whichgpu.engine.core.yaml import problems_from_pydantic

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TypedDict
 from typing import Unpack
 
+from whichgpu.engine.catalogue.tasks import profile_of
 from whichgpu.engine.core.calculators import calculator
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.sizing.constants import sizing_constants
@@ -23,7 +24,6 @@ from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
 from whichgpu.engine.sizing.states import state_bytes
 
 
-_TRAINED = frozenset({"pretraining", "full_finetuning"})
 #: What the state of training hangs on beside the task and the size.
 _STATE_USES = ("compute_precision", "optimizer", "training_framework", "peft_method", "lora_rank")
 _NOMINAL = {"fp32": 4.0, "fp16": 2.0, "bf16": 2.0, "mixed": 2.0, "fp8": 1.0, "int8": 1.0, "gptq-int8": 1.0}
@@ -79,8 +79,8 @@ def weights_gb(*, param_count_b: float, weight_precision: str | None) -> float:
 )
 def inference_vram_gb(*, param_count_b: float, weight_precision: str | None, task: str | None) -> float:
     """The guides' base figure for serving, in GB. Training is compared with serving in 16 bits."""
-    serving = task not in _TRAINED and task != "peft_finetuning"
-    return param_count_b * (nominal_bytes(weight_precision) if serving else 2.0)
+    trains = task is not None and profile_of(task).trains
+    return param_count_b * (2.0 if trains else nominal_bytes(weight_precision))
 
 
 @calculator(
@@ -232,7 +232,8 @@ def required_vram_gb(
     model_family: str | None,
 ) -> float:
     """The least that the job needs over all GPUs by the guides' arithmetic, in GB."""
-    if task in _TRAINED:
+    sized_as = profile_of(task).sized_as
+    if sized_as in {"full", "from_scratch"}:
         job = _job(
             task=task,
             param_count_b=param_count_b,
@@ -244,13 +245,13 @@ def required_vram_gb(
         )
         per = state_bytes(job)
         return param_count_b * (per.weights + per.gradients + per.optimizer)
-    if task == "peft_finetuning" and peft_method == "qlora":
+    if sized_as == "adapters" and peft_method == "qlora":
         family: Value = model_family or "llm"
         facts: dict[str, Value] = {"task": task, "peft_method": "qlora", "param_count_b": param_count_b}
         # The guides name cards for small adapters; what a plan takes of an unstated rank is more cautious.
         facts |= {"lora_rank": _GUIDES_RANK, "model_family": family}
         return typical_memory(job_from_facts(facts, None)) or param_count_b
-    if task == "peft_finetuning":
+    if sized_as == "adapters":
         return 1.5 * param_count_b * max(2.0, nominal_bytes(weight_precision))
     return param_count_b * nominal_bytes(weight_precision)
 
@@ -265,7 +266,7 @@ def required_vram_gb(
 )
 def training_vram_gb(*, task: str, required_vram_gb: float) -> float | None:
     """Memory that training takes, in GB."""
-    return required_vram_gb if task in _TRAINED or task == "peft_finetuning" else None
+    return required_vram_gb if profile_of(task).trains else None
 
 
 @calculator(
@@ -284,7 +285,7 @@ def recommended_vram_gb(
     *, task: str, required_vram_gb: float, inference_vram_gb: float | None, peft_method: str | None
 ) -> float:
     """Memory with comfortable room, as a class of card or a number of 80 GB cards, in GB."""
-    if task != "peft_finetuning":
+    if profile_of(task).sized_as != "adapters":
         return _class_above(1.2 * required_vram_gb)
     base = required_vram_gb if peft_method == "qlora" or inference_vram_gb is None else inference_vram_gb
     return _class_above(max(2.0 * base * 1.05, required_vram_gb))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 from typing import TypeVar
+from typing import assert_never
 
 from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.tasks import profile_of
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.intake_training import chunked_loss_of
@@ -156,26 +158,35 @@ def _billions(value: float | None) -> float | None:
 
 
 def _kind(reader: Reader) -> Kind:
-    task = reader.text("task")
+    task = reader.text("task") or _task_assumed(reader)
     method = reader.text("peft_method")
-    if task is None:
-        if method in {"lora", "qlora"}:
-            reader.assume("task", "peft_finetuning", "an adapter method is named")
-            task = "peft_finetuning"
-        elif reader.flag("training") or reader.text("training_task"):
-            task = reader.assume("task", reader.text("training_task") or "full_finetuning", "the workload trains")
-        else:
-            task = reader.assume("task", "inference", "no task was given")
-    if task == "experimentation":
-        if method in {"lora", "qlora"}:
+    sized_as = profile_of(task).sized_as
+    match sized_as:
+        case "serving":
+            return "inference"
+        case "full":
+            return "full"
+        case "from_scratch":
+            return "pretraining"
+        case "adapters":
+            if method not in {"lora", "qlora"}:
+                method = reader.assume("peft_method", "lora", "the plainest adapter method")
             return "qlora" if method == "qlora" else "lora"
-        reader.assume("task", "inference", "trying out a model needs at least the memory to run it")
-        return "inference"
-    if task == "peft_finetuning":
-        if method not in {"lora", "qlora"}:
-            method = reader.assume("peft_method", "lora", "the plainest adapter method")
-        return "qlora" if method == "qlora" else "lora"
-    return "pretraining" if task == "pretraining" else "full" if task == "full_finetuning" else "inference"
+        case "trial":
+            if method in {"lora", "qlora"}:
+                return "qlora" if method == "qlora" else "lora"
+            reader.assume("task", "inference", "trying out a model needs at least the memory to run it")
+            return "inference"
+        case _:
+            assert_never(sized_as)
+
+
+def _task_assumed(reader: Reader) -> str:
+    if reader.text("peft_method") in {"lora", "qlora"}:
+        return reader.assume("task", "peft_finetuning", "an adapter method is named")
+    if reader.flag("training") or reader.text("training_task"):
+        return reader.assume("task", reader.text("training_task") or "full_finetuning", "the workload trains")
+    return reader.assume("task", "inference", "no task was given")
 
 
 def _family(reader: Reader, model: ModelSpec | None) -> Family:

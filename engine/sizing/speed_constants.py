@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel
 from pydantic import ConfigDict
 from pydantic import model_validator
+
 from whichgpu.engine.core.constants import read_constants
 
 

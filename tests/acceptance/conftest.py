@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from whichgpu.engine.advisor.advisor import Decision
 
 

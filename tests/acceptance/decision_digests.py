@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 import yaml
+
 from whichgpu.engine.advisor.advisor import load_expertise
 from whichgpu.engine.advisor.record import decision_digest
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.authoring.testing.expectations import Expectation

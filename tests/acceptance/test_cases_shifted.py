@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.authoring.testing.expectations import Expectation
 from whichgpu.engine.core.errors import InputError

@@ -21,6 +21,7 @@ from hypothesis import assume
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
+
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.advisor import shipped_expertise
 from whichgpu.engine.advisor.outcome import Outcome

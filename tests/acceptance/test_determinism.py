@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.advisor import load_expertise

@@ -11,6 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.answer.schema import schema_of

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.authoring.testing.expectations import Expectation
 

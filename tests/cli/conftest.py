@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from whichgpu.cli.main import run
-from whichgpu.engine.advisor.advisor import shipped_expertise
 
 from whichgpu import Expertise
 from whichgpu import load_expertise
+from whichgpu.cli.main import run
+from whichgpu.engine.advisor.advisor import shipped_expertise
 
 
 _SAMPLES = Path(__file__).parent / "samples"

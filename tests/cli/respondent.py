@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from datetime import UTC
 from datetime import datetime
 
+from whichgpu import Expertise
 from whichgpu.cli.interview.replies import answer_to
 from whichgpu.engine.interview import Done
 from whichgpu.engine.interview import Interviewer
 from whichgpu.engine.interview import State
-
-from whichgpu import Expertise
 
 
 MOMENT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+
 from whichgpu.cli import batch
 from whichgpu.cli.batch import answer_lines
 from whichgpu.cli.inputs import json_lines

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+
 from whichgpu.engine.advisor.answer.schema import BULKY_KEYS
 from whichgpu.engine.advisor.answer.schema import decision_schema
 from whichgpu.engine.advisor.answer.schema import schema_of

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 import yaml
+
+from whichgpu import Expertise
 from whichgpu.cli.interview.replies import answer_to
 from whichgpu.cli.interview.replies import steering
 from whichgpu.engine.advisor.advisor import shipped_expertise
 from whichgpu.engine.advisor.record import read_record
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.interview import State
-
-from whichgpu import Expertise
 
 
 _SPEC = importlib.util.spec_from_file_location("respondent", Path(__file__).parent / "respondent.py")

@@ -18,10 +18,10 @@ from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
-from whichgpu.cli.main import whichgpu as command
-from whichgpu.engine.advisor.advisor import shipped_expertise
 
 from whichgpu import Expertise
+from whichgpu.cli.main import whichgpu as command
+from whichgpu.engine.advisor.advisor import shipped_expertise
 
 
 _HERE = Path(__file__).parent

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.yaml import read_yaml_text
 

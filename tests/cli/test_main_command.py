@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 import pytest
+
 from whichgpu.cli import exits
 from whichgpu.cli import main
 from whichgpu.engine.core.errors import InputError

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from whichgpu.cli.render.blocks import Bullets
 from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.choice import chosen_over_blocks

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+
 from whichgpu.cli.render.decision import decision_blocks
 from whichgpu.cli.render.markdown import to_markdown
 from whichgpu.cli.render.names import Names

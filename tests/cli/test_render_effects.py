@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from whichgpu.cli.render.effects import effect_text
 from whichgpu.engine.rules.rulebook.model import Claim
 from whichgpu.engine.rules.rulebook.model import Points

@@ -6,6 +6,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.cli.render.blocks import Bar
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.blocks import Bullets

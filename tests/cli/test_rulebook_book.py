@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from whichgpu import Expertise
 from whichgpu.cli.commands.rules_docs import intros
 from whichgpu.cli.expertise import names_of
 from whichgpu.cli.render.book import anchor
 from whichgpu.cli.render.book import book
-
-from whichgpu import Expertise
 
 
 ROOT = Path(__file__).parents[2]

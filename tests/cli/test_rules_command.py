@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from whichgpu.cli.expertise import names_of
 from whichgpu.cli.render.markdown import to_markdown
 from whichgpu.cli.render.rulepage import rule_page

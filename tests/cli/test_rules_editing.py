@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from whichgpu.cli.ruletemplate import DEFAULT_EACH
 from whichgpu.engine.core.locate import locate
 from whichgpu.engine.rules.rulebook.formatting import formatted

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.screen import Screen
 from whichgpu.cli.render.size import size_blocks

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from whichgpu.cli import output
 
 

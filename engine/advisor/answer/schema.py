@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 
+from whichgpu.engine.advisor.objectives import shipped_objectives
+
 
 DECISION_FORMAT = "whichgpu.decision/1"
 RECORD_FORMAT = "whichgpu.record/1"
@@ -122,7 +124,7 @@ def _decision(*, full: bool) -> Schema:
         "fired_by": {"enum": ["durable-rules", "reference"]},
         "engine_version": _WORD,
         "decided_at": {"type": "string", "pattern": _DATE},
-        "objective": {"enum": ["cheapest", "fastest", "balanced"]},
+        "objective": {"enum": sorted(shipped_objectives())},
         "rulebook": _object({"version": _TEXT, "digest": _WORD, "layers": _list({"type": ["string", "object"]})}),
         "knowledge": _object({"digest": _WORD, "prices_as_of": _nullable({"type": "string", "pattern": _DATE})}),
         "facts": {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from whichgpu.engine.advisor.objectives import shipped_objectives
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.tradeoffs import TradeOff
 from whichgpu.engine.core.canonical import plain
@@ -14,7 +15,6 @@ from whichgpu.engine.rules.language import format_value
 
 #: Ratios nearer to one than this are called the same.
 _SAME = 0.01
-_OBJECTIVES = {"cheapest": "The cheapest plan", "fastest": "The fastest plan"}
 
 
 def trade_off_list(found: Sequence[TradeOff], outcome: Outcome, vocabulary: Vocabulary) -> list[dict[str, Any]]:
@@ -68,7 +68,7 @@ def _lead(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
     """What would have to be allowed."""
     match entry.kind:
         case "objective":
-            return _OBJECTIVES.get(str(entry.value), f"With objective {entry.value}")
+            return shipped_objectives()[str(entry.value)].best_plan
         case "commitment":
             return f"Committed for {entry.term_months} months"
         case "owned":

@@ -6,6 +6,10 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from whichgpu.engine.advisor.objectives import shipped_objectives
+from whichgpu.engine.catalogue.tasks import TaskProfile
+from whichgpu.engine.catalogue.tasks import load_tasks
+from whichgpu.engine.catalogue.tasks import profile_of
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 
@@ -37,6 +41,11 @@ _OF_THE_MODEL = frozenset({"param_count_b", "active_param_count_b"})
 
 Facts = dict[str, Any]
 
+#: How often each task is drawn, in percent; one that is not listed, as often as the rarest.
+_TASK_SHARES = {"inference": 45, "peft_finetuning": 25, "full_finetuning": 10, "pretraining": 8, "experimentation": 12}
+_TASK_SHARE = 8
+_OBJECTIVE_SHARES = {"balanced": 6, "cheapest": 3, "fastest": 1}
+
 
 def sample_workloads(vocabulary: Vocabulary, amount: int, *, seed: int = 1) -> list[Facts]:
     """Workloads, each with a name under ``id``.
@@ -54,18 +63,18 @@ def sample_workloads(vocabulary: Vocabulary, amount: int, *, seed: int = 1) -> l
 
 def _draw(vocabulary: Vocabulary, seed: int, number: int) -> Facts:
     chance = random.Random(f"{seed}/{number}")  # noqa: S311  # Each workload its own, so that more add to the same ones.
-    task = chance.choices(
-        ("inference", "peft_finetuning", "full_finetuning", "pretraining", "experimentation"), (45, 25, 10, 8, 12)
-    )[0]
+    shares = {**_TASK_SHARES, **{task: _TASK_SHARE for task in load_tasks() if task not in _TASK_SHARES}}
+    task = chance.choices(tuple(shares), tuple(shares.values()))[0]
+    profile = profile_of(task)
     families = ("llm", "vision", "diffusion_image", "diffusion_video", "multimodal")
     family = chance.choices(families, (68, 13, 12, 2, 5))[0]
     facts: Facts = {}
     _size(facts, family, chance)
-    if task == "inference":
+    if profile.serves:
         _serving(facts, family, chance)
     else:
-        _learning(facts, family, task, chance)
-    _project(facts, task, chance)
+        _learning(facts, family, profile, chance)
+    _project(facts, profile, chance)
     typical = {name: value for name, value in sorted(facts.items()) if name in vocabulary.facts}
     facts = {"task": task, **{name: value for name, value in typical.items() if chance.random() < _KNOWN}}
     if not facts.keys() & {"model_name", "param_count_b"} and chance.random() < 0.9:
@@ -130,21 +139,21 @@ def _serving(facts: Facts, family: str, chance: random.Random) -> None:
     facts["always_on"] = chance.random() < 0.6
 
 
-def _learning(facts: Facts, family: str, task: str, chance: random.Random) -> None:
+def _learning(facts: Facts, family: str, profile: TaskProfile, chance: random.Random) -> None:
     if family in ("llm", "multimodal"):
         facts["seq_len_tokens"] = chance.choice((512, 1024, 2048, 4096, 8192))
-        tokens: Sequence[float] = (10, 100, 300) if task == "pretraining" else (0.01, 0.1, 1, 10)
+        tokens: Sequence[float] = (10, 100, 300) if profile.sized_as == "from_scratch" else (0.01, 0.1, 1, 10)
         facts["train_tokens_b"] = chance.choice(tokens)
     facts["batch_size_per_gpu"] = chance.choice((16, 32, 64) if family == "vision" else (1, 2, 4, 8))
     facts["compute_precision"] = chance.choices(("mixed", "bf16", "fp16", "fp32"), (6, 3, 1, 1))[0]
-    if task == "peft_finetuning":
+    if profile.sized_as == "adapters":
         facts["peft_method"] = chance.choice(("lora", "qlora"))
     facts["run_hours"] = chance.choice((2, 8, 24, 72))
     facts["interruptible"] = chance.random() < 0.4
     facts["dataset_scale"] = chance.choice(("small", "medium", "large"))
 
 
-def _project(facts: Facts, task: str, chance: random.Random) -> None:
+def _project(facts: Facts, profile: TaskProfile, chance: random.Random) -> None:
     cadence = chance.choices(tuple(_BUSY), (1, 3, 2, 3, 3))[0]
     facts["runs_cadence"] = cadence
     facts["utilization_pct"] = chance.randint(*_BUSY[cadence])
@@ -157,9 +166,10 @@ def _project(facts: Facts, task: str, chance: random.Random) -> None:
     facts["org_type"] = chance.choice(("student", "individual", "startup", "small_team", "enterprise"))
     facts["lifecycle_stage"] = chance.choice(("prototype", "development", "training", "production"))
     facts["monthly_cloud_spend_usd"] = chance.choice((0, 200, 800, 3000))
-    facts["objective"] = chance.choices(("balanced", "cheapest", "fastest"), (6, 3, 1))[0]
+    shares = {name: _OBJECTIVE_SHARES.get(name, 1) for name in shipped_objectives()}
+    facts["objective"] = chance.choices(tuple(shares), tuple(shares.values()))[0]
     facts["cloud_tested"] = chance.random() < 0.5
-    if task != "inference":
+    if not profile.serves:
         facts["trains_and_serves"] = chance.random() < 0.1
     if chance.random() < 0.1:
         facts["gpu_candidates"] = sorted(chance.sample(_NAMED_GPUS, 2))

@@ -18,6 +18,7 @@ from typing import Literal
 from pydantic import BaseModel
 from pydantic import ConfigDict
 from pydantic import ValidationError
+
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.authoring.guides.numbers import missing_numbers
 from whichgpu.engine.core.calculators import registered

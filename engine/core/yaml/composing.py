@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Any
 
 import yaml
+
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import WhichgpuError
 from whichgpu.engine.core.yaml.node import Mapping

@@ -10,6 +10,7 @@ from typing import Any
 from typing import TypeVar
 
 from pydantic import ValidationError
+
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words

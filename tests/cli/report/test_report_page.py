@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from whichgpu import Expertise
 from whichgpu.cli.expertise import names_of
 from whichgpu.cli.render.blocks import Line
 from whichgpu.cli.render.blocks import Outline
@@ -29,8 +31,6 @@ from whichgpu.cli.report.page import report_page
 from whichgpu.engine.explain.evidence import gather
 from whichgpu.engine.explain.phrases import Phrases
 from whichgpu.engine.explain.why import Explainer
-
-from whichgpu import Expertise
 
 
 Whichgpu = Callable[..., Any]

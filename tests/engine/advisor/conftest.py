@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.advisor import defaults_of
 from whichgpu.engine.advisor.advisor import known_names

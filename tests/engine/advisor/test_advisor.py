@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+
+import whichgpu
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.advisor import load_expertise
@@ -18,8 +20,6 @@ from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.core.version import VERSION
-
-import whichgpu
 
 
 ROOT = Path(__file__).parents[3]

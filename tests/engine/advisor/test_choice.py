@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.advisor import shipped_expertise
 from whichgpu.engine.advisor.choice import Contender

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from whichgpu import Expertise
 from whichgpu.engine.advisor.claims import Comparables
 from whichgpu.engine.advisor.claims import PlanFigures
 from whichgpu.engine.advisor.claims import check_claim
@@ -20,8 +22,6 @@ from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.rules.rulebook.model import Claim
 from whichgpu.engine.rules.rulebook.model import Points
 from whichgpu.engine.rules.rulebook.model import Rule
-
-from whichgpu import Expertise
 
 
 def rule(claim: Claim | None, points: float = 2, name: str = "r") -> Rule:

@@ -7,6 +7,7 @@ from datetime import UTC
 from datetime import datetime
 
 import pytest
+
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.outcome import Outcome
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from whichgpu import Expertise
+from whichgpu import load_expertise
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.locate import locate
 from whichgpu.engine.rules.facts import load_vocabulary
-
-from whichgpu import Expertise
-from whichgpu import load_expertise
 
 
 FACTS = """\

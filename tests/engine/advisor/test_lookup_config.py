@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+
 from whichgpu.engine.advisor.advisor import shipped_expertise
 from whichgpu.engine.core.errors import InputError
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+
 from whichgpu.engine.advisor.rank import Award
 from whichgpu.engine.advisor.rank import awards_of
 from whichgpu.engine.advisor.rank import band_rules

@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.advisor.record import make_record
 from whichgpu.engine.advisor.record import read_record

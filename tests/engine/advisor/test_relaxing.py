@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
+
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.relaxing import relaxable_facts

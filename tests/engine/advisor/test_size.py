@@ -6,6 +6,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.advisor.size import size_workload

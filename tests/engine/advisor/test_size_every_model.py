@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from whichgpu.engine.advisor.size import size_workload
 
 

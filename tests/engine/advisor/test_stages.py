@@ -8,6 +8,7 @@ from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
+
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.stages import MOMENTS
 from whichgpu.engine.advisor.stages import fact_moments

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+
 from whichgpu.engine.advisor import tradeoffs
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.advisor import Expertise

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from whichgpu.engine.authoring import Finding
 from whichgpu.engine.authoring import StatedNumber
 from whichgpu.engine.authoring import lint_rulebook

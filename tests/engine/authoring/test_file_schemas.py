@@ -7,13 +7,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+
+from whichgpu import Expertise
 from whichgpu.engine.authoring.schemas import LAYER_SCHEMAS
 from whichgpu.engine.authoring.schemas import file_schemas
 from whichgpu.engine.authoring.schemas import heading
 from whichgpu.engine.authoring.schemas import schema_name
 from whichgpu.engine.authoring.schemas import text_of
-
-from whichgpu import Expertise
 
 
 ROOT = Path(__file__).parents[3]

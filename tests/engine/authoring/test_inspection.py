@@ -7,6 +7,8 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+
+from whichgpu import engine
 from whichgpu.engine.advisor.advisor import shipped_expertise
 from whichgpu.engine.authoring import StatedNumber
 from whichgpu.engine.authoring.inspection import READ_BY_THE_PIPELINE
@@ -15,8 +17,6 @@ from whichgpu.engine.authoring.inspection import heuristic_ids
 from whichgpu.engine.authoring.inspection import heuristic_numbers
 from whichgpu.engine.authoring.inspection import inspect
 from whichgpu.engine.authoring.inspection import produced_facts
-
-from whichgpu import engine
 
 
 ENGINE = Path(engine.__file__).parent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from whichgpu.engine.catalogue import gpu_facts
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue.memory import usable_assumed

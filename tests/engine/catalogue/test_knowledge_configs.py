@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue.configs import model_from_config
 from whichgpu.engine.core.errors import InputError

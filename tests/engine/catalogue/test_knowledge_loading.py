@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue.digest import knowledge_digest
 from whichgpu.engine.core.errors import KnowledgeError

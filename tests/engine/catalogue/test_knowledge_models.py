@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.catalogue import ModelNames
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue import parameter_count

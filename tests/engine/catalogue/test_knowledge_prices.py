@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue import parse_prices
 from whichgpu.engine.catalogue import with_offers

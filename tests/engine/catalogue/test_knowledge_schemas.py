@@ -5,6 +5,7 @@ from __future__ import annotations
 import jsonschema
 import pytest
 import yaml
+
 from whichgpu.engine.catalogue.schemas import knowledge_file_schemas
 from whichgpu.engine.core.locate import locate
 

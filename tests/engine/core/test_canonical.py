@@ -8,6 +8,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.core.canonical import canonical_json
 from whichgpu.engine.core.canonical import digest
 from whichgpu.engine.core.canonical import plain

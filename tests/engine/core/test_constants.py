@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 from pydantic import ConfigDict
+
 from whichgpu.engine.core.constants import read_constants
 from whichgpu.engine.core.errors import KnowledgeError
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from whichgpu import Expertise
 from whichgpu.engine.advisor.advisor import shipped_expertise
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.yaml import read_yaml
-
-from whichgpu import Expertise
 
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from whichgpu import Expertise
+from whichgpu import load_expertise
 from whichgpu.engine.advisor.record import Record
 from whichgpu.engine.advisor.record import make_record
 from whichgpu.engine.advisor.record import read_record
@@ -17,9 +20,6 @@ from whichgpu.engine.explain.audit import check_complete
 from whichgpu.engine.explain.audit import check_intact
 from whichgpu.engine.explain.audit import check_reproducible
 from whichgpu.engine.explain.audit import check_silence
-
-from whichgpu import Expertise
-from whichgpu import load_expertise
 
 
 Decided = Callable[[str], dict[str, Any]]

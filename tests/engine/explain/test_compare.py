@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from whichgpu import Expertise
+from whichgpu import load_expertise
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.explain.compare import compare
 from whichgpu.engine.explain.rerun import decide_again
 from whichgpu.engine.explain.rerun import recorded_facts
 from whichgpu.engine.explain.rerun import with_changes
-
-from whichgpu import Expertise
-from whichgpu import load_expertise
 
 
 Decided = Callable[[str], dict[str, Any]]

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from whichgpu import Expertise
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.explain.ruling import OUTCOMES
 from whichgpu.engine.explain.ruling import rulings
-
-from whichgpu import Expertise
 
 
 Decided = Callable[[str], dict[str, Any]]

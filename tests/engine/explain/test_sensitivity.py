@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from whichgpu import Expertise
 from whichgpu.engine.explain.probing import read_back
 from whichgpu.engine.explain.rerun import decide_again
 from whichgpu.engine.explain.rerun import recorded_facts
@@ -11,8 +13,6 @@ from whichgpu.engine.explain.rerun import with_changes
 from whichgpu.engine.explain.sensitivity import Sensitivity
 from whichgpu.engine.explain.sensitivity import sensitivity
 from whichgpu.engine.explain.sensitivity import verdict_of
-
-from whichgpu import Expertise
 
 
 Decided = Callable[[str], dict[str, Any]]

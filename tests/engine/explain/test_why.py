@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from whichgpu import Expertise
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.explain.derivation import Step
 from whichgpu.engine.explain.derivation import cut_at
@@ -14,8 +16,6 @@ from whichgpu.engine.explain.evidence import gather
 from whichgpu.engine.explain.phrases import Phrases
 from whichgpu.engine.explain.why import TOPICS
 from whichgpu.engine.explain.why import Explainer
-
-from whichgpu import Expertise
 
 
 Decided = Callable[[str], dict[str, Any]]

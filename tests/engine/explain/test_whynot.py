@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from whichgpu import Expertise
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.explain.influencing_facts import levers_against
 from whichgpu.engine.explain.nearest import REACHED
@@ -20,8 +22,6 @@ from whichgpu.engine.explain.rerun import recorded_facts
 from whichgpu.engine.explain.rerun import with_changes
 from whichgpu.engine.explain.whynot import WhyNot
 from whichgpu.engine.explain.whynot import why_not
-
-from whichgpu import Expertise
 
 
 Decided = Callable[[str], dict[str, Any]]

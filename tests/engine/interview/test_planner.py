@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from whichgpu import Expertise
 from whichgpu.engine.advisor.advisor import shipped_expertise
 from whichgpu.engine.interview import Done
 from whichgpu.engine.interview import Interviewer
@@ -20,8 +22,6 @@ from whichgpu.engine.interview import check_certificate
 from whichgpu.engine.interview.effects import effects_of
 from whichgpu.engine.interview.effects import waiting_for
 from whichgpu.engine.interview.robustness import missing_answers
-
-from whichgpu import Expertise
 
 
 MOMENT = datetime(2026, 3, 1, tzinfo=UTC)

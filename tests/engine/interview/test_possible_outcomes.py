@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.interview.possible_outcomes import ALWAYS
 from whichgpu.engine.interview.possible_outcomes import EVERY_TRUTH
 from whichgpu.engine.interview.possible_outcomes import NEVER

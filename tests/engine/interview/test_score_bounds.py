@@ -8,6 +8,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
+
 from whichgpu.engine.advisor.choice import Contender
 from whichgpu.engine.advisor.choice import standings
 from whichgpu.engine.advisor.losses import first_by_evidence
@@ -87,7 +88,7 @@ def rivalry_of(ordered: list[Judged], leaving: set[str], objective: Objective) -
 
 
 def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective:
-    return Objective("o", cost, time, 1, 0.25, 2, 0.5, 0.4, 2, 0.05, "", (), stated)
+    return Objective("o", cost, time, 1, 0.25, 2, 0.5, 0.4, 2, 0.05, "", "", "", (), stated)
 
 
 @settings(max_examples=400, deadline=None)

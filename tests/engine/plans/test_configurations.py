@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 
 import pytest
+
 from whichgpu.engine.advisor.objectives import load_objectives
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import is_job

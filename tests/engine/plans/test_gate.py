@@ -15,6 +15,7 @@ from hypothesis import HealthCheck
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
+
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.plans import PlanMaker

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.maker import PlanMaker

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from whichgpu.engine.advisor.advisor import shipped_expertise
 from whichgpu.engine.advisor.lookups import look_up
 from whichgpu.engine.catalogue.model import Gpu

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.constants import plan_constants

@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 
 import pytest
+
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.candidates import candidate_plans

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.sizing import Layout

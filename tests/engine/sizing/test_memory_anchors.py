@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
+
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.sizing import Layout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 import whichgpu.engine.sizing.calculators  # noqa: F401  (registers them)
 from whichgpu.engine.core.calculators import registered
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
+
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.catalogue.model import Moe

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 
 import pytest
+
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.sizing.intake import job_from_facts

@@ -7,6 +7,7 @@ from typing import Any
 from typing import get_args
 
 import pytest
+
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.answer.choice import below_answer

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+
+from whichgpu import Expertise
 from whichgpu.engine.advisor.answer.claims import card_name
 from whichgpu.engine.advisor.answer.claims import claim_dict
 from whichgpu.engine.advisor.answer.claims import claim_sentence
@@ -14,8 +16,6 @@ from whichgpu.engine.advisor.claims import check_claim
 from whichgpu.engine.rules.rulebook.model import Claim
 from whichgpu.engine.rules.rulebook.model import Points
 from whichgpu.engine.rules.rulebook.model import Rule
-
-from whichgpu import Expertise
 
 
 def sentence(

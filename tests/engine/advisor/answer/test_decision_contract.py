@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.answer.schema import BULKY_KEYS
 from whichgpu.engine.advisor.answer.schema import schema_of

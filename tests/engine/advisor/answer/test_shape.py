@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+
 from whichgpu.engine.advisor.answer.schema import decision_schema
 from whichgpu.engine.advisor.answer.shape import check_decision
 from whichgpu.engine.core.errors import InputError

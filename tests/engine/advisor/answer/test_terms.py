@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from whichgpu.engine.advisor.answer.plans import _term_words
 from whichgpu.engine.advisor.rank import Award
 from whichgpu.engine.core.values import Facts

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.advisor import defaults_of

@@ -6,6 +6,7 @@ from datetime import UTC
 from datetime import datetime
 
 import pytest
+
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.answer.tradeoffs import _ratio
 from whichgpu.engine.advisor.record import make_record

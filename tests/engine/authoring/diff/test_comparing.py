@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from whichgpu import Expertise
+from whichgpu import load_expertise
 from whichgpu.engine.advisor.advisor import shipped_expertise
 from whichgpu.engine.authoring.diff.answers import Answer
 from whichgpu.engine.authoring.diff.answers import Edition
@@ -22,9 +25,6 @@ from whichgpu.engine.authoring.diff.sampling import sample_workloads
 from whichgpu.engine.authoring.diff.workloads import scenario_workloads
 from whichgpu.engine.authoring.diff.workloads import workloads_in_tests
 from whichgpu.engine.core.locate import locate
-
-from whichgpu import Expertise
-from whichgpu import load_expertise
 
 
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

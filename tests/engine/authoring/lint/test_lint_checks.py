@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from whichgpu.engine.authoring import ALL_CHECKS
 from whichgpu.engine.authoring import Finding
 from whichgpu.engine.authoring import check_page

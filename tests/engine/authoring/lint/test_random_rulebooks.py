@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from whichgpu.engine.authoring import Finding
 from whichgpu.engine.authoring import lint_rulebook
 from whichgpu.engine.rules.rulebook import Known

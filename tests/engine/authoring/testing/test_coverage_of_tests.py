@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.authoring.guides.guides import Entry
 from whichgpu.engine.authoring.guides.guides import check_coverage

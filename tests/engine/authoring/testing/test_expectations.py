@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 import pytest
+
 from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.authoring.testing.expectations import Expectation
 from whichgpu.engine.authoring.testing.expectations import same

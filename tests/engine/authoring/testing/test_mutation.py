@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+
 from whichgpu.engine.authoring import coverage_of_tests
 from whichgpu.engine.authoring import mutate
 from whichgpu.engine.authoring.testing.mutants import mutants_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from whichgpu.engine.advisor.advisor import shipped_expertise
 from whichgpu.engine.authoring.testing.rule_test_facts import LateFacts
 from whichgpu.engine.authoring.testing.rule_test_facts import Rehearsal

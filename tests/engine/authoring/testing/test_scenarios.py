@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from whichgpu.engine.advisor.advisor import shipped_expertise
 from whichgpu.engine.authoring import Scenario
 from whichgpu.engine.authoring import load_scenarios

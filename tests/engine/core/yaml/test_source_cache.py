@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.yaml import cache
 from whichgpu.engine.core.yaml import read_document

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic import ConfigDict
 from pydantic import ValidationError
+
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.yaml import Mapping
 from whichgpu.engine.core.yaml import Node

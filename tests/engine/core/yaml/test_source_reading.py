@@ -7,6 +7,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.yaml import Mapping

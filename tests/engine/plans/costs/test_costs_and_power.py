@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.catalogue.model import Offer

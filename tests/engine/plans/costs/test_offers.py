@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.catalogue.model import Offer

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.values import Facts

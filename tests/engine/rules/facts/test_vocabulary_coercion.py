@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import RulebookError

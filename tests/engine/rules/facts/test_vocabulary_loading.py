@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.locate import locate
 from whichgpu.engine.rules.facts import Vocabulary

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.inference.driver import durable_available
 from whichgpu.engine.rules.language.tree import And

@@ -10,6 +10,7 @@ from hypothesis import event
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
+
 from whichgpu.engine.rules.inference.durable import DurableMatcher
 from whichgpu.engine.rules.inference.firing import Level
 from whichgpu.engine.rules.inference.firing import fire

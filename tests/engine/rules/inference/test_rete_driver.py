@@ -7,6 +7,7 @@ import random
 import threading
 
 import pytest
+
 from whichgpu.engine.core.errors import InternalError
 from whichgpu.engine.rules.inference.driver import BATCH
 from whichgpu.engine.rules.inference.driver import Session

@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.rules.inference.encode import MAX_CACHED
 from whichgpu.engine.rules.inference.encode import MAX_INT
 from whichgpu.engine.rules.inference.encode import TextCache

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 import pytest
+
 from whichgpu.engine.core.errors import InternalError
 from whichgpu.engine.rules.inference import driver
 from whichgpu.engine.rules.inference.firing import Level

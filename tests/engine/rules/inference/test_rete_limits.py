@@ -6,6 +6,7 @@ import random
 from collections import Counter
 
 import pytest
+
 from whichgpu.engine.rules.inference.compile import batches
 from whichgpu.engine.rules.inference.driver import BATCH
 from whichgpu.engine.rules.inference.durable import DurableMatcher

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from whichgpu.engine.rules.inference import reference
 from whichgpu.engine.rules.inference.reference import ReferenceMatcher
 from whichgpu.engine.rules.language.tree import And

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 

@@ -5,6 +5,7 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import Problem

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
+
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.core.values import Value

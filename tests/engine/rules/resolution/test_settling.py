@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from whichgpu.engine.core.calculators import Calculator
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.inference.firing import Level

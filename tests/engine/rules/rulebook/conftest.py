@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable
 
 import pytest
+
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.facts import Code
 from whichgpu.engine.rules.facts import FactDef

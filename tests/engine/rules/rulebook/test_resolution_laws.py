@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.core.values import Scalar
 from whichgpu.engine.rules.language.tree import Arith
 from whichgpu.engine.rules.language.tree import Compare

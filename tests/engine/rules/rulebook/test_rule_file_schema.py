@@ -6,6 +6,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.core.locate import locate
 from whichgpu.engine.core.yaml import plain

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook import Known

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.rulebook import Rulebook

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from whichgpu.engine.rules.language.tree import Arith
 from whichgpu.engine.rules.language.tree import Const
 from whichgpu.engine.rules.language.tree import FactRef

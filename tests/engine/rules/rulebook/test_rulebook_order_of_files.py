@@ -13,6 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
+
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook import Known

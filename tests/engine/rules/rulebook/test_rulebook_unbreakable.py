@@ -12,6 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
+
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.facts import Vocabulary
