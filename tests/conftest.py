@@ -46,6 +46,7 @@ SLOW = (
     "acceptance/test_decision_laws.py",
     "acceptance/test_determinism.py",
     "acceptance/test_soak.py",
+    "acceptance/test_unseen_cases.py",
     "cli/report/test_report_in_browser.py",
     "cli/test_explain_commands.py",
     "cli/test_first_rule_guide.py",

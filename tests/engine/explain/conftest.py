@@ -1,3 +1,5 @@
+"""Decisions on the examples, for the tests of what is made of them."""
+
 from __future__ import annotations
 
 import copy

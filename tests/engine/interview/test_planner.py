@@ -73,7 +73,7 @@ def test_the_answer_is_the_one_with_all_facts_given(seed: int, expertise: Expert
 def test_the_same_state_gets_the_same_question(interviewer: Interviewer, expertise: Expertise) -> None:
     facts = {"task": "inference", "model_name": "llama-3.1-8b", "weight_precision": "fp8", "context_tokens": 8192}
     state, _ = interview(interviewer, {**facts, "deployment_site": "cloud", "demand_predictable": False})
-    for length in range(len(state.answers) + 1):
+    for length in range(0, len(state.answers) + 1, 4):
         part = State(state.answers[:length])
         fresh = Interviewer(expertise, MOMENT)
         assert fresh.next_question(part) == interviewer.next_question(part)

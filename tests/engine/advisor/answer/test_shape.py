@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import random
 import re
 from collections.abc import Callable
@@ -9,12 +10,19 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from whichgpu import Decision
 from whichgpu.engine.advisor.answer.schema import decision_schema
 from whichgpu.engine.advisor.answer.shape import check_decision
 from whichgpu.engine.core.errors import InputError
 
 
 Decided = Callable[[str], dict[str, Any]]
+
+
+@pytest.fixture
+def decided(example_answers: dict[str, dict[str, Any]]) -> Decided:
+    """The decision on an example, free to be changed."""
+    return lambda name: copy.deepcopy(example_answers[name])
 
 
 def spots(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -25,8 +33,8 @@ def spots(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from spots(item, (*path, key))
 
 
-def test_whole_decisions_pass(decided: Decided, decide: Callable[..., dict[str, Any]]) -> None:
-    for decision in (decided("qlora-7b"), decided("lab-rent-or-buy"), decide(gpu_candidates="h100")):
+def test_whole_decisions_pass(decided: Decided, decide: Callable[..., Decision]) -> None:
+    for decision in (decided("qlora-7b"), decided("lab-rent-or-buy"), decide(gpu_candidates="h100").to_dict()):
         assert check_decision(decision, "x") is decision
 
 
