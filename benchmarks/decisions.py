@@ -41,7 +41,7 @@ from decision_laws.report import report  # noqa: E402
 from decision_laws.report import table  # noqa: E402
 from decision_laws.sweep import Sweep  # noqa: E402
 
-from whichgpu.engine.advisor.advisor import load_expertise  # noqa: E402
+from whichgpu.engine.advisor.advisor import load_advisor  # noqa: E402
 
 
 BEFORE = ROOT / "benchmarks" / "data" / "alternatives_before.json"
@@ -52,7 +52,7 @@ def main() -> None:
     options = _options()
     began = time.perf_counter()
     made = workloads(options.sample, options.seed)
-    answers = Answers(load_expertise(tests=False))
+    answers = Answers(load_advisor(tests=False))
     if options.keep:
         keep_alternatives(made, answers, options)
         return
@@ -95,7 +95,7 @@ def _options() -> argparse.Namespace:
 
 def laws_of(made: dict[str, Facts], answers: Answers, *, sweeps: int) -> Laws:
     """The laws of single answers, counted over the workloads."""
-    laws, sweep, knowledge = Laws(), Sweep(answers.expertise), answers.expertise.knowledge
+    laws, sweep, knowledge = Laws(), Sweep(answers.advisor), answers.advisor.knowledge
     before = kept_alternatives()
     for number, (name, facts) in enumerate(made.items()):
         answer = answers.answer(facts, full=True)
@@ -141,7 +141,7 @@ def keep_alternatives(made: dict[str, Facts], answers: Answers, options: argpars
 
 def _head(made: dict[str, Facts], answers: Answers, options: argparse.Namespace, seconds: float) -> list[str]:
     recommended = sum(answers.answer(facts, full=True)["recommendation"] is not None for facts in made.values())
-    knowledge = answers.expertise.knowledge
+    knowledge = answers.advisor.knowledge
     return [
         f"Written by `python benchmarks/decisions.py --write`: {len(made)} generated workloads (seed {options.seed}), "
         f"{recommended} with a recommendation, {min(options.sweep, len(made))} of them swept; "

@@ -30,8 +30,8 @@ if find_spec("whichgpu") is None:
 
 from mapping import line_of  # noqa: E402
 
-from whichgpu.engine.advisor.advisor import Expertise  # noqa: E402
-from whichgpu.engine.advisor.advisor import load_expertise  # noqa: E402
+from whichgpu.engine.advisor.advisor import Advisor  # noqa: E402
+from whichgpu.engine.advisor.advisor import load_advisor  # noqa: E402
 from whichgpu.engine.advisor.size import size_workload  # noqa: E402
 from whichgpu.engine.core.errors import InputError  # noqa: E402
 
@@ -72,8 +72,8 @@ def main() -> None:
     options = parser.parse_args()
     data = ROOT / "benchmarks" / "accuracy" / "data"
     files = options.data or [data / f"{name}.jsonl" for name in FILES]
-    expertise = load_expertise(tests=False)
-    found = [compared(row, file.stem, expertise) for file in files for row in choice_rows(file)]
+    advisor = load_advisor(tests=False)
+    found = [compared(row, file.stem, advisor) for file in files for row in choice_rows(file)]
     text = report(found)
     if options.json:
         print(json.dumps([asdict(item) for item in found], indent=1))
@@ -95,10 +95,10 @@ def _stated(value: Any) -> Any:
     return [_stated(inner) for inner in value] if isinstance(value, list) else value
 
 
-def compared(row: dict[str, Any], file: str, expertise: Expertise) -> Compared:
+def compared(row: dict[str, Any], file: str, advisor: Advisor) -> Compared:
     """The tool's answer beside what was published."""
     line = {name: value for name, value in line_of(row).items() if value is not None and name not in SPLITS}
-    published, gpu = line.pop("count"), expertise.knowledge.find_gpu(line.pop("gpu"))
+    published, gpu = line.pop("count"), advisor.knowledge.find_gpu(line.pop("gpu"))
     line.pop("id")
     facts = row["facts"]
     known = {
@@ -112,15 +112,15 @@ def compared(row: dict[str, Any], file: str, expertise: Expertise) -> Compared:
         named = str(row["hardware"].get("gpu"))
         return Compared(**known, gpu=named, answered=None, folk=None, says="the card is not in the catalogue")
     name = gpu.ids[-1]
-    folk = folk_count(row, expertise.knowledge.gpus[name].vram_gb)
+    folk = folk_count(row, advisor.knowledge.gpus[name].vram_gb)
     try:
-        answer = expertise.decide({**line, "gpu_candidates": [name]}, decided_at=MOMENT).to_dict(full=True)
+        answer = advisor.decide({**line, "gpu_candidates": [name]}, decided_at=MOMENT).to_dict(full=True)
     except InputError as problem:
         says = str(problem).splitlines()[0]
         return Compared(**known, gpu=name, answered=None, folk=folk, says=f"not understood: {says}")
     plan = answer["recommendation"]
     answered = plan["count"] if plan else None
-    says = "" if answered == published else why(answer, line, name, published, expertise)
+    says = "" if answered == published else why(answer, line, name, published, advisor)
     return Compared(**known, gpu=name, answered=answered, folk=folk, says=says)
 
 
@@ -136,13 +136,13 @@ def folk_count(row: dict[str, Any], vram_gb: float | None) -> int | None:
     return int(2 ** math.ceil(math.log2(max(1.0, FOLK_FACTOR * weights / memory))))
 
 
-def why(answer: dict[str, Any], line: dict[str, Any], gpu: str, published: int, expertise: Expertise) -> str:
+def why(answer: dict[str, Any], line: dict[str, Any], gpu: str, published: int, advisor: Advisor) -> str:
     """What the tool says of its own count and of the published one."""
     plan = answer["recommendation"]
     if plan is None:
         return f"no answer: {answer['no_answer']['why'][:160]}"
     parts = [f"{plan['count']}: {plan['why_count']}", _load(plan)]
-    sized = _sized(line, gpu, published, expertise)
+    sized = _sized(line, gpu, published, advisor)
     if sized is not None:
         room = f"{sized['per_gpu_gb']:.0f} of {sized['available_per_gpu_gb']:.0f} GB a card"
         fit = "does not fit" if not sized["fits"] else "fits too closely" if sized["tight"] else "fits"
@@ -161,9 +161,9 @@ def _load(plan: dict[str, Any]) -> str:
     return f"{memory['per_gpu_gb']:.0f} of {memory['available_per_gpu_gb'] or math.nan:.0f} GB a card"
 
 
-def _sized(line: dict[str, Any], gpu: str, count: int, expertise: Expertise) -> dict[str, Any] | None:
+def _sized(line: dict[str, Any], gpu: str, count: int, advisor: Advisor) -> dict[str, Any] | None:
     try:
-        return size_workload(expertise, expertise.read(line), gpu=gpu, count=count)
+        return size_workload(advisor, advisor.read(line), gpu=gpu, count=count)
     except InputError:
         return None
 

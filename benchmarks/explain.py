@@ -19,7 +19,7 @@ from datetime import UTC
 from datetime import datetime
 from typing import Any
 
-from whichgpu import load_expertise
+from whichgpu import load_advisor
 from whichgpu.engine.explain.nearest import REACHED
 from whichgpu.engine.explain.phrases import Phrases
 from whichgpu.engine.explain.probing import read_back
@@ -82,9 +82,9 @@ def main() -> int:
     for name, default in (("decisions", 200), ("gpus", 3), ("limit", 300), ("seed", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
     options = parser.parse_args()
-    expertise = load_expertise()
-    phrases = Phrases(expertise.vocabulary)
-    plannable = sorted(gpu.id for gpu in expertise.knowledge.gpus.values() if gpu.plannable)
+    advisor = load_advisor()
+    phrases = Phrases(advisor.vocabulary)
+    plannable = sorted(gpu.id for gpu in advisor.knowledge.gpus.values() if gpu.plannable)
     chance = random.Random(options.seed)
     standings: Counter[str] = Counter()
     found: Counter[str] = Counter()
@@ -94,12 +94,12 @@ def main() -> int:
     for number in range(options.decisions):
         if number and number % 10 == 0:
             print(f"{number} decisions, {claims} claims, {failures} do not hold", file=sys.stderr, flush=True)
-        decision = expertise.decide(workload(chance), decided_at=MOMENT).to_dict()
+        decision = advisor.decide(workload(chance), decided_at=MOMENT).to_dict()
         plan = decision["recommendation"]
         others = [gpu for gpu in plannable if plan is None or gpu != plan["gpu"]]
         for gpu in chance.sample(others, options.gpus):
             start = time.perf_counter()
-            answer = why_not(decision, gpu, expertise, limit=options.limit, phrases=phrases)
+            answer = why_not(decision, gpu, advisor, limit=options.limit, phrases=phrases)
             took.append(time.perf_counter() - start)
             standings[answer.standing] += 1
             if answer.search is None:
@@ -110,12 +110,12 @@ def main() -> int:
             found["wins by a pair alone"] += bool(answer.search.wins) and len(answer.search.wins[0].changes) == 2
             for nearest in (*answer.search.wins, *answer.search.fits):
                 claims += 1
-                given = recorded_facts(decision, expertise)
+                given = recorded_facts(decision, advisor)
                 sets = [f"{change.fact}={read_back(change.after)}" for change in nearest.changes]
-                changed = with_changes(given, sets, expertise)
+                changed = with_changes(given, sets, advisor)
                 turned = any(change.fact == "objective" for change in nearest.changes)
-                objective = str(changed.get("objective", expertise.default_objective)) if turned else None
-                outcome = decide_again(decision, expertise, given=changed, objective=objective).outcome
+                objective = str(changed.get("objective", advisor.default_objective)) if turned else None
+                outcome = decide_again(decision, advisor, given=changed, objective=objective).outcome
                 if REACHED[nearest.goal](outcome, frozenset(answer.gpus)) != nearest.plan:
                     failures += 1
                     print(f"decision {number}, {gpu}: {nearest} does not hold")

@@ -21,8 +21,8 @@ from datetime import datetime
 
 from workload_makers import workload
 
-from whichgpu import Expertise
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu import Advisor
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.interview import Done
 from whichgpu.engine.interview import Interviewer
@@ -42,26 +42,26 @@ def main() -> int:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--unsure", type=float, default=0.0, help="share of answers that the person does not know")
     options = parser.parse_args()
-    expertise = shipped_expertise()
+    advisor = shipped_advisor()
     counts: list[int] = []
     steps: list[float] = []
     wrong: Counter[str] = Counter()
     asked: Counter[str] = Counter()
     for seed in range(options.first_seed, options.first_seed + options.workloads):
         chance = random.Random(seed)
-        full = expertise.read(workload(chance))
-        state, done, times = interview(expertise, partly(full.given, options.unsure, chance))
+        full = advisor.read(workload(chance))
+        state, done, times = interview(advisor, partly(full.given, options.unsure, chance))
         steps += times
         counts.append(len(times) - 1)
         asked.update(state.answered)
-        mine = answered(expertise.decide(dict(state.given), decided_at=MOMENT).outcome)
-        theirs = answered(expertise.decide(full, decided_at=MOMENT).outcome)
+        mine = answered(advisor.decide(dict(state.given), decided_at=MOMENT).outcome)
+        theirs = answered(advisor.decide(full, decided_at=MOMENT).outcome)
         if mine != theirs and not options.unsure:
             wrong["answers"] += 1
             print(f"seed {seed}: {mine} with {len(state.answers)} answers, {theirs} with all facts")
         unasked = [entry.fact for entry in done.certificate]
         found = check_certificate(
-            expertise, state.given, unasked, samples=options.completions, chance=chance, decided_at=MOMENT
+            advisor, state.given, unasked, samples=options.completions, chance=chance, decided_at=MOMENT
         )
         for example in found:
             wrong["certificates"] += 1
@@ -77,9 +77,9 @@ def partly(facts: Mapping[str, Value], unsure: float, chance: random.Random) -> 
     return {name: value for name, value in facts.items() if name == "task" or chance.random() >= unsure}
 
 
-def interview(expertise: Expertise, facts: Mapping[str, Value]) -> tuple[State, Done, list[float]]:
+def interview(advisor: Advisor, facts: Mapping[str, Value]) -> tuple[State, Done, list[float]]:
     """One interview, with the CPU seconds of each step."""
-    interviewer = Interviewer(expertise, MOMENT)
+    interviewer = Interviewer(advisor, MOMENT)
     state, times = State(), []
     while True:
         begun = time.process_time()

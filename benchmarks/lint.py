@@ -66,22 +66,22 @@ def main(count: int) -> int:
 
 
 def _shipped() -> None:
-    from whichgpu.engine.advisor.advisor import load_expertise  # noqa: PLC0415  (its loading is timed below)
+    from whichgpu.engine.advisor.advisor import load_advisor  # noqa: PLC0415  (its loading is timed below)
     from whichgpu.engine.authoring import run_rule_tests  # noqa: PLC0415
     from whichgpu.engine.authoring.inspection import inspect  # noqa: PLC0415
     from whichgpu.engine.authoring.testing.rule_test_facts import Rehearsal  # noqa: PLC0415
 
     marks = [time.perf_counter()]
-    expertise = load_expertise()
+    advisor = load_advisor()
     marks.append(time.perf_counter())
-    findings = inspect(expertise, date(2026, 6, 30))
+    findings = inspect(advisor, date(2026, 6, 30))
     marks.append(time.perf_counter())
-    results = run_rule_tests(expertise.rulebook, Rehearsal(expertise).facts_for, expertise.vocabulary)
+    results = run_rule_tests(advisor.rulebook, Rehearsal(advisor).facts_for, advisor.vocabulary)
     marks.append(time.perf_counter())
     load, lint, test = (after - before for before, after in pairwise(marks))
     severities = Counter(finding.severity for finding in findings)
     print(
-        f"shipped rulebook: {len(expertise.rulebook.rules)} rules loaded in {load:.2f} s, checked in {lint:.2f} s "
+        f"shipped rulebook: {len(advisor.rulebook.rules)} rules loaded in {load:.2f} s, checked in {lint:.2f} s "
         f"({dict(severities)}), {len(results)} tests in {test:.2f} s "
         f"({sum(not result.passed for result in results)} fail)"
     )

@@ -25,7 +25,7 @@ if find_spec("whichgpu") is None:
 
 from decision_laws.generator import workloads  # noqa: E402
 
-from whichgpu.engine.advisor.advisor import load_expertise  # noqa: E402
+from whichgpu.engine.advisor.advisor import load_advisor  # noqa: E402
 from whichgpu.engine.core.errors import InputError  # noqa: E402
 
 
@@ -57,7 +57,7 @@ def main() -> None:
 
 def digests(sample: int, left_out: frozenset[str] | set[str]) -> dict[str, dict[str, str]]:
     """By workload and key of its answer the digest of what stands there."""
-    advisor = load_expertise(tests=False)
+    advisor = load_advisor(tests=False)
     found = {}
     for name, facts in workloads(sample, SEED).items():
         try:

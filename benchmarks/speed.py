@@ -33,8 +33,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from whichgpu.cli.main import run as run_command  # noqa: E402
-from whichgpu.engine.advisor.advisor import Expertise  # noqa: E402
-from whichgpu.engine.advisor.advisor import load_expertise  # noqa: E402
+from whichgpu.engine.advisor.advisor import Advisor  # noqa: E402
+from whichgpu.engine.advisor.advisor import load_advisor  # noqa: E402
 from whichgpu.engine.advisor.intake import Workload  # noqa: E402
 from whichgpu.engine.core.errors import InputError  # noqa: E402
 from whichgpu.engine.core.yaml import plain  # noqa: E402
@@ -55,17 +55,17 @@ def main() -> None:
     nodes = {path.stem: read_yaml(path, error=InputError) for path in sorted((ROOT / "examples").glob("*.yaml"))}
     started = datetime.now(UTC)
     rows: list[Row] = []
-    load_ms = _timed(load_expertise, 3)
-    rows.append(("load_expertise(), files cached", *_spread(load_ms)))
-    expertise, reference = load_expertise(), _reference()
-    workloads = {name: expertise.read(node) for name, node in nodes.items()}
-    rows += _deciding(expertise, reference, workloads, options.repeat)
-    rows += _presenting(expertise, workloads, options.repeat)
+    load_ms = _timed(load_advisor, 3)
+    rows.append(("load_advisor(), files cached", *_spread(load_ms)))
+    advisor, reference = load_advisor(), _reference()
+    workloads = {name: advisor.read(node) for name, node in nodes.items()}
+    rows += _deciding(advisor, reference, workloads, options.repeat)
+    rows += _presenting(advisor, workloads, options.repeat)
     rows += _lines({name: plain(node) for name, node in nodes.items()}, options.lines)
     rows += _cold(options.cold)
-    details = _by_example(expertise, reference, workloads, options.repeat)
-    soak = _soak(expertise, list(workloads.values()), options.soak)
-    text = _report(rows, details, soak, expertise, started)
+    details = _by_example(advisor, reference, workloads, options.repeat)
+    soak = _soak(advisor, list(workloads.values()), options.soak)
+    text = _report(rows, details, soak, advisor, started)
     print(text)
     if options.write:
         (ROOT / "benchmarks" / "RESULTS.md").write_text(text, encoding="utf-8")
@@ -81,10 +81,10 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _reference() -> Expertise:
+def _reference() -> Advisor:
     """An expert without durable-rules. Which engine fires is looked up on every firing, so see ``_as_reference``."""
     with _as_reference():
-        return load_expertise()
+        return load_advisor()
 
 
 @contextlib.contextmanager
@@ -112,7 +112,7 @@ def _spread(samples: list[Sample]) -> tuple[str, str, str, str]:
     return f"{statistics.median(cpu):.1f} ms", f"{statistics.median(clock):.1f} ms", f"{p95:.1f} ms", str(len(clock))
 
 
-def _deciding(durable: Expertise, reference: Expertise, workloads: dict[str, Workload], repeat: int) -> list[Row]:
+def _deciding(durable: Advisor, reference: Advisor, workloads: dict[str, Workload], repeat: int) -> list[Row]:
     """``decide()`` by both engines, turn by turn, so that what else the machine does falls on both."""
     both: dict[str, list[Sample]] = {"durable": [], "again": [], "reference": []}
     for workload in workloads.values():
@@ -125,7 +125,7 @@ def _deciding(durable: Expertise, reference: Expertise, workloads: dict[str, Wor
                 both["reference"].append(_timed_once(lambda w=workload: reference.decide(w, decided_at=MOMENT)))
     return [
         (f"decide() on a new job, rules fired by {durable.fired_by} and checked", *_spread(both["durable"])),
-        ("the same, on a job whose memory and speed were reckoned just before", *_spread(both["again"])),
+        ("the same, on a job whose memory and speed were computed just before", *_spread(both["again"])),
         ("decide() on a new job, rules fired by the reference", *_spread(both["reference"])),
     ]
 
@@ -142,8 +142,8 @@ def _cpu_s() -> float:
     return time.process_time() + waited.ru_utime + waited.ru_stime
 
 
-def _presenting(expertise: Expertise, workloads: dict[str, Workload], repeat: int) -> list[Row]:
-    decisions = [expertise.decide(workload, decided_at=MOMENT) for workload in workloads.values()]
+def _presenting(advisor: Advisor, workloads: dict[str, Workload], repeat: int) -> list[Row]:
+    decisions = [advisor.decide(workload, decided_at=MOMENT) for workload in workloads.values()]
     times = max(1, repeat // 5)
     short = [ms for decision in decisions for ms in _timed(lambda d=decision: d.to_dict(full=False), times)]
     full = [ms for decision in decisions for ms in _timed(lambda d=decision: d.to_dict(), times)]
@@ -153,7 +153,7 @@ def _presenting(expertise: Expertise, workloads: dict[str, Workload], repeat: in
     ]
 
 
-def _by_example(durable: Expertise, reference: Expertise, workloads: dict[str, Workload], repeat: int) -> list[str]:
+def _by_example(durable: Advisor, reference: Advisor, workloads: dict[str, Workload], repeat: int) -> list[str]:
     lines = []
     for name, workload in workloads.items():
         plans = durable.decide(workload, decided_at=MOMENT).outcome.round
@@ -210,16 +210,16 @@ def _cold(times: int) -> list[Row]:
     return [("the cold command, text, one example", *_spread(found))]
 
 
-def _soak(expertise: Expertise, workloads: list[Workload], number: int) -> list[str]:
+def _soak(advisor: Advisor, workloads: list[Workload], number: int) -> list[str]:
     """Many decisions in one process, with the memory in use along the way."""
     tenth = max(1, number // 10)
     source = cycle(workloads)
     for workload in islice(source, 200):
-        expertise.decide(workload, decided_at=MOMENT)
+        advisor.decide(workload, decided_at=MOMENT)
     lines, done, began = [f"| 0 | {_resident_mb():.1f} MB | {_objects():,} |"], 0, time.perf_counter()
     while done < number:
         for workload in islice(source, tenth):
-            expertise.decide(workload, decided_at=MOMENT)
+            advisor.decide(workload, decided_at=MOMENT)
         done += tenth
         lines.append(f"| {done:,} | {_resident_mb():.1f} MB | {_objects():,} |")
     lines.append(f"\n{done:,} decisions in {time.perf_counter() - began:.0f} s.")
@@ -235,9 +235,9 @@ def _objects() -> int:
     return len(gc.get_objects())
 
 
-def _report(rows: list[Row], details: list[str], soak: list[str], expertise: Expertise, started: datetime) -> str:
+def _report(rows: list[Row], details: list[str], soak: list[str], advisor: Advisor, started: datetime) -> str:
     load = ", ".join(f"{value:.2f}" for value in os.getloadavg())
-    size = f"{len(expertise.rules)} rules, {len(expertise.knowledge.plannable)} GPUs that can be planned with"
+    size = f"{len(advisor.rules)} rules, {len(advisor.knowledge.plannable)} GPUs that can be planned with"
     parts = [
         "# Speed",
         "",

@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.blocks import Bullets
 from whichgpu.cli.render.blocks import Heading
@@ -20,9 +20,9 @@ from whichgpu.engine.authoring.guides.guides import standings
 from whichgpu.engine.authoring.guides.manifest import refreshed_manifest
 
 
-def guide_cover(expertise: Expertise) -> dict[str, Any]:
+def guide_cover(advisor: Advisor) -> dict[str, Any]:
     """The heuristics by guide and section, and in what the manifest and the project differ."""
-    listed = standings(expertise)
+    listed = standings(advisor)
     sections = []
     for (guide, section), group in groupby(listed, key=lambda standing: (standing.guide, standing.section)):
         entries = list(group)
@@ -40,7 +40,7 @@ def guide_cover(expertise: Expertise) -> dict[str, Any]:
         "encoded": sum(section["encoded"] for section in sections),
         "set_aside": sum(section["set_aside"] for section in sections),
         "sections": sections,
-        "faults": check_coverage(expertise),
+        "faults": check_coverage(advisor),
     }
 
 
@@ -66,10 +66,10 @@ def guide_blocks(report: dict[str, Any]) -> list[Block]:
     return blocks
 
 
-def update_manifest(expertise: Expertise) -> str:
+def update_manifest(advisor: Advisor) -> str:
     """Write the manifest anew, whole or not at all; says which file."""
-    file = Path(expertise.knowledge.folder) / "coverage.yaml"
-    text = refreshed_manifest(expertise)
+    file = Path(advisor.knowledge.folder) / "coverage.yaml"
+    text = refreshed_manifest(advisor)
     beside = file.with_suffix(".yaml.new")
     beside.write_text(text, encoding="utf-8")
     beside.replace(file)

@@ -19,7 +19,7 @@ from whichgpu.engine.rules.inference.firing import engine_status
 
 
 if TYPE_CHECKING:
-    from whichgpu import Expertise
+    from whichgpu import Advisor
 
 
 ENGINES = {"durable": "durable-rules", "reference": "reference"}
@@ -28,17 +28,17 @@ ENGINES = {"durable": "durable-rules", "reference": "reference"}
 STALE_AFTER_DAYS = 90
 
 
-def health(expertise: Expertise, today: date) -> dict[str, Any]:
+def health(advisor: Advisor, today: date) -> dict[str, Any]:
     """Engine, rulebook, knowledge and prices."""
     status = engine_status()
-    rulebook, knowledge = expertise.rulebook, expertise.knowledge
+    rulebook, knowledge = advisor.rulebook, advisor.knowledge
     return {
         "fired_by": ENGINES[status.engine],
         "because": status.why_not or "the C module is there, and the reference evaluator checks each of its matches",
         "rulebook": {
             "digest": rulebook.digest,
             "rules": len(rulebook.rules),
-            "layers": expertise.layers(),
+            "layers": advisor.layers(),
             "expired": [rule.id for rule in rulebook.rules if (rule.valid_until or "9") < today.isoformat()],
         },
         "knowledge": {
@@ -48,14 +48,14 @@ def health(expertise: Expertise, today: date) -> dict[str, Any]:
             "offers": len(knowledge.offers),
         },
         "imported_prices": str(own_prices_file()) if own_prices_file().exists() else None,
-        "prices": prices(expertise, today),
+        "prices": prices(advisor, today),
     }
 
 
-def prices(expertise: Expertise, today: date) -> list[dict[str, Any]]:
+def prices(advisor: Advisor, today: date) -> list[dict[str, Any]]:
     """Offers by provider, with the dates of the oldest and the newest price."""
     dates: dict[str, list[str]] = {}
-    for offer in expertise.knowledge.offers:
+    for offer in advisor.knowledge.offers:
         dates.setdefault(offer.provider, []).append(offer.as_of)
     return [
         {

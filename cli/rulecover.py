@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import product
 from typing import Any
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.engine.authoring.guides.guides import standings
 from whichgpu.engine.authoring.guides.guides import uncarried
 from whichgpu.engine.core.errors import WhichgpuError
@@ -18,12 +18,12 @@ _SIZES = {"llm": (1, 8, 34, 70, 180), "diffusion_image": (1, 12), "diffusion_vid
 _OTHER_SIZES = (0.1, 1)
 
 
-def cover_of(expertise: Expertise, moment: datetime) -> dict[str, Any]:
+def cover_of(advisor: Advisor, moment: datetime) -> dict[str, Any]:
     """Heuristics, tests and workloads, with what is missing of each."""
-    rules = expertise.rulebook.rules
-    listed = standings(expertise)
+    rules = advisor.rulebook.rules
+    listed = standings(advisor)
     aside = [standing.id for standing in listed if standing.entry and standing.entry.set_aside]
-    missing = uncarried(expertise)
+    missing = uncarried(advisor)
     untested = [rule.id for rule in rules if not rule.tests]
     return {
         "heuristics": {
@@ -33,16 +33,16 @@ def cover_of(expertise: Expertise, moment: datetime) -> dict[str, Any]:
             "missing": missing,
         },
         "rules": {"total": len(rules), "tested": len(rules) - len(untested), "untested": untested},
-        "workloads": _workloads(expertise, moment),
+        "workloads": _workloads(advisor, moment),
     }
 
 
-def _workloads(expertise: Expertise, moment: datetime) -> dict[str, Any]:
+def _workloads(advisor: Advisor, moment: datetime) -> dict[str, Any]:
     silent, unanswered, total = [], [], 0
-    for workload in typical_workloads(expertise):
+    for workload in typical_workloads(advisor):
         total += 1
         name = ", ".join(f"{fact} {value}" for fact, value in workload.items())
-        plan = _recommendation(expertise, workload, moment)
+        plan = _recommendation(advisor, workload, moment)
         if plan is None:
             unanswered.append(name)
         elif not any(entry["rule"] for entry in plan["points"]):
@@ -51,18 +51,18 @@ def _workloads(expertise: Expertise, moment: datetime) -> dict[str, Any]:
     return {"total": total, "covered": covered, "unanswered": unanswered, "silent": silent}
 
 
-def _recommendation(expertise: Expertise, workload: dict[str, Any], moment: datetime) -> dict[str, Any] | None:
+def _recommendation(advisor: Advisor, workload: dict[str, Any], moment: datetime) -> dict[str, Any] | None:
     try:
-        decision = expertise.decide(workload, decided_at=moment)
+        decision = advisor.decide(workload, decided_at=moment)
     except WhichgpuError:
         return None
     plan: dict[str, Any] | None = decision.to_dict(full=False)["recommendation"]
     return plan
 
 
-def typical_workloads(expertise: Expertise) -> Iterator[dict[str, Any]]:
+def typical_workloads(advisor: Advisor) -> Iterator[dict[str, Any]]:
     """Every task with every family of models, at sizes that are usual for it."""
-    facts = expertise.vocabulary.facts
+    facts = advisor.vocabulary.facts
     for task, family in product(facts["task"].choices, facts["model_family"].choices):
         for size in _SIZES.get(family, _OTHER_SIZES):
             yield {"task": task, "model_family": family, "param_count_b": size}

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.cli.render.effects import effect_text
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
 from whichgpu.engine.rules.rulebook import Rule
 
 
-def rule_names(expertise: Expertise) -> set[str]:
+def rule_names(advisor: Advisor) -> set[str]:
     """The ids of all rules and tables."""
-    return {rule.id for rule in expertise.rulebook.rules} | {table.id for table in expertise.rulebook.tables}
+    return {rule.id for rule in advisor.rulebook.rules} | {table.id for table in advisor.rulebook.tables}
 
 
-def unknown_rule(expertise: Expertise, name: str) -> Problem:
+def unknown_rule(advisor: Advisor, name: str) -> Problem:
     """The problem of a name that no rule or table has."""
-    nearest = nearest_words(name, sorted(rule_names(expertise)))
+    nearest = nearest_words(name, sorted(rule_names(advisor)))
     return Problem("unknown-rule", f"there is no rule {name!r}", nearest=nearest, fix="whichgpu rules list names them")
 
 

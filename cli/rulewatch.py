@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.cli.commands.rules_test import run_all
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.blocks import Bullets
@@ -54,15 +54,15 @@ def stamps(folders: Iterable[Path]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def snapshot(expertise: Expertise, folders: list[Path], moment: datetime) -> Snapshot:
+def snapshot(advisor: Advisor, folders: list[Path], moment: datetime) -> Snapshot:
     """Check, test, and answer the workloads of all scenarios."""
-    findings = tuple(f for f in inspect(expertise, moment.date()) if f.severity != "info")
+    findings = tuple(f for f in inspect(advisor, moment.date()) if f.severity != "info")
     answers: dict[str, Answer] = {}
 
     def keep(scenario: Scenario, decision: Mapping[str, Any]) -> None:
         answers[scenario.id] = brief(decision)
 
-    tests, scenarios = run_all(expertise, folders, moment, keep=keep)
+    tests, scenarios = run_all(advisor, folders, moment, keep=keep)
     return Snapshot(findings, tuple(tests), tuple(scenarios), answers)
 
 

@@ -1,4 +1,4 @@
-"""How the tests are run, and the loaded expert that all of them share.
+"""How the tests are run, and the loaded advisor that all of them share.
 
 ``HYPOTHESIS_PROFILE=quick`` for a second interpreter, ``ci`` (the default) for the full run, ``thorough`` for a night.
 The whole suite uses all cores where pytest-xdist is installed; a file or a test that is named runs in one process.
@@ -23,9 +23,9 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings
 
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import Expertise
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.yaml import read_yaml
 
@@ -123,17 +123,17 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def expertise() -> Expertise:
+def advisor() -> Advisor:
     """The shipped rulebook and knowledge, loaded once for the whole suite."""
-    return shipped_expertise()
+    return shipped_advisor()
 
 
 @pytest.fixture(scope="session")
-def decide(expertise: Expertise) -> Callable[..., Decision]:
+def decide(advisor: Advisor) -> Callable[..., Decision]:
     """Decides facts given as a mapping, or as keywords."""
 
     def call(facts: Mapping[str, object] | None = None, /, **more: object) -> Decision:
-        return expertise.decide({**(facts or {}), **more}, decided_at=MOMENT)
+        return advisor.decide({**(facts or {}), **more}, decided_at=MOMENT)
 
     return call
 
@@ -145,10 +145,10 @@ def examples() -> dict[str, Path]:
 
 
 @pytest.fixture(scope="session")
-def example_decisions(expertise: Expertise, examples: dict[str, Path]) -> dict[str, Decision]:
+def example_decisions(advisor: Advisor, examples: dict[str, Path]) -> dict[str, Decision]:
     """The decision on every example."""
     return {
-        name: expertise.decide(read_yaml(path, error=InputError), decided_at=MOMENT) for name, path in examples.items()
+        name: advisor.decide(read_yaml(path, error=InputError), decided_at=MOMENT) for name, path in examples.items()
     }
 
 

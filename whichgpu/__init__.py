@@ -23,9 +23,9 @@ if not os.path.isdir(os.path.join(_HERE, "engine")):  # noqa: PTH112, PTH118
 
 
 if TYPE_CHECKING:
+    from whichgpu.engine.advisor.advisor import Advisor
     from whichgpu.engine.advisor.advisor import Decision
-    from whichgpu.engine.advisor.advisor import Expertise
-    from whichgpu.engine.advisor.advisor import load_expertise
+    from whichgpu.engine.advisor.advisor import load_advisor
     from whichgpu.engine.advisor.api import decide
     from whichgpu.engine.advisor.api import size
     from whichgpu.engine.advisor.intake import Workload
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "Decision": "advisor.advisor",
-    "Expertise": "advisor.advisor",
+    "Advisor": "advisor.advisor",
     "InputError": "core.errors",
     "InternalError": "core.errors",
     "KnowledgeError": "core.errors",
@@ -49,13 +49,13 @@ _PLACES = {
     "WhichgpuError": "core.errors",
     "Workload": "advisor.intake",
     "decide": "advisor.api",
-    "load_expertise": "advisor.advisor",
+    "load_advisor": "advisor.advisor",
     "size": "advisor.api",
 }
 
 __all__ = [
+    "Advisor",
     "Decision",
-    "Expertise",
     "InputError",
     "InternalError",
     "KnowledgeError",
@@ -65,7 +65,7 @@ __all__ = [
     "Workload",
     "__version__",
     "decide",
-    "load_expertise",
+    "load_advisor",
     "size",
 ]
 

@@ -1,4 +1,4 @@
-"""All answers and their scores, reckoned once for report and test."""
+"""All answers and their scores, computed once for report and test."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Results:
     workloads: list[tuple[dict[str, Any], dict[str, Any]]]
 
 
-def reckon() -> Results:
+def compute() -> Results:
     """Ask everything and score it."""
     rows = published_runs()
     lines = [line_of(row) for row in rows]

@@ -13,12 +13,12 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
 from report import report  # noqa: E402 - the folder must be on the path first
-from results import reckon  # noqa: E402
+from results import compute  # noqa: E402
 
 
 def main(arguments: list[str]) -> int:
     """Write or check the report; 1 where it is out of date."""
-    text = report(reckon())
+    text = report(compute())
     path = HERE / "REPORT.md"
     if "--check" in arguments:
         return 0 if path.exists() and path.read_text(encoding="utf-8") == text else 1

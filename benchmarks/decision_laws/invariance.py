@@ -79,7 +79,7 @@ class Invariance:
         return None if other == facts else (facts, self._same_words(facts, other, f"spelt {other}"))
 
     def _same_words(self, facts: Facts, other: Facts, change: str) -> str | None:
-        before, after = self.ask(facts), decide(self.answers.expertise, other)
+        before, after = self.ask(facts), decide(self.answers.advisor, other)
         differing = [key for key in before if before[key] != after.get(key)]
         return f"{change}: {', '.join(differing)} differ" if differing else None
 

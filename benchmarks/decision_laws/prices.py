@@ -1,4 +1,4 @@
-"""The same expertise with other prices of one card."""
+"""The same advisor with other prices of one card."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from decision_laws.reading import decide
-from whichgpu.engine.advisor.advisor import Expertise
-from whichgpu.engine.advisor.advisor import load_expertise
+from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor.advisor import load_advisor
 from whichgpu.engine.catalogue import with_offers
 
 
@@ -17,9 +17,9 @@ MOST_LOADED = 8
 class Prices:
     """Decides with the offers of one card multiplied; the last few such price lists stay loaded."""
 
-    def __init__(self, expertise: Expertise) -> None:
-        self.expertise = expertise
-        self.changed: dict[tuple[str, float], Expertise] = {}
+    def __init__(self, advisor: Advisor) -> None:
+        self.advisor = advisor
+        self.changed: dict[tuple[str, float], Advisor] = {}
 
     def decide(self, facts: Mapping[str, Any], gpu: str, factor: float) -> dict[str, Any]:
         """The answer where every offer of the card costs ``factor`` times as much."""
@@ -30,11 +30,11 @@ class Prices:
             self.changed[key] = self._with(gpu, factor)
         return decide(self.changed[key], facts)
 
-    def _with(self, gpu: str, factor: float) -> Expertise:
-        knowledge = self.expertise.knowledge
+    def _with(self, gpu: str, factor: float) -> Advisor:
+        knowledge = self.advisor.knowledge
         names = {gpu, knowledge.gpus[gpu].family}
         offers = [
             offer.model_copy(update={"usd_per_hour": offer.usd_per_hour * factor}) if offer.gpu in names else offer
             for offer in (*knowledge.offers, *knowledge.spot_offers)
         ]
-        return load_expertise(knowledge=with_offers(knowledge, offers), tests=False)
+        return load_advisor(knowledge=with_offers(knowledge, offers), tests=False)

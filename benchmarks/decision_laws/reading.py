@@ -15,7 +15,7 @@ from datetime import UTC
 from datetime import datetime
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.catalogue import Knowledge
 
 
@@ -34,22 +34,22 @@ LAG_DROPPED_ELSEWHERE = 3
 
 @dataclass
 class Answers:
-    """Decisions of one expertise, each asked once."""
+    """Decisions of one advisor, each asked once."""
 
-    expertise: Expertise = field(repr=False)
+    advisor: Advisor = field(repr=False)
     asked: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
 
     def answer(self, facts: Facts, *, full: bool = False) -> dict[str, Any]:
         """The JSON answer; ``full`` with what was rejected."""
         key = json.dumps([facts, full], sort_keys=True)
         if key not in self.asked:
-            self.asked[key] = decide(self.expertise, facts, full=full)
+            self.asked[key] = decide(self.advisor, facts, full=full)
         return self.asked[key]
 
 
-def decide(expertise: Expertise, facts: Facts, *, full: bool = False) -> dict[str, Any]:
-    """The JSON answer of an expertise, without the trace."""
-    answer = expertise.decide(dict(facts), decided_at=MOMENT).to_dict(full=full)
+def decide(advisor: Advisor, facts: Facts, *, full: bool = False) -> dict[str, Any]:
+    """The JSON answer of an advisor, without the trace."""
+    answer = advisor.decide(dict(facts), decided_at=MOMENT).to_dict(full=full)
     for bulky in ("trace", "rules"):
         answer.pop(bulky, None)
     return answer

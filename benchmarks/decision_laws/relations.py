@@ -38,7 +38,7 @@ class Relations(Invariance):
 
     def __init__(self, answers: Answers, chance: random.Random) -> None:
         super().__init__(answers, chance)
-        self.prices = Prices(answers.expertise)
+        self.prices = Prices(answers.advisor)
 
     # ------------------------------------------------------------------ prices and rivals
 

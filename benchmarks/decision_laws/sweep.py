@@ -26,7 +26,7 @@ from decision_laws.reading import rate
 from decision_laws.reading import shown
 from decision_laws.reading import speed_ratio
 from decision_laws.reading import stands_equal
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.size import size_workload
 from whichgpu.engine.core.errors import InputError
 
@@ -41,9 +41,9 @@ USD_PER_KWH = 0.15  # where none is stated
 
 @dataclass
 class Sweep:
-    """Sizes and prices plans of one expertise from outside."""
+    """Sizes and prices plans of one advisor from outside."""
 
-    expertise: Expertise
+    advisor: Advisor
     sized: dict[tuple[str, str, int], dict[str, Any] | None] = field(default_factory=dict)
 
     def plan(self, facts: Mapping[str, Any], gpu: str, count: int) -> dict[str, Any] | None:
@@ -55,12 +55,12 @@ class Sweep:
 
     def _plan(self, facts: Mapping[str, Any], gpu: str, count: int) -> dict[str, Any] | None:
         try:
-            answer = size_workload(self.expertise, self.expertise.read(dict(facts)), gpu=gpu, count=count)
+            answer = size_workload(self.advisor, self.advisor.read(dict(facts)), gpu=gpu, count=count)
         except InputError:
             return None
         if not answer["fits"] or answer["tight"]:
             return None
-        nodes = math.ceil(count / max(1, self.expertise.knowledge.gpus[gpu].node_gpus))
+        nodes = math.ceil(count / max(1, self.advisor.knowledge.gpus[gpu].node_gpus))
         hourly = self.price(gpu, count, nodes, facts)
         hours = answer["speed"].get("hours")
         busy = facts.get("utilization_pct", 100) / 100
@@ -85,7 +85,7 @@ class Sweep:
         """Dollars per hour: the median of the three cheapest providers whose instance covers a node."""
         cards = math.ceil(count / nodes)
         cheapest: dict[str, float] = {}
-        for offer in covering(gpu, cards, facts, self.expertise.knowledge, exact=False):
+        for offer in covering(gpu, cards, facts, self.advisor.knowledge, exact=False):
             cheapest[offer.provider] = min(offer.usd_per_hour, cheapest.get(offer.provider, math.inf))
         lowest = sorted(cheapest.values())[:3]
         return median(lowest) * nodes if lowest else None
@@ -107,14 +107,14 @@ class Sweep:
 
     def power_cost(self, plan: Mapping[str, Any], facts: Mapping[str, Any], work: str) -> float:
         """Dollars of power at the socket: by the piece of work for a job, else by the hour."""
-        watts = (self.expertise.knowledge.gpus[plan["gpu"]].tdp_w or 0) * plan["count"]
+        watts = (self.advisor.knowledge.gpus[plan["gpu"]].tdp_w or 0) * plan["count"]
         hourly = float(watts / 1000 * facts.get("electricity_usd_kwh", USD_PER_KWH))
         pace = rate(plan) if work == "job" else None
         return hourly / pace if pace else hourly
 
     def _wanted(self, facts: Mapping[str, Any], name: str) -> bool:
         """Whether what was stated of cards, software and memory errors allows the card."""
-        gpu = self.expertise.knowledge.gpus[name]
+        gpu = self.advisor.knowledge.gpus[name]
         wanted = facts.get("gpu_candidates")
         return not (
             (wanted and name not in wanted)
@@ -126,7 +126,7 @@ class Sweep:
 
     def _placed(self, facts: Mapping[str, Any], name: str, count: int) -> bool:
         """Whether the place that was stated takes the plan."""
-        gpu, site = self.expertise.knowledge.gpus[name], facts.get("deployment_site")
+        gpu, site = self.advisor.knowledge.gpus[name], facts.get("deployment_site")
         if site == "edge":
             return bool(gpu.segment == "edge" and count == 1)
         if gpu.segment == "edge" or gpu.form_factor == "system" or gpu.vendor in ("other", "apple", "aws", "google"):
@@ -139,7 +139,7 @@ class Sweep:
         self, facts: Mapping[str, Any], counts: tuple[int, ...], vendor: str | None = None, *, priced: bool = False
     ) -> Iterator[dict[str, Any]]:
         """Every plan that fits, of the cards that may be taken; ``priced``: of those that some offer covers."""
-        for gpu in self.expertise.knowledge.gpus.values():
+        for gpu in self.advisor.knowledge.gpus.values():
             if not gpu.plannable or not self._wanted(facts, gpu.id) or (vendor and gpu.vendor != vendor):
                 continue
             for count in counts:
@@ -166,7 +166,7 @@ class Sweep:
         chosen, work = answer["recommendation"], kind_of_work(answer)
         if chosen is None or chosen["cost"].get("origin") != "offer" or chosen["cost"].get("usd_per_hour") is None:
             return
-        knowledge = self.expertise.knowledge
+        knowledge = self.advisor.knowledge
         vendor = knowledge.gpus[chosen["gpu"]].vendor
         # By the hour on both sides: how busy a service is bears on both alike, and a run takes its hours on either.
         hourly = {**chosen, "cost": {"usd_per_hour": chosen["cost"]["usd_per_hour"]}}

@@ -11,13 +11,13 @@ from typing import Any
 
 import click
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.cli import exits
 from whichgpu.cli import output
-from whichgpu.cli.expertise import load
-from whichgpu.cli.expertise import names_of
-from whichgpu.cli.expertise import now
-from whichgpu.cli.expertise import read
+from whichgpu.cli.advisor import load
+from whichgpu.cli.advisor import names_of
+from whichgpu.cli.advisor import now
+from whichgpu.cli.advisor import read
 from whichgpu.cli.inputs import STDIN
 from whichgpu.cli.interview.dialogue import Dialogue
 from whichgpu.cli.interview.dialogue import StoppedError
@@ -77,10 +77,10 @@ def ask(
     Only what can still change the GPU, the count or the verdict on renting is asked. Write ? at a question for help.
     Every answer is kept at once; whichgpu resume goes on where you stopped.
     """
-    expertise = load(rules, builtin=builtin)
-    state = _known(expertise, answers, sets)
+    advisor = load(rules, builtin=builtin)
+    state = _known(advisor, answers, sets)
     keeper = Session(Path(session) if session else new_session_file(now()))
-    return _interview(expertise, state, keeper, save=save, plain=plain, form=form, everything=everything)
+    return _interview(advisor, state, keeper, save=save, plain=plain, form=form, everything=everything)
 
 
 @click.command()
@@ -103,30 +103,30 @@ def resume(
     """Go on with the interview in SESSION, or with the latest one."""
     keeper = Session(Path(session) if session else latest_session_file())
     state = keeper.load()
-    expertise = load(rules, builtin=builtin)
-    state = _still_valid(expertise, state)
-    return _interview(expertise, state, keeper, save=save, plain=plain, form=form, everything=everything)
+    advisor = load(rules, builtin=builtin)
+    state = _still_valid(advisor, state)
+    return _interview(advisor, state, keeper, save=save, plain=plain, form=form, everything=everything)
 
 
-def _known(expertise: Expertise, answers: str | None, sets: tuple[str, ...]) -> State:
+def _known(advisor: Advisor, answers: str | None, sets: tuple[str, ...]) -> State:
     if answers == STDIN:
         raise InputError(Problem("bad-option", "--answers - would read the answers from where you type", fix="a file"))
-    workload = read(expertise, answers, sets) if answers else expertise.read({}, sets)
+    workload = read(advisor, answers, sets) if answers else advisor.read({}, sets)
     return State().state_facts(workload.given, "file")
 
 
-def _still_valid(expertise: Expertise, state: State) -> State:
+def _still_valid(advisor: Advisor, state: State) -> State:
     """The state with its values read again, so that a changed vocabulary is noticed. Raises InputError."""
     raw = {name: list(value) if isinstance(value, tuple) else value for name, value in state.given.items()}
-    values = expertise.read(raw).given
+    values = advisor.read(raw).given
     return replace(state, answers=tuple(replace(a, value=values.get(a.fact)) for a in state.answers))
 
 
 def _interview(
-    expertise: Expertise, state: State, keeper: Session, *, save: str | None, plain: bool, form: str, everything: bool
+    advisor: Advisor, state: State, keeper: Session, *, save: str | None, plain: bool, form: str, everything: bool
 ) -> int:
-    interviewer = Interviewer(expertise, now())
-    names = names_of(expertise)
+    interviewer = Interviewer(advisor, now())
+    names = names_of(advisor)
     interviewer.decide(state)  # Facts that contradict the catalogue are refused before anything is asked.
     talk = _Talk(plain=plain, to_stderr=form != "text")
     dialogue = Dialogue(interviewer, names, keeper, talk.ask_line, talk.tell)
@@ -158,7 +158,7 @@ def _answer(
     if form == "json":
         output.emit_json(answer)
         return decision.exit_code
-    names = names_of(interviewer.expertise)
+    names = names_of(interviewer.advisor)
     blocks = decision_blocks(answer, names, everything=everything)
     blocks += interview_blocks(answer["interview"], names, everything=everything)
     if form == "text" and plain:
@@ -178,7 +178,7 @@ def _interview_dict(interviewer: Interviewer, state: State, done: Done) -> dict[
 
 def _nothing_to_read(interviewer: Interviewer, state: State) -> InputError:
     step = interviewer.next_question(state)
-    facts = interviewer.expertise.vocabulary.facts
+    facts = interviewer.advisor.vocabulary.facts
     asked = [step.fact.name, *step.also_open] if isinstance(step, Question) else []
     asked += [name for name in interviewer.atlas.ranging if facts[name].askable == "always"]
     missing = [name for name in dict.fromkeys(asked) if name not in state.answered]

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.expertise import load
+from whichgpu.cli.advisor import load
 from whichgpu.cli.options import all_option
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options

@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.cli import output
-from whichgpu.cli.expertise import load
-from whichgpu.cli.expertise import names_of
-from whichgpu.cli.expertise import now
+from whichgpu.cli.advisor import load
+from whichgpu.cli.advisor import names_of
+from whichgpu.cli.advisor import now
 from whichgpu.cli.options import all_option
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
@@ -59,13 +59,13 @@ def what_if(
         fix = "say what should differ: --set FACT=VALUE, or --objective"
         raise InputError(Problem("bad-option", "nothing differs without --set or --objective", fix=fix))
     saved = read_saved(decision)
-    expertise = load(rules, builtin=builtin)
-    before = decide_again(saved.decision, expertise)
-    changed = with_changes(before.workload.given, sets, expertise)
+    advisor = load(rules, builtin=builtin)
+    before = decide_again(saved.decision, advisor)
+    changed = with_changes(before.workload.given, sets, advisor)
     kept = changed.get("objective") == before.workload.given.get("objective")
-    wanted = objective or (unstated_objective(saved.decision, changed, expertise) if kept else None)
-    after = decide_again(saved.decision, expertise, given=changed, objective=wanted)
-    return _show(before.to_dict(), after.to_dict(), ("as decided", "what if"), expertise, form, everything=everything)
+    wanted = objective or (unstated_objective(saved.decision, changed, advisor) if kept else None)
+    after = decide_again(saved.decision, advisor, given=changed, objective=wanted)
+    return _show(before.to_dict(), after.to_dict(), ("as decided", "what if"), advisor, form, everything=everything)
 
 
 @click.command()
@@ -89,16 +89,16 @@ def diff(*, before: str, after: str, everything: bool, form: str) -> int:
 def replay(*, decision: str, everything: bool, form: str, rules: tuple[str, ...], builtin: bool) -> int:
     """Decide DECISION's workload again by the present rulebook, knowledge and prices, and say what differs and why."""
     saved = read_saved(decision)
-    expertise = load(rules, builtin=builtin)
-    again = decide_again(saved.decision, expertise, decided_at=now())
-    return _show(saved.decision, again.to_dict(), ("recorded", "today"), expertise, form, everything=everything)
+    advisor = load(rules, builtin=builtin)
+    again = decide_again(saved.decision, advisor, decided_at=now())
+    return _show(saved.decision, again.to_dict(), ("recorded", "today"), advisor, form, everything=everything)
 
 
 def _show(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
     sides: tuple[str, str],
-    expertise: Expertise,
+    advisor: Advisor,
     form: str,
     *,
     everything: bool,
@@ -107,7 +107,7 @@ def _show(
     if form == "json":
         output.emit_json({"same": found.same, **plain(asdict(found))})
     else:
-        phrases = Phrases(expertise.vocabulary)
-        blocks = comparison_blocks(found, names_of(expertise), phrases, sides, everything=everything)
+        phrases = Phrases(advisor.vocabulary)
+        blocks = comparison_blocks(found, names_of(advisor), phrases, sides, everything=everything)
         output.emit_blocks(blocks, form)
     return 0

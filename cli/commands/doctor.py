@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.expertise import load
-from whichgpu.cli.expertise import now
+from whichgpu.cli.advisor import load
+from whichgpu.cli.advisor import now
 from whichgpu.cli.health import health
 from whichgpu.cli.health import health_blocks
 from whichgpu.cli.options import output_format
@@ -27,8 +27,8 @@ _PACKAGES = ("whichgpu", "durable-rules", "pydantic", "PyYAML", "click")
 @rules_options
 def doctor(form: str, rules: tuple[str, ...], builtin: bool) -> int:
     """Say which engine fires the rules and why, with versions, digests and the age of the prices."""
-    expertise = load(rules, builtin=builtin)
-    report = {"python": python_version(), "packages": installed(), **health(expertise, now().date())}
+    advisor = load(rules, builtin=builtin)
+    report = {"python": python_version(), "packages": installed(), **health(advisor, now().date())}
     if form == "json":
         output.emit_json(report)
     else:

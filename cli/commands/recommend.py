@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.cli import output
+from whichgpu.cli.advisor import load
+from whichgpu.cli.advisor import names_of
+from whichgpu.cli.advisor import now
+from whichgpu.cli.advisor import read
 from whichgpu.cli.batch import answer_lines
-from whichgpu.cli.expertise import load
-from whichgpu.cli.expertise import names_of
-from whichgpu.cli.expertise import now
-from whichgpu.cli.expertise import read
 from whichgpu.cli.options import all_option
 from whichgpu.cli.options import full_option
 from whichgpu.cli.options import jsonl_option
@@ -57,28 +57,26 @@ def recommend(
     """
     if jsonl and save:
         raise InputError(Problem("bad-option", "--save keeps one decision, so it does not go with --jsonl"))
-    expertise = load(rules, builtin=builtin, tests=False)
+    advisor = load(rules, builtin=builtin, tests=False)
     if jsonl:
-        return _answer_lines(expertise, file, sets, objective=objective, full=full)
-    decision = expertise.decide(read(expertise, file, sets), objective=objective, decided_at=now())
+        return _answer_lines(advisor, file, sets, objective=objective, full=full)
+    decision = advisor.decide(read(advisor, file, sets), objective=objective, decided_at=now())
     answer = decision.to_dict(full=True, trade_offs=True)
     if save:
         _save(answer, save)
     if form == "json":
         output.emit_json(answer)
     else:
-        output.emit_blocks(decision_blocks(answer, names_of(expertise), everything=everything), form)
+        output.emit_blocks(decision_blocks(answer, names_of(advisor), everything=everything), form)
     return decision.exit_code
 
 
-def _answer_lines(
-    expertise: Expertise, file: str, changes: tuple[str, ...], *, objective: str | None, full: bool
-) -> int:
+def _answer_lines(advisor: Advisor, file: str, changes: tuple[str, ...], *, objective: str | None, full: bool) -> int:
     moment = now()
 
     def answer(workload: dict[str, Any]) -> dict[str, Any]:
-        facts = expertise.read(workload, changes)
-        return expertise.decide(facts, objective=objective, decided_at=moment).to_dict(full=full, trade_offs=full)
+        facts = advisor.read(workload, changes)
+        return advisor.decide(facts, objective=objective, decided_at=moment).to_dict(full=full, trade_offs=full)
 
     return answer_lines(file, answer)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.expertise import load
-from whichgpu.cli.expertise import names_of
+from whichgpu.cli.advisor import load
+from whichgpu.cli.advisor import names_of
 from whichgpu.cli.report.page import report_page
 from whichgpu.cli.saved import read_saved
 from whichgpu.engine.core.errors import InputError
@@ -36,9 +36,9 @@ def report(decision: str, target: str) -> int:
     sources, disagreements and assumptions. It prints well. Only its owner may read the file that is written.
     """
     saved = read_saved(decision)
-    expertise = load()
-    names = names_of(expertise)
-    explainer = Explainer(gather(saved.decision), Phrases(expertise.vocabulary), names.gpus)
+    advisor = load()
+    names = names_of(advisor)
+    explainer = Explainer(gather(saved.decision), Phrases(advisor.vocabulary), names.gpus)
     page = report_page(saved.decision, names, explainer, saved.record.sha256 if saved.record else None)
     if target == "-":
         output.emit(page)

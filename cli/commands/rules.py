@@ -9,8 +9,8 @@ from typing import ClassVar
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.expertise import load
-from whichgpu.cli.expertise import now
+from whichgpu.cli.advisor import load
+from whichgpu.cli.advisor import now
 from whichgpu.cli.guidecover import guide_blocks
 from whichgpu.cli.guidecover import guide_cover
 from whichgpu.cli.guidecover import update_manifest
@@ -99,10 +99,10 @@ def list_rules(
     *, stage: str | None, topic: str | None, changed: bool, form: str, rules: tuple[str, ...], builtin: bool
 ) -> int:
     """List the rules by topic, or what the layers changed."""
-    expertise = load(rules, builtin=builtin)
+    advisor = load(rules, builtin=builtin)
     if changed:
-        return _show(layer_changes(expertise), layer_blocks(expertise), form)
-    rulebook = expertise.rulebook
+        return _show(layer_changes(advisor), layer_blocks(advisor), form)
+    rulebook = advisor.rulebook
     if topic:
         _check_topic(rulebook, topic)
     found = [rule for rule in rulebook.rules if stage in (None, rule.stage) and topic in (None, rule.topic)]
@@ -116,15 +116,15 @@ def list_rules(
 @rules_options
 def cover(*, guides: bool, update: bool, form: str, rules: tuple[str, ...], builtin: bool) -> int:
     """Say which heuristics no rule encodes, which rules have no test, and which workloads no rule speaks of."""
-    expertise = load(rules, builtin=builtin)
+    advisor = load(rules, builtin=builtin)
     if update:
-        output.emit(update_manifest(expertise))
+        output.emit(update_manifest(advisor))
     if guides or update:
-        by_guide = guide_cover(expertise)
+        by_guide = guide_cover(advisor)
         _show(by_guide, guide_blocks(by_guide), form)
         return FOUND_WANTING if by_guide["faults"] else 0
-    report = cover_of(expertise, now())
-    tested = coverage_of_tests(expertise.rulebook, Rehearsal(expertise).facts_for)
+    report = cover_of(advisor, now())
+    tested = coverage_of_tests(advisor.rulebook, Rehearsal(advisor).facts_for)
     return _show(report | {"tests": tested.to_dict()}, [*cover_blocks(report), *coverage_blocks(tested)], form)
 
 

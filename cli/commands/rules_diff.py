@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.expertise import now
+from whichgpu.cli.advisor import now
 from whichgpu.cli.layers import layer_folders
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options

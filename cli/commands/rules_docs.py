@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.expertise import load
-from whichgpu.cli.expertise import names_of
+from whichgpu.cli.advisor import load
+from whichgpu.cli.advisor import names_of
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.book import book
 from whichgpu.cli.render.figures import count_of
@@ -30,8 +30,8 @@ def docs_rules(*, folder: Path, check: bool, rules: tuple[str, ...], builtin: bo
 
     Pages of topics that are no longer there are removed.
     """
-    expertise = load(rules, builtin=builtin)
-    pages = book(expertise, names_of(expertise), intros(expertise.folders))
+    advisor = load(rules, builtin=builtin)
+    pages = book(advisor, names_of(advisor), intros(advisor.folders))
     stale = _stale(folder, pages)
     if check:
         listed = "".join(f"{folder / name} is not as the rules say\n" for name in stale)

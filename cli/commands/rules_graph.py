@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.cli import output
-from whichgpu.cli.expertise import load
+from whichgpu.cli.advisor import load
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.mermaid import to_mermaid
 from whichgpu.engine.authoring.book.graph import neighbourhood
@@ -27,27 +27,25 @@ def graph_rules(*, names: tuple[str, ...], depth: int, rules: tuple[str, ...], b
 
     NAMES are rules, tables or facts, whose surroundings are drawn; without one, the topics and what flows between them.
     """
-    expertise = load(rules, builtin=builtin)
-    links = links_of(expertise.rulebook, expertise.vocabulary, registered().values())
-    known = _known(expertise)
+    advisor = load(rules, builtin=builtin)
+    links = links_of(advisor.rulebook, advisor.vocabulary, registered().values())
+    known = _known(advisor)
     wrong = [name for name in names if name not in known]
     if wrong:
         raise InputError([_unknown(name, known) for name in wrong])
     graph = (
-        neighbourhood(expertise.rulebook, links, names, depth=depth)
-        if names
-        else topic_graph(expertise.rulebook, links)
+        neighbourhood(advisor.rulebook, links, names, depth=depth) if names else topic_graph(advisor.rulebook, links)
     )
     output.emit(to_mermaid(graph))
     return 0
 
 
-def _known(expertise: Expertise) -> set[str]:
-    rulebook = expertise.rulebook
+def _known(advisor: Advisor) -> set[str]:
+    rulebook = advisor.rulebook
     return {
         *(rule.id for rule in rulebook.rules),
         *(table.id for table in rulebook.tables),
-        *expertise.vocabulary.facts,
+        *advisor.vocabulary.facts,
     }
 
 

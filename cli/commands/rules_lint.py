@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from whichgpu.cli import output
+from whichgpu.cli.advisor import load
+from whichgpu.cli.advisor import now
 from whichgpu.cli.exits import WRONG_INPUT
-from whichgpu.cli.expertise import load
-from whichgpu.cli.expertise import now
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.rules import finding_blocks
@@ -51,7 +51,7 @@ def lint_rules(
         output.emit(check_page(explain))
         return 0
     try:
-        expertise = load(rules, builtin=builtin)
+        advisor = load(rules, builtin=builtin)
     except RulebookError as error:
         if form == "text":
             raise
@@ -59,10 +59,10 @@ def lint_rules(
         return WRONG_INPUT
     findings = [
         finding
-        for finding in inspect(expertise, now().date())
+        for finding in inspect(advisor, now().date())
         if (everything or finding.severity != "info" or only) and (not only or finding.check in only)
     ]
-    _emit(findings, form, len(expertise.rulebook.rules))
+    _emit(findings, form, len(advisor.rulebook.rules))
     return FOUND_WANTING if any(finding.severity == "error" for finding in findings) else 0
 
 

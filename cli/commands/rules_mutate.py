@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.expertise import load
+from whichgpu.cli.advisor import load
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.ruletests import mutation_blocks
@@ -28,12 +28,12 @@ def mutate_rules(*, names: tuple[str, ...], least: float, form: str, rules: tupl
     Each limit is moved by a fifth, each comparison turned round, each condition and alternative left out. Mistakes
     that provably change nothing do not count.
     """
-    expertise = load(rules, builtin=builtin)
+    advisor = load(rules, builtin=builtin)
     report = mutate(
-        expertise.rulebook,
-        Rehearsal(expertise).facts_for,
-        expertise.vocabulary,
-        computed=worked_out_facts(expertise),
+        advisor.rulebook,
+        Rehearsal(advisor).facts_for,
+        advisor.vocabulary,
+        computed=worked_out_facts(advisor),
         rules=names or None,
     )
     if form == "json":

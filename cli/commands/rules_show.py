@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.cli import output
+from whichgpu.cli.advisor import load
+from whichgpu.cli.advisor import names_of
+from whichgpu.cli.advisor import now
 from whichgpu.cli.commands.rules_diff import default_examples
-from whichgpu.cli.expertise import load
-from whichgpu.cli.expertise import names_of
-from whichgpu.cli.expertise import now
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.blocks import Block
@@ -45,40 +45,40 @@ from whichgpu.engine.rules.rulebook import Rule
 @rules_options
 def show_rules(*, name: str, form: str, examples: tuple[Path, ...], rules: tuple[str, ...], builtin: bool) -> int:
     """Show the rule, or all rows of the decision table, called NAME, in plain words."""
-    expertise = load(rules, builtin=builtin)
-    found = [rule for rule in expertise.rulebook.rules if name in (rule.id, rule.table)]
+    advisor = load(rules, builtin=builtin)
+    found = [rule for rule in advisor.rulebook.rules if name in (rule.id, rule.table)]
     if not found:
-        raise InputError(unknown_rule(expertise, name))
-    links = links_of(expertise.rulebook, expertise.vocabulary, registered().values())
+        raise InputError(unknown_rule(advisor, name))
+    links = links_of(advisor.rulebook, advisor.vocabulary, registered().values())
     workloads = [named for folder in examples or default_examples() for named in example_workloads(folder)]
-    workloads += scenario_workloads(expertise.folders)
-    fired = _fired_on(expertise, found, workloads)
+    workloads += scenario_workloads(advisor.folders)
+    fired = _fired_on(advisor, found, workloads)
     if form == "json":
-        output.emit_json([_plain(rule, expertise, links, fired[rule.id]) for rule in found])
+        output.emit_json([_plain(rule, advisor, links, fired[rule.id]) for rule in found])
         return 0
-    names = names_of(expertise)
+    names = names_of(advisor)
     blocks: list[Block] = []
     for rule in found:
-        blocks += rule_page(rule, names, expertise.vocabulary, links, fired[rule.id], len(workloads))
+        blocks += rule_page(rule, names, advisor.vocabulary, links, fired[rule.id], len(workloads))
     output.emit_blocks(blocks, form)
     return 0
 
 
-def _fired_on(expertise: Expertise, rules: Sequence[Rule], workloads: Sequence[Named]) -> dict[str, list[str]]:
+def _fired_on(advisor: Advisor, rules: Sequence[Rule], workloads: Sequence[Named]) -> dict[str, list[str]]:
     """Of each rule, the workloads on which it fires."""
     moment = now()
     fired: dict[str, list[str]] = {rule.id: [] for rule in rules}
     for workload in workloads:
-        answer = answer_of(expertise, workload.facts, moment)
+        answer = answer_of(advisor, workload.facts, moment)
         for rule_id in sorted(fired.keys() & answer.fired):
             fired[rule_id].append(workload.name)
     return fired
 
 
-def _plain(rule: Rule, expertise: Expertise, links: Links, fired: list[str]) -> dict[str, Any]:
+def _plain(rule: Rule, advisor: Advisor, links: Links, fired: list[str]) -> dict[str, Any]:
     return {
         **full_rule(rule),
-        "in_words": [words(condition.expr, expertise.vocabulary) for condition in rule.when],
+        "in_words": [words(condition.expr, advisor.vocabulary) for condition in rule.when],
         "fed_by": list(links.fed_by(rule)),
         "feeds": list(links.feeds(rule)),
         "overridden_by": list(links.overridden_by.get(rule.id, ())),

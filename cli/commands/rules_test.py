@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.cli import output
-from whichgpu.cli.expertise import load
-from whichgpu.cli.expertise import now
+from whichgpu.cli.advisor import load
+from whichgpu.cli.advisor import now
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.rules import github_results
@@ -50,8 +50,8 @@ def test_rules(*, names: tuple[str, ...], pattern: str | None, form: str, rules:
 
     Exits with 0 where all pass, 1 where one fails or there is nothing to run, 2 where the rules cannot be read.
     """
-    expertise = load(rules, builtin=builtin)
-    results, scenarios = run_all(expertise, folders_of(rules, builtin=builtin), now(), names, pattern)
+    advisor = load(rules, builtin=builtin)
+    results, scenarios = run_all(advisor, folders_of(rules, builtin=builtin), now(), names, pattern)
     if not results and not scenarios:
         wanted = f" matches {pattern!r}" if pattern else " belongs to these rules" if names else " is there"
         raise InputError(
@@ -68,7 +68,7 @@ def test_rules(*, names: tuple[str, ...], pattern: str | None, form: str, rules:
 
 
 def run_all(
-    expertise: Expertise,
+    advisor: Advisor,
     folders: list[Path],
     moment: datetime,
     names: tuple[str, ...] = (),
@@ -79,28 +79,28 @@ def run_all(
 
     ``keep`` is given each scenario with the decision on it.
     """
-    _check_names(expertise, names)
-    chosen = _chosen(expertise, names, pattern)
-    tests = run_rule_tests(expertise.rulebook, Rehearsal(expertise).facts_for, expertise.vocabulary, rules=chosen)
+    _check_names(advisor, names)
+    chosen = _chosen(advisor, names, pattern)
+    tests = run_rule_tests(advisor.rulebook, Rehearsal(advisor).facts_for, advisor.vocabulary, rules=chosen)
     if names:
         return tests, []
-    found = load_scenarios(folders, expertise.rulebook, expertise.knowledge)
+    found = load_scenarios(folders, advisor.rulebook, advisor.knowledge)
     wanted = [scenario for scenario in found if pattern is None or fnmatchcase(scenario.id, pattern)]
 
     def decide(scenario: Scenario) -> Mapping[str, Any]:
-        decision = expertise.decide(scenario.given, decided_at=moment).to_dict(full=needs_all(scenario))
+        decision = advisor.decide(scenario.given, decided_at=moment).to_dict(full=needs_all(scenario))
         if keep is not None:
             keep(scenario, decision)
         return decision
 
-    return tests, run_scenarios(wanted, decide, expertise.knowledge)
+    return tests, run_scenarios(wanted, decide, advisor.knowledge)
 
 
-def _chosen(expertise: Expertise, names: tuple[str, ...], pattern: str | None) -> list[str] | None:
+def _chosen(advisor: Advisor, names: tuple[str, ...], pattern: str | None) -> list[str] | None:
     """Ids of the rules to test; None for all."""
     if not names and pattern is None:
         return None
-    rules = [rule for rule in expertise.rulebook.rules if not names or rule.id in names or rule.table in names]
+    rules = [rule for rule in advisor.rulebook.rules if not names or rule.id in names or rule.table in names]
     return [rule.id for rule in rules if pattern is None or fnmatchcase(rule.id, pattern)]
 
 
@@ -108,8 +108,8 @@ def _value(results: list[TestResult], scenarios: list[ScenarioResult]) -> list[d
     return [*(result.to_dict() for result in results), *(result.to_dict() for result in scenarios)]
 
 
-def _check_names(expertise: Expertise, names: tuple[str, ...]) -> None:
-    known = {rule.id for rule in expertise.rulebook.rules} | {table.id for table in expertise.rulebook.tables}
+def _check_names(advisor: Advisor, names: tuple[str, ...]) -> None:
+    known = {rule.id for rule in advisor.rulebook.rules} | {table.id for table in advisor.rulebook.tables}
     problems = [
         Problem(
             "unknown-rule",

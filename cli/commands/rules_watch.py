@@ -7,9 +7,9 @@ import time
 import click
 
 from whichgpu.cli import output
+from whichgpu.cli.advisor import load
+from whichgpu.cli.advisor import now
 from whichgpu.cli.exits import tell
-from whichgpu.cli.expertise import load
-from whichgpu.cli.expertise import now
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.rulefolders import folders_of

@@ -7,8 +7,8 @@ from dataclasses import asdict
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.expertise import load
-from whichgpu.cli.expertise import names_of
+from whichgpu.cli.advisor import load
+from whichgpu.cli.advisor import names_of
 from whichgpu.cli.options import all_option
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
@@ -36,11 +36,11 @@ def sensitivity(
     Facts that were stated, assumed or are still open are varied one at a time. Every flip named was decided.
     """
     saved = read_saved(decision)
-    expertise = load(rules, builtin=builtin)
-    found = find_turns(saved.decision, expertise, limit=limit)
+    advisor = load(rules, builtin=builtin)
+    found = find_turns(saved.decision, advisor, limit=limit)
     if form == "json":
         output.emit_json(plain(asdict(found)))
     else:
-        phrases = Phrases(expertise.vocabulary)
-        output.emit_blocks(sensitivity_blocks(found, names_of(expertise), phrases, everything=everything), form)
+        phrases = Phrases(advisor.vocabulary)
+        output.emit_blocks(sensitivity_blocks(found, names_of(advisor), phrases, everything=everything), form)
     return 0

@@ -8,10 +8,10 @@ import click
 
 from whichgpu import Workload
 from whichgpu.cli import output
+from whichgpu.cli.advisor import load
+from whichgpu.cli.advisor import names_of
+from whichgpu.cli.advisor import read
 from whichgpu.cli.batch import answer_lines
-from whichgpu.cli.expertise import load
-from whichgpu.cli.expertise import names_of
-from whichgpu.cli.expertise import read
 from whichgpu.cli.options import jsonl_option
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import set_option
@@ -40,16 +40,16 @@ def size(
     GPU and count come from the options, else from the keys gpu and count of the file, else from its current_gpu (or its
     only candidate) and num_gpus; the count is 1 where nothing says it. Exits with 1 where the job does not fit.
     """
-    expertise = load(tests=False)
+    advisor = load(tests=False)
 
     def answer(workload: Workload) -> dict[str, Any]:
-        return size_workload(expertise, workload, gpu=gpu, count=count)
+        return size_workload(advisor, workload, gpu=gpu, count=count)
 
     if jsonl:
-        return answer_lines(file, lambda line: answer(expertise.read(line, sets)))
-    reply = answer(read(expertise, file, sets))
+        return answer_lines(file, lambda line: answer(advisor.read(line, sets)))
+    reply = answer(read(advisor, file, sets))
     if form == "json":
         output.emit_json(reply)
     else:
-        output.emit_blocks(size_blocks(reply, names_of(expertise)), form)
+        output.emit_blocks(size_blocks(reply, names_of(advisor)), form)
     return 0 if reply["fits"] else 1

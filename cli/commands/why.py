@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.expertise import load
-from whichgpu.cli.expertise import names_of
+from whichgpu.cli.advisor import load
+from whichgpu.cli.advisor import names_of
 from whichgpu.cli.options import output_format
 from whichgpu.cli.render.derivation import derivation_blocks
 from whichgpu.cli.saved import read_saved
@@ -31,9 +31,9 @@ def why(decision: str, what: str, depth: int | None, form: str) -> int:
     The tree is read from the trace of the decision alone, so it holds for old records too.
     """
     saved = read_saved(decision)
-    expertise = load()
-    names = names_of(expertise)
-    explainer = Explainer(gather(saved.decision), Phrases(expertise.vocabulary), names.gpus)
+    advisor = load()
+    names = names_of(advisor)
+    explainer = Explainer(gather(saved.decision), Phrases(advisor.vocabulary), names.gpus)
     step = explainer.why(what)
     if depth is not None:
         step = cut_at(step, depth)

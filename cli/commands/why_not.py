@@ -7,8 +7,8 @@ from dataclasses import asdict
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.expertise import load
-from whichgpu.cli.expertise import names_of
+from whichgpu.cli.advisor import load
+from whichgpu.cli.advisor import names_of
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.whynot import why_not_blocks
@@ -39,13 +39,13 @@ def why_not(*, decision: str, gpu: str, limit: int, form: str, rules: tuple[str,
     facts before pairs. It is not exhaustive; what it names was decided again and holds.
     """
     saved = read_saved(decision)
-    expertise = load(rules, builtin=builtin)
-    phrases = Phrases(expertise.vocabulary)
-    found = find_why_not(saved.decision, gpu, expertise, limit=limit, phrases=phrases)
+    advisor = load(rules, builtin=builtin)
+    phrases = Phrases(advisor.vocabulary)
+    found = find_why_not(saved.decision, gpu, advisor, limit=limit, phrases=phrases)
     if form == "json":
         told = asdict(found)
         told["rejections"] = [to_dict(step) for step in found.rejections]
         output.emit_json(plain(told))
     else:
-        output.emit_blocks(why_not_blocks(found, gpu, names_of(expertise), phrases), form)
+        output.emit_blocks(why_not_blocks(found, gpu, names_of(advisor), phrases), form)
     return 0

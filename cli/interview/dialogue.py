@@ -71,7 +71,7 @@ class Dialogue:
 
     def _next(self) -> Question | Done:
         if self.again is not None:
-            fact = self.interviewer.expertise.vocabulary.facts[self.again]
+            fact = self.interviewer.advisor.vocabulary.facts[self.again]
             self.again = None
             return Question(fact, "start" if fact.settle == "must_ask" else "plans")
         return self.interviewer.next_question(self.state)
@@ -97,7 +97,7 @@ class Dialogue:
     def _take(self, fact: FactDef, line: str, origin: Origin) -> bool:
         """Take an answer. False where it was wrong, after saying why."""
         try:
-            reading = answer_to(fact, line, self.interviewer.expertise)
+            reading = answer_to(fact, line, self.interviewer.advisor)
             state = self.state.answer(fact.name, reading.value, line.strip(), origin)
             self.interviewer.decide(state)
         except InputError as error:
@@ -114,12 +114,12 @@ class Dialogue:
 
     def _take_otherwise(self, fact: FactDef, line: str, origin: Origin) -> bool:
         """Take an answer that says nothing of one fact as one to the fact beside it: a size where a name was asked."""
-        facts = self.interviewer.expertise.vocabulary.facts
+        facts = self.interviewer.advisor.vocabulary.facts
         if fact.otherwise is None:
             return False
         other = facts[fact.otherwise]
         try:
-            value = answer_to(other, line, self.interviewer.expertise).value
+            value = answer_to(other, line, self.interviewer.advisor).value
             state = self.state.answer(fact.name, None, "unknown")
             state = state.answer(other.name, value, line.strip(), origin)
             self.interviewer.decide(state)
@@ -140,7 +140,7 @@ class Dialogue:
                 effects = effects_of(self.interviewer, self.state, fact.name)
                 self.tell(wording.why_blocks(question, rules, effects, self.names))
             case "show":
-                self.tell(wording.show_blocks(self.state, self.interviewer.expertise))
+                self.tell(wording.show_blocks(self.state, self.interviewer.advisor))
             case "save":
                 self._save(steer.rest)
             case "unknown":
@@ -188,7 +188,7 @@ class Dialogue:
         if name is None:
             self.tell([Paragraph(f"There is no answer {which!r}; show lists them.", "bad")])
             return False
-        fact = self.interviewer.expertise.vocabulary.facts[name]
+        fact = self.interviewer.advisor.vocabulary.facts[name]
         if value.strip():
             if steering(value) == Steer("unknown"):
                 return self._unknown(fact)
@@ -199,7 +199,7 @@ class Dialogue:
     def _answered(self, which: str) -> str | None:
         if which.isdecimal() and 1 <= int(which) <= len(self.state.answers):
             return self.state.answers[int(which) - 1].fact
-        name = self.interviewer.expertise.vocabulary.resolve(which)
+        name = self.interviewer.advisor.vocabulary.resolve(which)
         return name if name in self.state.answered else None
 
     def _save(self, file: str) -> None:
@@ -223,7 +223,7 @@ class Dialogue:
 
     def _offer(self, done: Done) -> bool:
         """Let wishes and rarer facts be stated. True where the answer is wanted."""
-        self.tell(wording.offer_blocks(done.offered, self.interviewer.expertise))
+        self.tell(wording.offer_blocks(done.offered, self.interviewer.advisor))
         while True:
             line = self.ask_line()
             if line is None or not line.strip():
@@ -241,10 +241,10 @@ class Dialogue:
             elif steer.word == "quit":
                 raise StoppedError("quit", self.state, None)
             else:
-                self._steer(steer, Question(next(iter(self.interviewer.expertise.vocabulary.facts.values())), "plans"))
+                self._steer(steer, Question(next(iter(self.interviewer.advisor.vocabulary.facts.values())), "plans"))
             return
         name, _, value = line.strip().replace("=", " ", 1).partition(" ")
-        vocabulary = self.interviewer.expertise.vocabulary
+        vocabulary = self.interviewer.advisor.vocabulary
         fact = vocabulary.fact(name.removesuffix("?"))
         if fact is None or fact.scope != "workload" or fact.role == "output":
             problem = Problem("unknown-fact", f"{name!r} is no fact of a workload", nearest=vocabulary.nearest(name))

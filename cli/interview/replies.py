@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.values import Value
@@ -66,7 +66,7 @@ class Reading:
     notes: tuple[str, ...] = ()
 
 
-def answer_to(fact: FactDef, line: str, expertise: Expertise) -> Reading:
+def answer_to(fact: FactDef, line: str, advisor: Advisor) -> Reading:
     """What an answer means: a number of the list, a word, a unique beginning, or a quantity with its unit.
 
     Raises:
@@ -75,7 +75,7 @@ def answer_to(fact: FactDef, line: str, expertise: Expertise) -> Reading:
     text = line.strip().removeprefix("=").strip()
     if fact.choices or fact.type == "bool":
         text = _chosen(fact, text)
-    workload = expertise.read({fact.name: text})
+    workload = advisor.read({fact.name: text})
     value = workload.given.get(fact.name)
     if value is None:
         raise InputError(Problem("no-answer", "that says nothing", fix="write unknown if you do not know"))

@@ -18,7 +18,7 @@ from whichgpu.cli.render.facts import accepts
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import value_text
 from whichgpu.cli.render.names import Names
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.interview import Answer
 from whichgpu.engine.interview import Answered
@@ -131,27 +131,27 @@ def standing_blocks(outcome: Outcome, answer: Answered, names: Names) -> list[Bl
     return [Paragraph(f"{count_of(remain, 'plan')} left; in front: {answer_text(answer, names)}.", "faint")]
 
 
-def show_blocks(state: State, expertise: Expertise) -> list[Block]:
+def show_blocks(state: State, advisor: Advisor) -> list[Block]:
     """The answers so far, numbered."""
     if not state.answers:
         return [Paragraph("No answers yet.")]
-    lines = [f"  {number}. {answer_line(answer, expertise)}" for number, answer in enumerate(state.answers, start=1)]
+    lines = [f"  {number}. {answer_line(answer, advisor)}" for number, answer in enumerate(state.answers, start=1)]
     lines += [f"  put off: {name}" for name in state.skipped]
     return [Verbatim("\n".join(lines))]
 
 
-def answer_line(answer: Answer, expertise: Expertise) -> str:
+def answer_line(answer: Answer, advisor: Advisor) -> str:
     """One answer: the fact, its value with unit, and where it comes from."""
-    fact = expertise.vocabulary.facts[answer.fact]
+    fact = advisor.vocabulary.facts[answer.fact]
     value = "unknown" if answer.value is None else value_text(answer.value)
     unit = f" {fact.unit}" if fact.unit and answer.value is not None else ""
     origin = {"file": " (from the file)", "stated": " (stated)"}.get(answer.origin, "")
     return f"{answer.fact}: {value}{unit}{origin}"
 
 
-def offer_blocks(names: Sequence[str], expertise: Expertise) -> list[Block]:
+def offer_blocks(names: Sequence[str], advisor: Advisor) -> list[Block]:
     """The end of the questions: what may still be stated."""
-    facts = expertise.vocabulary.facts
+    facts = advisor.vocabulary.facts
     topics: dict[str, list[str]] = {}
     for name in names:
         topics.setdefault(facts[name].topic, []).append(name)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from itertools import groupby
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.cli.render.effects import effect_text
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
@@ -31,35 +31,35 @@ _MARKUP = re.compile(r"([\\`*<>|#\[\]{}])")
 _STAGE_ORDER = ("derive", "reject", "prefer", "advise")
 
 
-def book(expertise: Expertise, names: Names, intros: dict[str, str]) -> dict[str, str]:
+def book(advisor: Advisor, names: Names, intros: dict[str, str]) -> dict[str, str]:
     """The pages by file name.
 
     Args:
-        expertise: the rulebook with its facts.
+        advisor: the rulebook with its facts.
         names: display names of sources.
         intros: by topic, the words at the top of its rule file.
     """
-    links = links_of(expertise.rulebook, expertise.vocabulary, registered().values())
-    writer = _Writer(expertise, names, links)
-    topics = sorted({rule.topic for rule in expertise.rulebook.rules})
+    links = links_of(advisor.rulebook, advisor.vocabulary, registered().values())
+    writer = _Writer(advisor, names, links)
+    topics = sorted({rule.topic for rule in advisor.rulebook.rules})
     pages = {f"{topic}.md": writer.topic(topic, intros.get(topic, "")) for topic in topics}
     pages["facts.md"] = writer.facts()
     pages["sources.md"] = writer.sources()
-    if expertise.rulebook.changes:
+    if advisor.rulebook.changes:
         pages["layers.md"] = writer.layers()
     pages["README.md"] = writer.contents(topics)
     return dict(sorted(pages.items()))
 
 
 class _Writer:
-    def __init__(self, expertise: Expertise, names: Names, links: Links) -> None:
-        self.rulebook = expertise.rulebook
-        self.vocabulary = expertise.vocabulary
+    def __init__(self, advisor: Advisor, names: Names, links: Links) -> None:
+        self.rulebook = advisor.rulebook
+        self.vocabulary = advisor.vocabulary
         self.names = names
         self.links = links
-        self.rules = {rule.id: rule for rule in expertise.rulebook.rules}
-        self.tables = {table.id: table for table in expertise.rulebook.tables}
-        self.lowest = expertise.rulebook.layers[0].name if expertise.rulebook.layers else ""
+        self.rules = {rule.id: rule for rule in advisor.rulebook.rules}
+        self.tables = {table.id: table for table in advisor.rulebook.tables}
+        self.lowest = advisor.rulebook.layers[0].name if advisor.rulebook.layers else ""
 
     def contents(self, topics: Sequence[str]) -> str:
         """The first page."""

@@ -71,7 +71,7 @@ def gpu_page(gpu: Gpu, knowledge: Knowledge) -> list[Block]:
         blocks.append(Paragraph(f"Never recommended: {gpu.not_plannable_because or 'not obtainable'}.", "bad"))
     if gpu.usable_gb:
         assumed = (
-            " (reckoned from the marketed figure: no reading of a device is at hand)" if gpu.usable_assumed else ""
+            " (computed from the marketed figure: no reading of a device is at hand)" if gpu.usable_assumed else ""
         )
         blocks.append(Paragraph(f"A job can use {gb_and_gib(gpu.usable_gb)}{assumed}."))
     blocks.append(_figures(gpu.model_dump(mode="json"), gpu.evidence))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.blocks import Bullets
 from whichgpu.cli.render.blocks import Heading
@@ -21,14 +21,14 @@ _KNOWLEDGE = ("facts", "codes", "gpus", "models", "sources", "others")
 _WORDS = {"facts": "facts", "codes": "codes", "gpus": "GPUs", "models": "models", "sources": "sources"}
 
 
-def layer_changes(expertise: Expertise) -> list[dict[str, Any]]:
+def layer_changes(advisor: Advisor) -> list[dict[str, Any]]:
     """Of each layer over the lowest: rules added, replaced and disabled with their grounds, and what else it brings."""
     found = []
-    for layer, knowledge in _layers(expertise):
+    for layer, knowledge in _layers(advisor):
         found.append(
             {
                 "layer": layer,
-                "rules": [_change(change) for change in expertise.rulebook.changes if change.layer == layer],
+                "rules": [_change(change) for change in advisor.rulebook.changes if change.layer == layer],
                 **{kind: list(getattr(knowledge, kind)) if knowledge else [] for kind in _KNOWLEDGE},
                 "offers": knowledge.offers if knowledge else 0,
                 "because": dict(knowledge.because) if knowledge else {},
@@ -37,14 +37,14 @@ def layer_changes(expertise: Expertise) -> list[dict[str, Any]]:
     return found
 
 
-def layer_blocks(expertise: Expertise) -> list[Block]:
+def layer_blocks(advisor: Advisor) -> list[Block]:
     """The same in words."""
-    layers = _layers(expertise)
+    layers = _layers(advisor)
     if not layers:
         return [Paragraph("No layer lies over the built-in rules; --rules DIR or WHICHGPU_RULES adds one.")]
     blocks: list[Block] = []
     for layer, knowledge in layers:
-        changes = [change for change in expertise.rulebook.changes if change.layer == layer]
+        changes = [change for change in advisor.rulebook.changes if change.layer == layer]
         blocks.append(Heading(f"Layer {layer}", 1))
         for kind in ("added", "replaced", "disabled"):
             items = tuple(_item(change) for change in changes if change.kind == kind)
@@ -58,10 +58,10 @@ def layer_blocks(expertise: Expertise) -> list[Block]:
     return blocks
 
 
-def _layers(expertise: Expertise) -> list[tuple[str, KnowledgeLayer | None]]:
+def _layers(advisor: Advisor) -> list[tuple[str, KnowledgeLayer | None]]:
     """The layers over the lowest, each with the knowledge that it brings."""
-    laid = {Path(layer.folder): layer for layer in expertise.knowledge.layers}
-    pairs = zip(expertise.rulebook.layers, expertise.folders, strict=True)
+    laid = {Path(layer.folder): layer for layer in advisor.knowledge.layers}
+    pairs = zip(advisor.rulebook.layers, advisor.folders, strict=True)
     return [(layer.name, laid.get(folder)) for layer, folder in pairs][1:]
 
 

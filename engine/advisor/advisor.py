@@ -65,7 +65,7 @@ class Decision:
 
     outcome: Outcome
     workload: Workload
-    expertise: Expertise
+    advisor: Advisor
     decided_at: datetime
 
     @property
@@ -76,13 +76,13 @@ class Decision:
     @collection_paused()
     def trade_offs(self) -> tuple[TradeOff, ...]:
         """What would be clearly cheaper or faster if one thing were allowed. Takes up to ten further decisions."""
-        expertise = self.expertise
+        advisor = self.advisor
         return trade_offs(
-            expertise.bench,
+            advisor.bench,
             self.workload.given,
             self.outcome,
-            expertise.objectives,
-            expertise.trade_off_settings,
+            advisor.objectives,
+            advisor.trade_off_settings,
         )
 
     def to_dict(self, *, full: bool = True, trade_offs: bool = False) -> dict[str, Any]:
@@ -92,28 +92,26 @@ class Decision:
             full: with trace, rules and rejections.
             trade_offs: with ``trade_offs``, which take further decisions.
         """
-        expertise = self.expertise
+        advisor = self.advisor
         head = {
-            "fired_by": expertise.fired_by,
+            "fired_by": advisor.fired_by,
             "engine_version": VERSION,
             "decided_at": self.decided_at.isoformat(),
             "rulebook": {
                 "version": VERSION,
-                "digest": expertise.rulebook.digest,
-                "layers": expertise.layers(),
+                "digest": advisor.rulebook.digest,
+                "layers": advisor.layers(),
             },
-            "knowledge": {"digest": expertise.knowledge.digest, "prices_as_of": expertise.knowledge.prices_as_of},
+            "knowledge": {"digest": advisor.knowledge.digest, "prices_as_of": advisor.knowledge.prices_as_of},
         }
-        answer = decision_dict(
-            self.outcome, head, expertise.knowledge, expertise.rules, expertise.vocabulary, full=full
-        )
+        answer = decision_dict(self.outcome, head, advisor.knowledge, advisor.rules, advisor.vocabulary, full=full)
         if trade_offs:
-            answer["trade_offs"] = trade_off_list(self.trade_offs(), self.outcome, expertise.vocabulary)
+            answer["trade_offs"] = trade_off_list(self.trade_offs(), self.outcome, advisor.vocabulary)
         return answer
 
 
 @dataclass(frozen=True)
-class Expertise:
+class Advisor:
     """The loaded expert. Immutable, and safe to share between threads."""
 
     vocabulary: Vocabulary
@@ -192,7 +190,7 @@ class Expertise:
 
 
 @collection_paused()
-def load_expertise(
+def load_advisor(
     rules_folders: Sequence[Path] = (),
     *,
     knowledge_folder: Path | None = None,
@@ -200,7 +198,7 @@ def load_expertise(
     knowledge: Knowledge | None = None,
     make_level: MakeLevel = Level,
     tests: bool = True,
-) -> Expertise:
+) -> Advisor:
     """Load vocabulary, knowledge and rulebook.
 
     Args:
@@ -226,7 +224,7 @@ def load_expertise(
     rulebook = load_rulebook(folders, vocabulary, known_names(knowledge), tests=tests)
     objectives, default = load_objectives(knowledge_folder)
     stages = prepare(rulebook, vocabulary, registered().values(), defaults_of(vocabulary), make_level)
-    return Expertise(
+    return Advisor(
         vocabulary=vocabulary,
         knowledge=knowledge,
         rulebook=rulebook,
@@ -248,9 +246,9 @@ def layers_above(folders: Sequence[Path], own_rules: Path | None = None) -> tupl
 
 
 @lru_cache(maxsize=1)
-def shipped_expertise() -> Expertise:
+def shipped_advisor() -> Advisor:
     """The shipped rulebook and knowledge, loaded once a process."""
-    return load_expertise()
+    return load_advisor()
 
 
 def known_names(knowledge: Knowledge) -> Known:

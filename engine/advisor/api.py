@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.advisor.size import size_workload
 
 
@@ -26,7 +26,7 @@ def decide(
         InputError: a fact is unknown or a value is wrong; ``problems`` says which, and what was probably meant.
     """
     moment = decided_at or datetime.now(UTC).replace(microsecond=0)
-    return shipped_expertise().decide(workload, objective=objective, decided_at=moment)
+    return shipped_advisor().decide(workload, objective=objective, decided_at=moment)
 
 
 def size(workload: Mapping[str, object], *, gpu: str | None = None, count: int | None = None) -> dict[str, Any]:
@@ -40,5 +40,5 @@ def size(workload: Mapping[str, object], *, gpu: str | None = None, count: int |
     Raises:
         InputError: a fact or the accelerator is unknown, or the size of the model is.
     """
-    expertise = shipped_expertise()
-    return size_workload(expertise, expertise.read(workload), gpu=gpu, count=count)
+    advisor = shipped_advisor()
+    return size_workload(advisor, advisor.read(workload), gpu=gpu, count=count)

@@ -20,7 +20,7 @@ from whichgpu.engine.advisor.outcome import NoAnswer
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.outcome import PlanRound
 from whichgpu.engine.advisor.procurement import Procurement
-from whichgpu.engine.advisor.procurement import reckon
+from whichgpu.engine.advisor.procurement import compute
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.relaxing import relaxable_facts
 from whichgpu.engine.advisor.round import run_round
@@ -67,7 +67,7 @@ class Bench:
 def decide_workload(bench: Bench, workload: Workload, objective: Objective, today: date | None = None) -> Outcome:
     """Decide one workload. Unknown facts are no error: the outcome says what is missing.
 
-    ``today`` is the day that the age of prices is reckoned from.
+    ``today`` is the day that the age of prices is computed from.
     """
     given = {name: Claim("given", "input", value) for name, value in workload.given.items()}
     found = look_up(workload.given, bench.knowledge, bench.vocabulary)
@@ -80,7 +80,7 @@ def decide_workload(bench: Bench, workload: Workload, objective: Objective, toda
         no_answer = _nothing_fits(plan_round, bench, workload, objective)
     chosen = plan_round.judged[0] if plan_round and plan_round.judged else None
     phases = _phases(bench, workload, intake, objective, chosen) if no_answer is None else ()
-    procurement = reckon(intake.facts, chosen.ranked.plan if chosen else None, today, gpus=bench.knowledge.gpus)
+    procurement = compute(intake.facts, chosen.ranked.plan if chosen else None, today, gpus=bench.knowledge.gpus)
     final, fired = _advise(bench.stages, plan_round.survey if plan_round else intake, chosen, procurement)
     candidates = judge_candidates(maker, final.facts, bench.knowledge, bench.stages.reject, plan_round)
     fired = (*fired, *_advise_candidates(bench.stages.candidate, final.facts, candidates))

@@ -42,7 +42,7 @@ class Procurement:
     owned_as: str | None = None  # the GPU that would be bought, where it is another form of the plan's
 
 
-def reckon(
+def compute(
     facts: Facts, plan: Plan | None, today: date | None = None, *, gpus: Mapping[str, Gpu] | None = None
 ) -> Procurement:
     """Compare renting with owning for a plan, or for what the facts alone say where there is none.

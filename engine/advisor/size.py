@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.plans import memory_dict
 from whichgpu.engine.advisor.answer.plans import speed_dict
 from whichgpu.engine.advisor.intake import Workload
@@ -21,12 +21,12 @@ from whichgpu.engine.sizing.memory import granted_of
 
 
 def size_workload(
-    expertise: Expertise, workload: Workload, *, gpu: str | None = None, count: int | None = None
+    advisor: Advisor, workload: Workload, *, gpu: str | None = None, count: int | None = None
 ) -> dict[str, Any]:
     """Memory, fit and speed of a workload on a configuration, as the ``size`` answer of the output contract.
 
     Args:
-        expertise: the loaded expert.
+        advisor: the loaded advisor.
         workload: the job.
         gpu: any name of one accelerator; else the workload's ``gpu``, ``current_gpu`` or only candidate.
         count: how many; else the workload's ``count`` or ``num_gpus``, else 1.
@@ -35,16 +35,16 @@ def size_workload(
         InputError: no accelerator is named, the name is unknown, or the job's size is.
     """
     given = {name: Claim("given", "input", value) for name, value in workload.given.items()}
-    found = look_up(workload.given, expertise.knowledge, expertise.vocabulary)
-    intake = expertise.stages.intake.run(given, extra=found.claims)
-    gpu_id = _gpu_id(expertise, workload, gpu)
+    found = look_up(workload.given, advisor.knowledge, advisor.vocabulary)
+    intake = advisor.stages.intake.run(given, extra=found.claims)
+    gpu_id = _gpu_id(advisor, workload, gpu)
     number = count or workload.count or int(workload.given.get("num_gpus", 1))  # type: ignore[arg-type]
-    maker = expertise.bench.plan_maker(found.model, intake)
-    plan = maker.plan(expertise.knowledge.gpus[gpu_id], number, "stated")
+    maker = advisor.bench.plan_maker(found.model, intake)
+    plan = maker.plan(advisor.knowledge.gpus[gpu_id], number, "stated")
     if plan.memory is None:
         missing = "the model's size is not known"
         fix = "add model_name, or param_count_b (billions of parameters)"
-        raise InputError(Problem("size-unknown", f"the memory cannot be reckoned: {missing}", fix=fix))
+        raise InputError(Problem("size-unknown", f"the memory cannot be computed: {missing}", fix=fix))
     granted = granted_of(maker.job, plan.gpu)
     return _answer(plan, workload, relief_of(plan, maker), granted)
 
@@ -91,7 +91,7 @@ def _tight(plan: Plan, granted: float | None) -> bool | None:
     return None if fits is None else fits and not plan.facts.get("plan.fits")
 
 
-def _gpu_id(expertise: Expertise, workload: Workload, gpu: str | None) -> str:
+def _gpu_id(advisor: Advisor, workload: Workload, gpu: str | None) -> str:
     name = gpu or workload.gpu or workload.given.get("current_gpu")
     listed = workload.given.get("gpu_candidates", ())
     if name is None and isinstance(listed, tuple) and len(listed) == 1:
@@ -99,7 +99,7 @@ def _gpu_id(expertise: Expertise, workload: Workload, gpu: str | None) -> str:
     if name is None:
         fix = "add --gpu NAME, or 'gpu:' to the workload"
         raise InputError(Problem("no-gpu", "no GPU is named to size the job on", fact="gpu", fix=fix))
-    match = expertise.knowledge.find_gpu(str(name))
+    match = advisor.knowledge.find_gpu(str(name))
     if not match.found:
         raise InputError(
             Problem(

@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import known_names
 from whichgpu.engine.authoring import Finding
 from whichgpu.engine.authoring import StatedNumber
@@ -30,23 +30,23 @@ _FIGURE = re.compile(r"^(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>%|[A-Za-z/]+)"
 _LIMIT = re.compile(r"(?P<fact>[a-z][a-z_.0-9]*)\s*(?:[<>=]=?|in)\s*(?P<numbers>[\[{]?\d[\d., e]*)")
 
 
-def inspect(expertise: Expertise, today: date) -> list[Finding]:
+def inspect(advisor: Advisor, today: date) -> list[Finding]:
     """What the checks find in the rulebook, sorted by place. ``today`` is the day by which a rule may be too old."""
     return lint_rulebook(
-        expertise.rulebook,
-        expertise.vocabulary,
-        known_with_heuristics(expertise),
+        advisor.rulebook,
+        advisor.vocabulary,
+        known_with_heuristics(advisor),
         today,
-        produced=produced_facts(expertise.vocabulary),
+        produced=produced_facts(advisor.vocabulary),
         consumed=consumed_facts(),
         calculated=calculated_facts(),
-        heuristic_numbers=heuristic_numbers(Path(expertise.knowledge.folder)),
+        heuristic_numbers=heuristic_numbers(Path(advisor.knowledge.folder)),
     )
 
 
-def known_with_heuristics(expertise: Expertise) -> Known:
+def known_with_heuristics(advisor: Advisor) -> Known:
     """The names that rules may refer to, the ids of the heuristics catalogue among them."""
-    return replace(known_names(expertise.knowledge), heuristics=heuristic_ids(Path(expertise.knowledge.folder)))
+    return replace(known_names(advisor.knowledge), heuristics=heuristic_ids(Path(advisor.knowledge.folder)))
 
 
 def heuristic_ids(folder: Path) -> frozenset[str]:
@@ -91,15 +91,15 @@ def calculated_facts() -> dict[str, frozenset[str]]:
 
 
 def produced_facts(vocabulary: Vocabulary) -> frozenset[str]:
-    """Facts that something other than a rule settles: calculators, the survey over plans, the rent-or-own reckoning."""
+    """Facts that something other than a rule settles: calculators, the survey over plans, the rent-or-own sums."""
     later = {name for name, fact in vocabulary.facts.items() if fact.available in ("survey", "outcome")}
     return frozenset(registered()) | later - {"procurement"}  # That verdict only rules can give.
 
 
-def worked_out_facts(expertise: Expertise) -> frozenset[str]:
+def worked_out_facts(advisor: Advisor) -> frozenset[str]:
     """Facts that the engine works out by other means than rules, so that a check cannot look into them."""
-    by_rules = {fact for rule in expertise.rulebook.rules for fact in rule.writes} - set(registered())
-    return produced_facts(expertise.vocabulary) - by_rules
+    by_rules = {fact for rule in advisor.rulebook.rules for fact in rule.writes} - set(registered())
+    return produced_facts(advisor.vocabulary) - by_rules
 
 
 def consumed_facts() -> frozenset[str]:

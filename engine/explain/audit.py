@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from typing import Literal
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.record import Record
 from whichgpu.engine.core.canonical import canonical_json
 from whichgpu.engine.core.errors import InputError
@@ -41,20 +41,20 @@ class Check:
     findings: tuple[str, ...] = ()
 
 
-def audit(record: Record, text: str, expertise: Expertise, *, samples: int = SAMPLES) -> tuple[Check, ...]:
+def audit(record: Record, text: str, advisor: Advisor, *, samples: int = SAMPLES) -> tuple[Check, ...]:
     """Audit a record.
 
     Args:
         record: whose decision has the shape of the contract.
         text: the text of its file, which must be the record's own spelling to the byte.
-        expertise: the rulebook and knowledge to decide by again.
+        advisor: the rulebook and knowledge to decide by again.
         samples: how many completions of unasked facts to decide.
     """
     return (
         check_intact(record, text),
         check_complete(record.decision),
-        check_reproducible(record.decision, expertise),
-        check_silence(record.decision, expertise, samples),
+        check_reproducible(record.decision, advisor),
+        check_silence(record.decision, advisor, samples),
     )
 
 
@@ -82,10 +82,10 @@ def check_complete(decision: Mapping[str, Any]) -> Check:
     return Check("complete", not found, says if not found else f"{len(found)} loose ends", tuple(found))
 
 
-def check_reproducible(decision: Mapping[str, Any], expertise: Expertise) -> Check:
+def check_reproducible(decision: Mapping[str, Any], advisor: Advisor) -> Check:
     """Whether the present rulebook and knowledge decide the same, byte for byte."""
     try:
-        again = decide_again(decision, expertise).to_dict(trade_offs="trade_offs" in decision)
+        again = decide_again(decision, advisor).to_dict(trade_offs="trade_offs" in decision)
     except InputError as error:
         return Check("reproducible", False, "the recorded facts are not taken any more", tuple(str(error).split("\n")))
     if canonical_json(compared(decision)) == canonical_json(compared(again)):
@@ -105,20 +105,20 @@ def compared(decision: Mapping[str, Any]) -> dict[str, Any]:
     return head
 
 
-def check_silence(decision: Mapping[str, Any], expertise: Expertise, samples: int) -> Check:
+def check_silence(decision: Mapping[str, Any], advisor: Advisor, samples: int) -> Check:
     """Whether what an interview did not ask can indeed not matter, by sampling."""
     interview = decision.get("interview")
     if not isinstance(interview, dict):
         return Check("certificate", None, "no interview, so nothing was left unasked on purpose")
     unasked = [entry["fact"] for entry in interview.get("unasked", ()) if isinstance(entry, dict) and "fact" in entry]
-    unknown = [name for name in unasked if name not in expertise.vocabulary.facts]
+    unknown = [name for name in unasked if name not in advisor.vocabulary.facts]
     if unknown:
         findings = tuple(f"{name} is no fact of this vocabulary" for name in unknown)
         return Check("certificate", False, "it names facts that do not exist", findings)
     try:
         found = check_certificate(
-            expertise,
-            recorded_facts(decision, expertise),
+            advisor,
+            recorded_facts(decision, advisor),
             unasked,
             samples=samples,
             chance=random.Random(_SEED),  # noqa: S311 - a sample, not a secret.

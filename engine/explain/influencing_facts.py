@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dataclasses import replace
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.losses import loss_of
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
@@ -53,41 +53,41 @@ class Levers:
     first: frozenset[str] = frozenset()  # those that decided at the step of the choice where the GPU lost
 
 
-def levers_against(expertise: Expertise, outcome: Outcome, gpus: frozenset[str]) -> Levers:
+def levers_against(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> Levers:
     """What could bring a GPU in or to the front.
 
     The deciding rules are those that reject its plans; where one survives, those whose points differ between it and
     the recommendation, those that set their tiers, and those that would speak for it, or make a last choice of what
     beats it, were the workload another.
     """
-    deciding = {rule.id: rule for rule in _deciding(expertise, outcome, gpus)}
+    deciding = {rule.id: rule for rule in _deciding(advisor, outcome, gpus)}
     read = {name for rule in deciding.values() for name in rule.reads}
     plans = _plans_of(outcome, gpus)
-    read |= _read_by_plans(expertise, outcome, plans[:1])
-    read |= {"objective", "gpu_candidates", "gpu_excluded"} & expertise.vocabulary.facts.keys()
-    names, upstream = upstream_of(expertise, read)
+    read |= _read_by_plans(advisor, outcome, plans[:1])
+    read |= {"objective", "gpu_candidates", "gpu_excluded"} & advisor.vocabulary.facts.keys()
+    names, upstream = upstream_of(advisor, read)
     rules = {**upstream, **deciding}
-    first = _decided_at_loss(expertise, outcome, gpus)
-    return Levers(_changeable(expertise, names, outcome), tuple(rules[name] for name in sorted(rules)), first)
+    first = _decided_at_loss(advisor, outcome, gpus)
+    return Levers(_changeable(advisor, names, outcome), tuple(rules[name] for name in sorted(rules)), first)
 
 
-def _decided_at_loss(expertise: Expertise, outcome: Outcome, gpus: frozenset[str]) -> frozenset[str]:
+def _decided_at_loss(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> frozenset[str]:
     """The facts behind the step of the choice at which a GPU lost; none where figures or points decided."""
     target = next((e for e in outcome.round.judged if e.ranked.plan.gpu.id in gpus), None) if outcome.round else None
     loss = loss_of(target, outcome.chosen, outcome.round.judged) if target and outcome.round else None
     if target is None or loss is None:
         return frozenset()
-    read = {name for rule in loss.rules for name in expertise.rules[rule].reads}
+    read = {name for rule in loss.rules for name in advisor.rules[rule].reads}
     read |= {*target.missing, *(gap.limit for gap in target.unverified)}
     if loss.kind in ("guide_cards", "guide_counts", "merit"):
         read.add("objective")
     return frozenset(read)
 
 
-def _changeable(expertise: Expertise, names: Iterable[str], outcome: Outcome) -> tuple[str, ...]:
+def _changeable(advisor: Advisor, names: Iterable[str], outcome: Outcome) -> tuple[str, ...]:
     """Facts that a person may state, the stated ones first."""
     given = {name for name, fact in outcome.intake.settled.items() if fact.claim.origin == "given"}
-    facts = expertise.vocabulary.facts
+    facts = advisor.vocabulary.facts
     found = [
         name
         for name in sorted(names)
@@ -96,7 +96,7 @@ def _changeable(expertise: Expertise, names: Iterable[str], outcome: Outcome) ->
     return tuple(sorted(found, key=lambda name: (name not in given, name)))
 
 
-def _deciding(expertise: Expertise, outcome: Outcome, gpus: frozenset[str]) -> Iterator[Rule]:
+def _deciding(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> Iterator[Rule]:
     if outcome.round is None:
         yield from (outcome.no_answer.rules if outcome.no_answer else ())
         return
@@ -107,12 +107,12 @@ def _deciding(expertise: Expertise, outcome: Outcome, gpus: frozenset[str]) -> I
     if target is None or outcome.chosen is None:
         return
     differing = _points(target).items() ^ _points(outcome.chosen).items()
-    yield from (expertise.rules[rule] for rule, _ in differing if rule in expertise.rules)
-    yield from (expertise.rules[rule] for rule in sorted(_tier_rules(target) ^ _tier_rules(outcome.chosen)))
-    yield from _would_speak(expertise, outcome, target)
+    yield from (advisor.rules[rule] for rule, _ in differing if rule in advisor.rules)
+    yield from (advisor.rules[rule] for rule in sorted(_tier_rules(target) ^ _tier_rules(outcome.chosen)))
+    yield from _would_speak(advisor, outcome, target)
     loss = loss_of(target, outcome.chosen, outcome.round.judged)
     for other in (outcome.chosen, loss.to) if loss else (outcome.chosen,):
-        yield from _would_set_back(expertise, outcome, other)
+        yield from _would_set_back(advisor, outcome, other)
 
 
 def _points(entry: Judged) -> dict[str, float]:
@@ -123,21 +123,21 @@ def _tier_rules(entry: Judged) -> set[str]:
     return {*entry.fallbacks, *entry.card_bands, *entry.count_bands}
 
 
-def _would_set_back(expertise: Expertise, outcome: Outcome, entry: Judged) -> Iterator[Rule]:
+def _would_set_back(advisor: Advisor, outcome: Outcome, entry: Judged) -> Iterator[Rule]:
     """Rules that only the workload keeps from making a plan a last choice."""
     facts = {**outcome.final.facts, **entry.facts}
-    for rule in expertise.stages.prefer.rules:
+    for rule in advisor.stages.prefer.rules:
         if any(isinstance(effect, Fallback) for effect in rule.effects):
             of_the_gpu = [c.expr for c in rule.when if any(name.startswith("gpu.") for name in facts_read(c.expr))]
             if of_the_gpu and all(evaluate(expr, facts) is True for expr in of_the_gpu):
                 yield rule
 
 
-def _would_speak(expertise: Expertise, outcome: Outcome, target: Judged) -> Iterator[Rule]:
+def _would_speak(advisor: Advisor, outcome: Outcome, target: Judged) -> Iterator[Rule]:
     """Rules for the target that only the workload keeps from firing."""
     fired = {award.rule for award in target.ranked.awards}
     facts = {**outcome.final.facts, **target.facts}
-    for rule in expertise.stages.prefer.rules:
+    for rule in advisor.stages.prefer.rules:
         if rule.id in fired or not any(isinstance(e, Points) and e.points > 0 for e in rule.effects):
             continue
         of_the_gpu = [c.expr for c in rule.when if any(name.startswith("gpu.") for name in facts_read(c.expr))]
@@ -154,20 +154,20 @@ def _plans_of(outcome: Outcome, gpus: frozenset[str]) -> list[Plan]:
     return [*judged, *rejected]
 
 
-def _read_by_plans(expertise: Expertise, outcome: Outcome, plans: Iterable[Plan]) -> set[str]:
+def _read_by_plans(advisor: Advisor, outcome: Outcome, plans: Iterable[Plan]) -> set[str]:
     """The workload facts that sizing, speed and cost of these plans look at: seen by making the plans again."""
     facts = ReadFacts(outcome.intake.facts)
-    maker = expertise.bench.plan_maker(outcome.model, replace(outcome.intake, facts=facts))
+    maker = advisor.bench.plan_maker(outcome.model, replace(outcome.intake, facts=facts))
     for plan in plans:
         maker.plan(plan.gpu, plan.count, plan.why_count)
-    return facts.read & expertise.vocabulary.facts.keys()
+    return facts.read & advisor.vocabulary.facts.keys()
 
 
-def upstream_of(expertise: Expertise, names: Iterable[str]) -> tuple[set[str], dict[str, Rule]]:
+def upstream_of(advisor: Advisor, names: Iterable[str]) -> tuple[set[str], dict[str, Rule]]:
     """All facts that these follow from, themselves included, and the derive rules on the way."""
     calculators = registered()
     writers: dict[str, list[Rule]] = {}
-    for rule in expertise.rulebook.rules:
+    for rule in advisor.rulebook.rules:
         if rule.stage == "derive":
             for name in rule.writes:
                 writers.setdefault(name, []).append(rule)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from datetime import datetime
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.intake import Workload
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.canonical import rounded
@@ -64,7 +64,7 @@ class OutOfDecisionsError(Exception):
 class Laboratory:
     """Decides variations of one workload, at most ``limit`` of them."""
 
-    expertise: Expertise
+    advisor: Advisor
     given: Mapping[str, Value]
     objective: str | None  # where the facts do not bring it about
     decided_at: datetime
@@ -96,7 +96,7 @@ class Laboratory:
             if change.fact == "objective":
                 objective = None
         try:
-            return self.expertise.decide(Workload(facts), objective=objective, decided_at=self.decided_at).outcome
+            return self.advisor.decide(Workload(facts), objective=objective, decided_at=self.decided_at).outcome
         except InputError:
             return None
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.intake import Workload
 from whichgpu.engine.core.canonical import plain
 from whichgpu.engine.core.errors import InputError
@@ -17,7 +17,7 @@ from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts import coerce
 
 
-def recorded_facts(decision: Mapping[str, Any], expertise: Expertise) -> dict[str, Value]:
+def recorded_facts(decision: Mapping[str, Any], advisor: Advisor) -> dict[str, Value]:
     """The facts that were given, checked against the present vocabulary.
 
     Raises:
@@ -28,10 +28,10 @@ def recorded_facts(decision: Mapping[str, Any], expertise: Expertise) -> dict[st
     for name, entry in decision["facts"].items():
         if entry["origin"] != "given":
             continue
-        fact = expertise.vocabulary.fact(name)
+        fact = advisor.vocabulary.fact(name)
         if fact is None or fact.scope != "workload" or fact.role == "output":
             message = f"the decision was given {name}, which is no fact of a workload in this vocabulary"
-            problems.append(Problem("unknown-fact", message, fact=name, nearest=expertise.vocabulary.nearest(name)))
+            problems.append(Problem("unknown-fact", message, fact=name, nearest=advisor.vocabulary.nearest(name)))
             continue
         try:
             value = coerce(fact, entry["value"], error=InputError)
@@ -45,18 +45,18 @@ def recorded_facts(decision: Mapping[str, Any], expertise: Expertise) -> dict[st
     return given
 
 
-def with_changes(given: Mapping[str, Value], changes: Iterable[str], expertise: Expertise) -> dict[str, Value]:
+def with_changes(given: Mapping[str, Value], changes: Iterable[str], advisor: Advisor) -> dict[str, Value]:
     """The given facts with ``fact=value`` texts put in place of what they change; ``unknown`` takes a fact away.
 
     Raises:
         InputError: a change is wrong.
     """
     texts = tuple(changes)
-    read = expertise.read({name: plain(value) for name, value in given.items()}, texts).given
+    read = advisor.read({name: plain(value) for name, value in given.items()}, texts).given
     written = [text.partition("=")[0].strip() for text in texts]
-    touched = {expertise.vocabulary.resolve(name) or name for name in written}
+    touched = {advisor.vocabulary.resolve(name) or name for name in written}
     for name in written:
-        touched |= {fact.name for fact in expertise.vocabulary.conditional_aliases(name)}
+        touched |= {fact.name for fact in advisor.vocabulary.conditional_aliases(name)}
     changed = {name: value for name, value in given.items() if name not in touched}
     return changed | {name: value for name, value in read.items() if name in touched}
 
@@ -69,15 +69,15 @@ def recorded_moment(decision: Mapping[str, Any]) -> datetime:
         raise InputError(Problem("bad-time", f"decided_at {decision['decided_at']!r} is no time")) from error
 
 
-def unstated_objective(decision: Mapping[str, Any], given: Mapping[str, Value], expertise: Expertise) -> str | None:
+def unstated_objective(decision: Mapping[str, Any], given: Mapping[str, Value], advisor: Advisor) -> str | None:
     """The recorded objective where the facts do not bring it about; None where they do, stated or by default."""
     recorded = str(decision["objective"])
-    return None if given.get("objective", expertise.default_objective) == recorded else recorded
+    return None if given.get("objective", advisor.default_objective) == recorded else recorded
 
 
 def decide_again(
     decision: Mapping[str, Any],
-    expertise: Expertise,
+    advisor: Advisor,
     *,
     given: Mapping[str, Value] | None = None,
     objective: str | None = None,
@@ -87,7 +87,7 @@ def decide_again(
 
     Args:
         decision: in the shape of the contract.
-        expertise: the rulebook and knowledge to decide by.
+        advisor: the rulebook and knowledge to decide by.
         given: in place of the recorded facts; they then say what to rank by, too.
         objective: in place of the recorded one.
         decided_at: in place of the recorded time.
@@ -95,10 +95,10 @@ def decide_again(
     Raises:
         InputError: the present vocabulary does not take a recorded fact.
     """
-    facts = dict(recorded_facts(decision, expertise) if given is None else given)
+    facts = dict(recorded_facts(decision, advisor) if given is None else given)
     if given is None and objective is None:
-        objective = unstated_objective(decision, facts, expertise)
-    return expertise.decide(
+        objective = unstated_objective(decision, facts, advisor)
+    return advisor.decide(
         Workload(facts),
         objective=objective,
         decided_at=decided_at or recorded_moment(decision),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dataclasses import replace
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.explain.probing import FactChange
@@ -70,7 +70,7 @@ class Sensitivity:
     complete: bool
 
 
-def sensitivity(decision: Mapping[str, Any], expertise: Expertise, *, limit: int = DECISIONS) -> Sensitivity:
+def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = DECISIONS) -> Sensitivity:
     """Vary each fact alone: stated ones, assumed ones, and those that are still open.
 
     A number is tried at the thresholds of the rules that read it, at the ends of its range, and at a half to twice its
@@ -79,23 +79,23 @@ def sensitivity(decision: Mapping[str, Any], expertise: Expertise, *, limit: int
 
     Args:
         decision: in the shape of the contract.
-        expertise: decides again.
+        advisor: decides again.
         limit: how many re-decisions may be made.
 
     Raises:
         InputError: the recorded facts are not taken any more.
     """
-    given = recorded_facts(decision, expertise)
-    objective = unstated_objective(decision, given, expertise)
-    laboratory = Laboratory(expertise, given, objective, recorded_moment(decision), limit)
+    given = recorded_facts(decision, advisor)
+    objective = unstated_objective(decision, given, advisor)
+    laboratory = Laboratory(advisor, given, objective, recorded_moment(decision), limit)
     base = laboratory.outcome()
     if base is None:  # The recorded facts were read, so they decide; this tells the type checker.
         return Sensitivity(Verdict(None, None, "undecided"), (), (), laboratory.made, limit, complete=True)
-    study = _Study(laboratory, verdict_of(base), expertise.vocabulary.facts)
-    origins = _origins(base, decision, expertise)
+    study = _Study(laboratory, verdict_of(base), advisor.vocabulary.facts)
+    origins = _origins(base, decision, advisor)
     complete = True
     try:
-        turns = study.coarse(_tries(base, origins, expertise))
+        turns = study.coarse(_tries(base, origins, advisor))
     except OutOfDecisionsError:
         turns, complete = study.turns, False
     turns = [replace(turn, origin=origins[turn.change.fact]) for turn in turns]
@@ -195,30 +195,30 @@ def _side(change: FactChange) -> bool | None:
     return after > before  # type: ignore[operator]
 
 
-def _origins(base: Outcome, decision: Mapping[str, Any], expertise: Expertise) -> dict[str, str]:
+def _origins(base: Outcome, decision: Mapping[str, Any], advisor: Advisor) -> dict[str, str]:
     """Facts to vary, with how they stand: what was stated or assumed, and what rules would still like to know."""
     found: dict[str, str] = {}
     for name, fact in base.intake.settled.items():
-        definition = expertise.vocabulary.facts[name]
+        definition = advisor.vocabulary.facts[name]
         stated = fact.claim.origin == "given"
         if stated or (fact.claim.origin == "assumed" and definition.role == "input"):
             found[name] = fact.claim.origin
     for question in decision["open_questions"]:
         name = question["fact"]
-        if name in expertise.vocabulary.facts and expertise.vocabulary.facts[name].scope == "workload":
+        if name in advisor.vocabulary.facts and advisor.vocabulary.facts[name].scope == "workload":
             found.setdefault(name, "unknown")
     return found
 
 
-def _tries(base: Outcome, origins: Mapping[str, str], expertise: Expertise) -> list[FactChange]:
+def _tries(base: Outcome, origins: Mapping[str, str], advisor: Advisor) -> list[FactChange]:
     """All changes to try, nearest first, the facts taking turns where changes are alike."""
     tries: list[tuple[float, int, str, FactChange]] = []
     for name, origin in origins.items():
-        fact = expertise.vocabulary.facts[name]
+        fact = advisor.vocabulary.facts[name]
         if fact.type in ("list", "text", "gpu"):
             continue
         now = base.objective.name if name == "objective" else base.intake.facts.get(name)
-        rules = tuple(rule for rule in expertise.rulebook.rules if name in rule.reads)
+        rules = tuple(rule for rule in advisor.rulebook.rules if name in rule.reads)
         changes = probes(fact, now, rules, stated=origin == "given")
         changes += [change for change in _factored(fact, now) if change not in changes]
         changes.sort(key=lambda change: (change.distance, str(change.after)))

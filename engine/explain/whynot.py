@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.losses import loss_text
 from whichgpu.engine.advisor.answer.losses import named
 from whichgpu.engine.advisor.losses import Loss
@@ -76,35 +76,35 @@ class WhyNot:
 
 
 def why_not(
-    decision: Mapping[str, Any], gpu: str, expertise: Expertise, *, limit: int = DECISIONS, phrases: Phrases
+    decision: Mapping[str, Any], gpu: str, advisor: Advisor, *, limit: int = DECISIONS, phrases: Phrases
 ) -> WhyNot:
     """What stands against a GPU, by the present rulebook.
 
     Args:
         decision: in the shape of the contract.
         gpu: a GPU, family or series in any spelling.
-        expertise: decides again.
+        advisor: decides again.
         limit: how many re-decisions the search for the nearest change may make.
         phrases: for the words of the derivation.
 
     Raises:
         InputError: there is no such GPU, or the recorded facts are not taken any more.
     """
-    gpus = _gpus(gpu, expertise)
-    again = decide_again(decision, expertise)
+    gpus = _gpus(gpu, advisor)
+    again = decide_again(decision, advisor)
     outcome = again.outcome
     same = all(
         decision[part]["digest"] == again.to_dict(full=False)[part]["digest"] for part in ("rulebook", "knowledge")
     )
     evidence = gather(again.to_dict())
     best = _best(outcome, gpus)
-    standing = _standing(outcome, gpus, best, expertise)
+    standing = _standing(outcome, gpus, best, advisor)
     search = None
     if standing not in ("recommended", "not planned"):
-        objective = unstated_objective(decision, again.workload.given, expertise)
-        laboratory = Laboratory(expertise, again.workload.given, objective, recorded_moment(decision), limit)
-        levers = levers_against(expertise, outcome, gpus)
-        search = nearest_changes(laboratory, levers, gpus, expertise.vocabulary.facts)
+        objective = unstated_objective(decision, again.workload.given, advisor)
+        laboratory = Laboratory(advisor, again.workload.given, objective, recorded_moment(decision), limit)
+        levers = levers_against(advisor, outcome, gpus)
+        search = nearest_changes(laboratory, levers, gpus, advisor.vocabulary.facts)
     chosen = outcome.chosen
     loss = loss_of(best, chosen, outcome.round.judged) if best and outcome.round else None
     first = first_by_evidence(chosen, outcome.round.judged) if chosen and outcome.round else None
@@ -112,7 +112,7 @@ def why_not(
     return WhyNot(
         gpus=tuple(sorted(gpus)),
         standing=standing,
-        says=_says(standing, gpus, outcome, expertise, best, loss),
+        says=_says(standing, gpus, outcome, advisor, best, loss),
         lost_at=loss.kind if loss and standing in ("outranked", "unproven") else None,
         recommendation=chosen.ranked.plan.id if chosen else None,
         compared_with=first.ranked.plan.id if first else None,
@@ -126,8 +126,8 @@ def why_not(
     )
 
 
-def _gpus(name: str, expertise: Expertise) -> frozenset[str]:
-    match = expertise.knowledge.find_gpu(name)
+def _gpus(name: str, advisor: Advisor) -> frozenset[str]:
+    match = advisor.knowledge.find_gpu(name)
     if not match.found:
         message = f"no GPU is called {name!r}"
         raise InputError(Problem("unknown-gpu", message, nearest=match.nearest, fix="see: whichgpu gpus"))
@@ -139,8 +139,8 @@ def _best(outcome: Outcome, gpus: frozenset[str]) -> Judged | None:
     return next((entry for entry in judged if entry.ranked.plan.gpu.id in gpus), None)
 
 
-def _standing(outcome: Outcome, gpus: frozenset[str], best: Judged | None, expertise: Expertise) -> Standing:
-    if not any(expertise.knowledge.gpus[gpu].plannable for gpu in gpus):
+def _standing(outcome: Outcome, gpus: frozenset[str], best: Judged | None, advisor: Advisor) -> Standing:
+    if not any(advisor.knowledge.gpus[gpu].plannable for gpu in gpus):
         return "not planned"
     if outcome.round is None:
         return "undecided"
@@ -155,7 +155,7 @@ def _says(
     standing: Standing,
     gpus: frozenset[str],
     outcome: Outcome,
-    expertise: Expertise,
+    advisor: Advisor,
     best: Judged | None,
     loss: Loss | None,
 ) -> str:
@@ -169,9 +169,9 @@ def _says(
         case "outranked" | "unproven":
             if best is None or loss is None:
                 return "a stated limit cannot be checked for it"
-            text = loss_text(loss, best, outcome.objective, expertise.rules, outcome.final.facts, expertise.vocabulary)
+            text = loss_text(loss, best, outcome.objective, advisor.rules, outcome.final.facts, advisor.vocabulary)
             return f"it does the job, but {named(best)} is not the answer: {text}"
-    reasons = [expertise.knowledge.gpus[gpu].not_plannable_because for gpu in sorted(gpus)]
+    reasons = [advisor.knowledge.gpus[gpu].not_plannable_because for gpu in sorted(gpus)]
     given = outcome.intake.facts.keys() & {"gpu_candidates", "gpu_excluded", "vendor_preference"}
     wish = f"what was stated leaves it out: {', '.join(sorted(given))}" if given else "no plan was made with it"
     return next((reason for reason in reasons if reason), None) or wish

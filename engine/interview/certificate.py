@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.values import Value
@@ -62,7 +62,7 @@ def answered(outcome: Outcome) -> Answered:
 
 
 def check_certificate(
-    expertise: Expertise,
+    advisor: Advisor,
     given: Mapping[str, Value],
     unasked: Sequence[str],
     *,
@@ -75,22 +75,22 @@ def check_certificate(
     Completions that contradict themselves are no answers that a person could give; they are drawn again.
 
     Args:
-        expertise: the expert that decided.
+        advisor: the expert that decided.
         given: the facts of the decision.
         unasked: the facts of the certificate.
         samples: how many completions to decide.
         chance: where they are drawn from.
         decided_at: a moment for the decisions; it does not bear on the answer.
     """
-    base = answered(expertise.decide(dict(given), decided_at=decided_at).outcome)
+    base = answered(advisor.decide(dict(given), decided_at=decided_at).outcome)
     found, drawn = [], 0
-    domains = domains_of(expertise, unasked)
+    domains = domains_of(advisor, unasked)
     for _ in range(samples * 4):
         if drawn == samples:
             break
         completion = complete(domains, chance)
         try:
-            outcome = expertise.decide({**given, **completion}, decided_at=decided_at).outcome
+            outcome = advisor.decide({**given, **completion}, decided_at=decided_at).outcome
         except InputError:
             continue
         if outcome.no_answer is not None and outcome.no_answer.kind == "contradictory":
@@ -102,12 +102,12 @@ def check_certificate(
     return found
 
 
-def domains_of(expertise: Expertise, names: Sequence[str]) -> dict[str, tuple[FactDef, tuple[Value, ...]]]:
+def domains_of(advisor: Advisor, names: Sequence[str]) -> dict[str, tuple[FactDef, tuple[Value, ...]]]:
     """The facts whose values can be drawn, each with the values that stand for its domain."""
-    compared = constants_compared(condition.expr for rule in expertise.rulebook.rules for condition in rule.when)
+    compared = constants_compared(condition.expr for rule in advisor.rulebook.rules for condition in rule.when)
     found = {}
     for name in sorted(names):
-        fact = expertise.vocabulary.facts[name]
+        fact = advisor.vocabulary.facts[name]
         values = representatives(fact, compared.get(name, frozenset()))
         if values:
             found[name] = (fact, values)

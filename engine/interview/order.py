@@ -52,7 +52,7 @@ def pick(weights: Mapping[str, float], atlas: Atlas, state: State) -> str:
 
     Equal weights go to what is always asked, then to what more rules read, then by topic and name.
     """
-    facts = atlas.expertise.vocabulary.facts
+    facts = atlas.advisor.vocabulary.facts
     fresh = {name: weight for name, weight in weights.items() if name not in state.skipped} or dict(weights)
     most = max(fresh.values())
     asked = [answer.fact for answer in state.answers if answer.origin == "asked"]

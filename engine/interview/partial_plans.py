@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.lookups import look_up
 from whichgpu.engine.advisor.pipeline import asked_counts
 from whichgpu.engine.advisor.survey import Measures
@@ -77,26 +77,26 @@ class Draft:
     nodes: Mapping[str, int] = field(default_factory=dict)
 
 
-def settle_intake(expertise: Expertise, given: Mapping[str, Value]) -> Settlement:
+def settle_intake(advisor: Advisor, given: Mapping[str, Value]) -> Settlement:
     """The facts as they settle before any plan is made. Raises InputError for a model that nobody knows."""
-    bench = expertise.bench
+    bench = advisor.bench
     found = look_up(given, bench.knowledge, bench.vocabulary)
     claims = {name: Claim("given", "input", value) for name, value in given.items()}
     return bench.stages.intake.run(claims, extra=found.claims)
 
 
-def draft(expertise: Expertise, given: Mapping[str, Value], counts: Sequence[int] = ()) -> Draft:
+def draft(advisor: Advisor, given: Mapping[str, Value], counts: Sequence[int] = ()) -> Draft:
     """Make the plans of these facts, watching what is read; ``counts`` of GPUs are planned beside those asked for."""
-    bench = expertise.bench
+    bench = advisor.bench
     found = look_up(given, bench.knowledge, bench.vocabulary)
-    intake = settle_intake(expertise, given)
+    intake = settle_intake(advisor, given)
     facts = Watched(intake.facts)
     maker = bench.plan_maker(found.model, replace(intake, facts=facts))
     asked = {**dict.fromkeys(counts, "a rule"), **asked_counts(intake.fired)}
     plans = candidate_plans(maker.job, facts, bench.knowledge, asked, maker=maker)
     job = is_job(facts)
     by_run = job and length_known(plans)
-    objective = expertise.objective(None, given)
+    objective = advisor.objective(None, given)
     highest = bench.knowledge.dearest_usd_per_gpu_hour
     return Draft(
         {plan.id: plan.facts for plan in plans},
@@ -144,9 +144,9 @@ def _same_but_for_scale(one: Mapping[str, Measures], other: Mapping[str, Measure
     return True
 
 
-def try_draft(expertise: Expertise, given: Mapping[str, Value], counts: Sequence[int] = ()) -> Draft | None:
+def try_draft(advisor: Advisor, given: Mapping[str, Value], counts: Sequence[int] = ()) -> Draft | None:
     """The same, or None where these facts cannot stand together."""
     try:
-        return draft(expertise, given, counts)
+        return draft(advisor, given, counts)
     except InputError:
         return None

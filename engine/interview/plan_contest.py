@@ -67,7 +67,7 @@ def contest_of(atlas: Atlas, outcome: Outcome, fog: Fog, extra: Extra) -> Contes
     plan_round = _wider_round(atlas, outcome, extra) if outcome.round and extra.counts else outcome.round
     shared = outcome.intake.facts
     contradiction = _contradiction(outcome, fog)
-    tribunal = Tribunal(atlas, shared, fog, atlas.expertise.bench.unstated)
+    tribunal = Tribunal(atlas, shared, fog, atlas.advisor.bench.unstated)
     if plan_round is None or not plan_round.judged:
         returning = _returning(tribunal, plan_round) if plan_round else frozenset()
         return Contest(Rivalry(), fog, returning | contradiction)
@@ -123,7 +123,7 @@ def extra_counts(atlas: Atlas, facts: Mapping[str, Value], fog: Fog) -> Extra:
 
 def _wider_round(atlas: Atlas, outcome: Outcome, extra: Extra) -> PlanRound:
     """The round with the plans of those counts as well."""
-    bench = atlas.expertise.bench
+    bench = atlas.advisor.bench
     maker = bench.plan_maker(outcome.model, outcome.intake)
     asked = {**dict.fromkeys(extra.counts, "a rule"), **asked_counts(outcome.intake.fired)}
     plans = candidate_plans(maker.job, outcome.intake.facts, bench.knowledge, asked, maker=maker)

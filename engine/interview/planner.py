@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from dataclasses import field
 from datetime import datetime
 
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.intake import Workload
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
@@ -79,29 +79,29 @@ class View:
 
 @dataclass
 class Interviewer:
-    """Asks for one expertise. Keeps plans between steps; its answers depend on the state alone."""
+    """Asks for one advisor. Keeps plans between steps; its answers depend on the state alone."""
 
-    expertise: Expertise
-    moment: datetime  # of the decision; the age of prices is reckoned from it
+    advisor: Advisor
+    moment: datetime  # of the decision; the age of prices is computed from it
     atlas: Atlas = field(init=False)
     workshop: Workshop = field(init=False)
     _outcomes: dict[tuple[tuple[str, Value], ...], Decision] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Prepare the rules."""
-        self.atlas = draw_atlas(self.expertise)
+        self.atlas = draw_atlas(self.advisor)
         self.workshop = Workshop(self.atlas)
 
     def decide(self, state: State) -> Decision:
         """The decision on what is known so far. Raises InputError where it contradicts the catalogue."""
         key = tuple(sorted(state.given.items()))
         if key not in self._outcomes:
-            self._outcomes[key] = self.expertise.decide(Workload(dict(state.given)), decided_at=self.moment)
+            self._outcomes[key] = self.advisor.decide(Workload(dict(state.given)), decided_at=self.moment)
         return self._outcomes[key]
 
     def next_question(self, state: State) -> Question | Done:
         """What to ask next, or what was not asked and why."""
-        facts = self.expertise.vocabulary.facts
+        facts = self.advisor.vocabulary.facts
         for name in sorted(name for name, fact in facts.items() if fact.settle == "must_ask"):
             if name not in state.answered:
                 return Question(facts[name], "start")
@@ -119,7 +119,7 @@ class Interviewer:
 
     def _choose(self, state: State, view: View, shapes: Shapes, extra: Extra) -> Question | Done:
         """The plans stand: can the choice among them still change, or the verdict?"""
-        facts = self.expertise.vocabulary.facts
+        facts = self.advisor.vocabulary.facts
         outcome = self.decide(state).outcome
         fog = _with_moved(view.fog, shapes)
         contest = contest_of(self.atlas, outcome, fog, extra)
@@ -142,7 +142,7 @@ class Interviewer:
     def view(self, state: State) -> View:
         """What is known at a state and what is open."""
         given = state.given
-        intake = settle_intake(self.expertise, given)
+        intake = settle_intake(self.advisor, given)
         open_facts = tuple(
             name for name in self.atlas.ranging if name not in state.answered and self._is_open(name, intake)
         )
@@ -162,7 +162,7 @@ class Interviewer:
         settled = intake.settled.get(name)
         if settled is None or settled.claim.origin == "assumed":
             return True
-        return settled.claim.origin == "looked_up" and self.expertise.vocabulary.facts[name].topic == "precision"
+        return settled.claim.origin == "looked_up" and self.advisor.vocabulary.facts[name].topic == "precision"
 
     def _sizes(self, view: View, keys: Sequence[str]) -> bool:
         """Whether a look-up would tell something that is not known."""
@@ -175,7 +175,7 @@ class Interviewer:
 
     def _offered(self, view: View) -> tuple[str, ...]:
         """Wishes and rare facts that nobody stated and that some rule which may still hold reads."""
-        facts = self.expertise.vocabulary.facts
+        facts = self.advisor.vocabulary.facts
         names = [
             name
             for name, fact in facts.items()

@@ -57,7 +57,7 @@ def missing_answers(interviewer: Interviewer, state: State) -> tuple[Missing, ..
 
 def tried_values(interviewer: Interviewer, fact: str) -> tuple[Value, ...]:
     """A few values that stand for the domain of a fact: choices, those with a label first, or thresholds of rules."""
-    definition = interviewer.expertise.vocabulary.facts[fact]
+    definition = interviewer.advisor.vocabulary.facts[fact]
     values = interviewer.atlas.values.get(fact) or ()
     if definition.choice_labels:
         return tuple(choice for choice in values if choice in definition.choice_labels)[:_MOST_VALUES]

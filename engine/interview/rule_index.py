@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.core.calculators import Calculator
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.interview.ranges import constants_compared
@@ -89,7 +89,7 @@ class Court:
 class Atlas:
     """The rulebook and the producers, seen from the facts."""
 
-    expertise: Expertise
+    advisor: Advisor
     ranging: tuple[str, ...]  # facts that the interview may ask of its own accord
     values: Mapping[str, tuple[Value, ...] | None]  # what each fact may be; None: anything
     producers: tuple[Producers, ...]  # in the order in which facts settle
@@ -106,20 +106,20 @@ class Atlas:
     asked_when: Mapping[str, Line]  # facts that make sense only under a condition
 
 
-def draw_atlas(expertise: Expertise) -> Atlas:
-    """Prepare the atlas of an expertise."""
-    rulebook, facts = expertise.rulebook, expertise.vocabulary.facts
+def draw_atlas(advisor: Advisor) -> Atlas:
+    """Prepare the atlas of an advisor."""
+    rulebook, facts = advisor.rulebook, advisor.vocabulary.facts
     views = {rule.id: view_of(rule) for rule in rulebook.rules}
     compared = constants_compared(condition.expr for rule in rulebook.rules for condition in rule.when)
-    defaults = [d.when for level in expertise.stages.intake.levels for d in level.defaults if d.when is not None]
+    defaults = [d.when for level in advisor.stages.intake.levels for d in level.defaults if d.when is not None]
     for name, constants in constants_compared(defaults).items():
         compared[name] = compared.get(name, frozenset()) | constants
-    stages = expertise.stages
+    stages = advisor.stages
     return Atlas(
-        expertise=expertise,
+        advisor=advisor,
         ranging=tuple(sorted(name for name, fact in facts.items() if fact.ranges)),
         values={name: representatives(fact, compared.get(name, frozenset())) for name, fact in facts.items()},
-        producers=_producers(expertise, views),
+        producers=_producers(advisor, views),
         counting=_views(views, (r for r in rulebook.of_stage("derive", "workload") if not r.writes)),
         contradicting=_views(views, stages.contradictions.rules),
         rejecting=_views(views, stages.reject.rules),
@@ -131,7 +131,7 @@ def draw_atlas(expertise: Expertise) -> Atlas:
         court=_court(_views(views, (r for r in rulebook.rules if VERDICT in r.writes))),
         readers=_readers(rulebook.rules),
         asked_when={
-            name: line_of(parse_condition(fact.asked_when, expertise.vocabulary, None, "workload"))
+            name: line_of(parse_condition(fact.asked_when, advisor.vocabulary, None, "workload"))
             for name, fact in facts.items()
             if fact.asked_when
         },
@@ -184,8 +184,8 @@ def _views(views: Mapping[str, RuleView], rules: Iterable[Rule]) -> tuple[RuleVi
     return tuple(views[rule.id] for rule in sorted(rules, key=lambda rule: rule.id))
 
 
-def _producers(expertise: Expertise, views: Mapping[str, RuleView]) -> tuple[Producers, ...]:
-    levels = expertise.stages.intake.levels
+def _producers(advisor: Advisor, views: Mapping[str, RuleView]) -> tuple[Producers, ...]:
+    levels = advisor.stages.intake.levels
     calculators = [item for level in levels for item in level.calculators]
     rules = [rule for level in levels for rule in level.rules]
     defaults = [item for level in levels for item in level.defaults]

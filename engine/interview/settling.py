@@ -129,7 +129,7 @@ def _computed(atlas: Atlas, calculator: Calculator, facts: Facts, fog: Fog) -> s
     """What a calculator can say: at every joint value of its open inputs, and all between where it is monotone."""
     inputs = calculator.needs + calculator.uses
     hidden = sorted(name for name in inputs if name in fog.values)
-    numeric = [name for name in hidden if atlas.expertise.vocabulary.facts[name].numeric]
+    numeric = [name for name in hidden if atlas.advisor.vocabulary.facts[name].numeric]
     if (
         any(fog.values[name] is None for name in hidden)
         or any(calculator.trends.get(name, "mixed") == "mixed" for name in numeric)

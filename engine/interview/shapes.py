@@ -47,14 +47,14 @@ class Workshop:
         key = (tuple(sorted(given.items())), counts)
         found = self._drafts.get(key)
         if found is None:
-            found = self._drafts[key] = draft(self.atlas.expertise, given, counts)
+            found = self._drafts[key] = draft(self.atlas.advisor, given, counts)
         return found
 
     def tried(self, given: Mapping[str, Value], counts: tuple[int, ...]) -> Draft | None:
         """The same, or None where these facts cannot stand together."""
         key = (tuple(sorted(given.items())), counts)
         if key not in self._drafts:
-            self._drafts[key] = try_draft(self.atlas.expertise, given, counts)
+            self._drafts[key] = try_draft(self.atlas.advisor, given, counts)
         return self._drafts[key]
 
     def shapes(
@@ -93,7 +93,7 @@ class Workshop:
         self, given: Mapping[str, Value], counts: tuple[int, ...], base: Draft, group: Sequence[str], fog: Fog
     ) -> tuple[str, ...]:
         """The facts of a group, which together shape the plans, that do so by themselves."""
-        facts = self.atlas.expertise.vocabulary.facts
+        facts = self.atlas.advisor.vocabulary.facts
         rest = sorted(group, key=lambda name: facts[name].askable != "always")
         alone = []
         while rest:
@@ -146,7 +146,7 @@ def assignments(atlas: Atlas, group: Sequence[str], fog: Fog) -> list[dict[str, 
 def _probes(atlas: Atlas, name: str, fog: Fog) -> list[Value]:
     """The values of a fact that are tried: all choices, or ends and constants of its domain."""
     values = [value for value in (fog.values.get(name) or atlas.values[name] or ()) if value is not None]
-    fact = atlas.expertise.vocabulary.facts[name]
+    fact = atlas.advisor.vocabulary.facts[name]
     if not fact.numeric:
         return values[:32]
     numbers = sorted({value for value in values if isinstance(value, int | float) and value <= _LARGE})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.advisor.procurement import reckon
+from whichgpu.engine.advisor.procurement import compute
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.interview.partial_plans import Watched
@@ -70,7 +70,7 @@ def with_ledger(atlas: Atlas, facts: Facts, plan: Plan | None, fog: Fog) -> tupl
         names = {name for each in drawn for name in each}
         spread = {name: {each.get(name) for each in drawn} for name in names}
         return known, _fogged(fog, {n: v for n, v in spread.items() if len(v) > 1}, atlas, causes)
-    outcome = {n for n, fact in atlas.expertise.vocabulary.facts.items() if fact.available == "outcome"}
+    outcome = {n for n, fact in atlas.advisor.vocabulary.facts.items() if fact.available == "outcome"}
     moving = outcome & (figures.keys() | _LEDGER_FACTS) - _OF_THE_PLAN
     return known, _fogged(fog, {name: set() for name in moving}, atlas, causes)
 
@@ -101,13 +101,13 @@ _LEDGER_FACTS = frozenset(
 
 
 def _figures(facts: Facts, plan: Plan | None, atlas: Atlas) -> dict[str, Value]:
-    claims = reckon(facts, plan, gpus=atlas.expertise.knowledge.gpus).claims
+    claims = compute(facts, plan, gpus=atlas.advisor.knowledge.gpus).claims
     return {name: values[0].value for name, values in claims.items()}
 
 
 def _fogged(fog: Fog, spread: Mapping[str, set[Value | None]], atlas: Atlas, causes: frozenset[str]) -> Fog:
     wider = Fog(dict(fog.values), dict(fog.causes))
-    facts = atlas.expertise.vocabulary.facts
+    facts = atlas.advisor.vocabulary.facts
     for name in sorted(spread.keys() & facts.keys()):  # No rule reads a figure that is no fact.
         if facts[name].type == "bool":
             values = spread[name] or {True, False, None}

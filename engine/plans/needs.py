@@ -1,4 +1,4 @@
-"""Memory of a job by layout, reckoned once for all GPUs: only a fixed part of it depends on the GPU."""
+"""Memory of a job by layout, computed once for all GPUs: only a fixed part of it depends on the GPU."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from whichgpu.engine.sizing.memory import own_gb
 from whichgpu.engine.sizing.serving import PIPELINE_SHARE
 
 
-#: Batches at which memory is reckoned; between them, and beyond the last, a straight line is drawn. Memory is convex in
+#: Batches at which memory is computed; between them, and beyond the last, a straight line is drawn. Memory is convex in
 #: the batch (the greater of two phases), so the line is on the cautious side between the points.
 _PROBES = (1, 4, 16)
 

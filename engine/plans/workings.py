@@ -1,4 +1,4 @@
-"""What was reckoned for one job, kept for whoever plans the same job again under other prices, wishes or hours."""
+"""What was computed for one job, kept for whoever plans the same job again under other prices, wishes or hours."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Terms:
 
 @dataclass(slots=True)
 class Workings:
-    """Results by GPU and layout; each is reckoned once."""
+    """Results by GPU and layout; each is computed once."""
 
     needs: Needs | None
     batches: dict[int, Job] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Workings:
 
 
 class _Recent(threading.local):
-    """Each thread keeps its own: what is reckoned is filled in step by step, which two at a time would spoil."""
+    """Each thread keeps its own: what is computed is filled in step by step, which two at a time would spoil."""
 
     def __init__(self) -> None:
         self.kept: deque[tuple[Knowledge, Terms, Workings]] = deque(maxlen=_KEPT)

@@ -43,7 +43,7 @@ class _Trained(TypedDict):
 
 
 def nominal_bytes(weight_precision: str | None) -> float:
-    """Bytes per parameter as the guides reckon: 4, 2, 1 or 0.5; GGUF types as their files really are."""
+    """Bytes per parameter as the guides compute: 4, 2, 1 or 0.5; GGUF types as their files really are."""
     if weight_precision is None:
         return 2.0
     if weight_precision in _NOMINAL:
@@ -218,7 +218,7 @@ def kv_cache_gb(
         "inference: bytes x parameters; LoRA: 1.5 x 16-bit inference; QLoRA: 4-bit weights with adapters and one"
         " sample's activations; full training: 16 bytes x parameters"
     ),
-    source="thunder/model-size-calculations, gmi/vram-requirements; QLoRA reckoned: the guides differ (C02)",
+    source="thunder/model-size-calculations, gmi/vram-requirements; QLoRA computed: the guides differ (C02)",
 )
 def required_vram_gb(
     *,

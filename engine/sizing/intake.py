@@ -46,7 +46,7 @@ _FAMILY_OF_FACT: dict[str, Family] = {
     "diffusion_image": "diffusion_image",
     "diffusion_video": "diffusion_video",
 }
-#: Inputs that, left open, widen the band of an estimate; speed is then reckoned for usual ones.
+#: Inputs that, left open, widen the band of an estimate; speed is then computed for usual ones.
 _LOADS = (
     "batch_size_per_gpu",
     "concurrency",
@@ -144,7 +144,7 @@ def _master_open(reader: Reader, kind: Kind, framework_known: bool) -> bool:
 
 
 def _unstated_loads(reader: Reader, kind: Kind) -> frozenset[str]:
-    """Which of the loads nobody stated: speed is then reckoned for a usual one, where memory takes the assumed one."""
+    """Which of the loads nobody stated: speed is then computed for a usual one, where memory takes the assumed one."""
     missing = {name for name in _LOADS if not reader.known(name)}
     if kind == "inference" and "batch_size_per_gpu" not in missing:
         missing.discard("concurrency")

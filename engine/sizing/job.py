@@ -30,7 +30,7 @@ class Assumed(NamedTuple):
 class Job:
     """What is to be sized. Counts are single units (tokens, samples, pixels); sizes of models in billions.
 
-    ``memo`` is a scratch pad of the formulas: what was reckoned once for this job. It is no part of its value.
+    ``memo`` is a scratch pad of the formulas: what was computed once for this job. It is no part of its value.
     """
 
     kind: Kind
@@ -120,5 +120,5 @@ class Job:
 
     @property
     def sized(self) -> bool:
-        """Enough is known to reckon memory."""
+        """Enough is known to compute memory."""
         return self.params_b is not None or self.stated_gb is not None

@@ -55,7 +55,7 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: int) -> tuple[float, f
     if job.kind == "qlora":
         stored *= training.qlora_saved_factor.value
     if job.checkpointing == "selective":
-        # The outputs of matrix products are kept, everything else is reckoned anew.
+        # The outputs of matrix products are kept, everything else is computed anew.
         stored = (2.0 * hidden + (2.0 * query + values + 2.0 * wide) / tensor) * element
     elif not job.flash_attention:
         scores = training.attention_score_bytes.value * shape.heads * job.seq_len_tokens / tensor

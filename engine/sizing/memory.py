@@ -32,7 +32,7 @@ _STATED = TermKind(
 def estimate_memory(job: Job, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
     """Device memory at peak on the fullest GPU, in decimal GB, with a band; None if neither model nor memory is known.
 
-    Of the GPU only the driver's context and the engine's habits on small cards matter, so an estimate is reckoned once
+    Of the GPU only the driver's context and the engine's habits on small cards matter, so an estimate is computed once
     per layout and kind of card and kept with the job.
     """
     key = (layout.tensor, layout.pipeline, layout.data, layout.sharding, gpu.architecture, is_small(gpu))

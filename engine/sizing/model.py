@@ -11,7 +11,7 @@ from whichgpu.engine.core.values import Value
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One summand of an estimate: what it is, how it was reckoned, from what, and on whose word."""
+    """One summand of an estimate: what it is, how it was computed, from what, and on whose word."""
 
     name: str  # weights, kv_cache, activations, gradients, optimizer, logits, adapters, reserve, ...
     value: float  # in the estimate's unit

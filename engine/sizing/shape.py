@@ -8,7 +8,7 @@ from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.sizing.constants import sizing_constants
 
 
-#: A published size and the size reckoned from dimensions may differ by this share before the dimensions are doubted.
+#: A published size and the size computed from dimensions may differ by this share before the dimensions are doubted.
 _AGREES = 0.08
 
 
@@ -39,7 +39,7 @@ class Shape:
     experts_per_token: int
     expert_params: float  # in all routed experts of all layers
     known: bool  # dimensions come from the catalogue
-    exact: bool  # the parameter count was reckoned from the dimensions
+    exact: bool  # the parameter count was computed from the dimensions
 
     @property
     def body(self) -> float:
@@ -80,10 +80,10 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
     vocab = model.vocab or 0
     gated = model.gated_mlp is not False
     width = _feed_forward_width(model)
-    reckoned = _reckoned_params(model, heads, head_dim, kv_heads, vocab, gated=gated)
-    params = reckoned
-    exact = reckoned is not None
-    if stated_b is not None and (reckoned is None or abs(reckoned - stated_b * 1e9) > _AGREES * stated_b * 1e9):
+    computed = _computed_params(model, heads, head_dim, kv_heads, vocab, gated=gated)
+    params = computed
+    exact = computed is not None
+    if stated_b is not None and (computed is None or abs(computed - stated_b * 1e9) > _AGREES * stated_b * 1e9):
         params, exact = stated_b * 1e9, False
     if params is None or params <= 0:
         return None
@@ -92,7 +92,7 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
     if embedding + head >= 0.9 * params:  # A size that leaves no room for layers: the dimensions are not this model's.
         embedding = head = 0.0
     expert_params = _expert_params(model, hidden)
-    active = (active_b or model.active_params_b or 0.0) * 1e9 or _reckoned_active(model, params, expert_params)
+    active = (active_b or model.active_params_b or 0.0) * 1e9 or _computed_active(model, params, expert_params)
     linear, sliding, window = model.linear_layers or 0, model.sliding_layers or 0, model.sliding_window or 0
     if window and not sliding and not model.full_attention_layers:
         sliding = layers - linear
@@ -144,14 +144,14 @@ def _expert_params(model: ModelSpec, hidden: int) -> float:
     )
 
 
-def _reckoned_active(model: ModelSpec, params: float, expert_params: float) -> float:
+def _computed_active(model: ModelSpec, params: float, expert_params: float) -> float:
     moe = model.moe
     if moe is None or not expert_params or not moe.experts:
         return params
     return params - expert_params * (1.0 - moe.experts_per_token / moe.experts)
 
 
-def _reckoned_params(
+def _computed_params(
     model: ModelSpec, heads: int, head_dim: int, kv_heads: int, vocab: int, *, gated: bool
 ) -> float | None:
     """Parameters from the dimensions, or None where a part is not published or has a form of its own."""

@@ -107,10 +107,10 @@ def estimate_speed(
     """
     split = split_of(gpu, layout, link, node_link, nodes)
 
-    def reckon(pick: Pick) -> dict[str, float]:
+    def compute(pick: Pick) -> dict[str, float]:
         if job.shape is None:
-            reckon_network = speech_values if job.family == "speech" else image_values
-            return reckon_network(job, gpu, layout.count, pick)
+            compute_network = speech_values if job.family == "speech" else image_values
+            return compute_network(job, gpu, layout.count, pick)
         if job.training:
             return training_values(job, gpu, layout, split, pick)
         rates = rates_of(job, gpu, pick)
@@ -120,12 +120,12 @@ def estimate_speed(
             return encoder_values(job, rates, split, targets=targets, capacity=capacity)
         return serving_values(job, rates, split, room=room, targets=targets, capacity=capacity)
 
-    values = reckon("value")
+    values = compute("value")
     if not values:
         return None
 
     def build() -> dict[str, Figure]:
-        slow, fast = reckon("low"), reckon("high")
+        slow, fast = compute("low"), compute("high")
         words = _words_of(job)
         inputs = _inputs(job, gpu, layout, link)
         figures: dict[str, Figure] = {}

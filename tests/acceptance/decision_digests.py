@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from whichgpu.engine.advisor.advisor import load_expertise
+from whichgpu.engine.advisor.advisor import load_advisor
 from whichgpu.engine.advisor.record import decision_digest
 
 
@@ -18,7 +18,7 @@ TESTS = Path(__file__).parents[1]
 
 def main() -> None:
     """One line a workload: its name and the digest of its decision."""
-    expertise = load_expertise()
+    advisor = load_advisor()
     moment = datetime(2026, 11, 20, tzinfo=UTC)
     cases = yaml.load((TESTS / "cases.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)["cases"]
     workloads = {
@@ -26,9 +26,9 @@ def main() -> None:
     }
     workloads |= {case["id"]: case["workload"] for case in cases[::40]}
     for name, workload in workloads.items():
-        decision = expertise.decide(workload, decided_at=moment).to_dict()
+        decision = advisor.decide(workload, decided_at=moment).to_dict()
         print(name, decision_digest(decision))
-    print(expertise.fired_by, file=sys.stderr)
+    print(advisor.fired_by, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.authoring.testing.expectations import Expectation
 
@@ -23,14 +23,14 @@ def validator() -> jsonschema.protocols.Validator:
 
 def test_a_case_is_answered_as_its_guide_says(
     case: Case,
-    expertise: Expertise,
+    advisor: Advisor,
     answer_to: Callable[[Any], dict[str, Any]],
     known_misses: dict[str, str],
     validator: jsonschema.protocols.Validator,
 ) -> None:
     answer = answer_to(case["workload"])
     validator.validate(answer)
-    misses = Expectation(answer, expertise.knowledge).check(case["expect"])
+    misses = Expectation(answer, advisor.knowledge).check(case["expect"])
     if case["id"] in known_misses and case["strength"] == "should":
         assert misses, f"{case['id']} is met again: take it out of known_misses.yaml"
     else:
@@ -43,13 +43,13 @@ def test_only_soft_cases_may_be_missed_and_each_says_why(cases: list[Case], know
     assert all(len(reason) > 30 for reason in known_misses.values())
 
 
-def test_no_case_asks_for_less_memory_than_arithmetic(cases: list[Case], expertise: Expertise, answer_to: Any) -> None:
+def test_no_case_asks_for_less_memory_than_arithmetic(cases: list[Case], advisor: Advisor, answer_to: Any) -> None:
     """What a case's formula comes to is the floor of what the recommended plan has."""
     short = []
     for case in cases:
         plan = answer_to(case["workload"])["recommendation"] if "formula_vram_gb" in case else None
         if plan is not None:
-            usable = (expertise.knowledge.gpus[plan["gpu"]].usable_gb or 0) * plan["count"]
+            usable = (advisor.knowledge.gpus[plan["gpu"]].usable_gb or 0) * plan["count"]
             if usable < case["formula_vram_gb"]:
                 short.append(f"{case['id']}: {plan['count']} x {plan['gpu']} for {case['formula_vram_gb']} GB")
     assert not short

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.authoring.testing.expectations import Expectation
 from whichgpu.engine.core.errors import InputError
 
@@ -35,9 +35,9 @@ def loosened(expect: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def met(answer: dict[str, Any], expect: dict[str, Any], expertise: Expertise) -> set[str]:
+def met(answer: dict[str, Any], expect: dict[str, Any], advisor: Advisor) -> set[str]:
     """The expectations that an answer meets, by name."""
-    check = Expectation(answer, expertise.knowledge).check
+    check = Expectation(answer, advisor.knowledge).check
     return {key for key, value in expect.items() if not check({key: value})}
 
 
@@ -55,7 +55,7 @@ def resized(workload: dict[str, Any], share: float) -> dict[str, Any]:
 def test_a_tenth_more_or_less_keeps_the_class_of_the_answer(
     case: Case,
     change: str,
-    expertise: Expertise,
+    advisor: Advisor,
     answer_to: Callable[[Any], dict[str, Any]],
     known_flips: dict[str, str],
 ) -> None:
@@ -69,7 +69,7 @@ def test_a_tenth_more_or_less_keeps_the_class_of_the_answer(
         if any(problem.code != "contradicts-the-model" for problem in error.problems):
             raise
         return  # A named model of another size is another model, and no such job.
-    lost = met(answer_to(case["workload"]), expect, expertise) - met(shifted, expect, expertise)
+    lost = met(answer_to(case["workload"]), expect, advisor) - met(shifted, expect, advisor)
     if f"{case['id']}, {change}" in known_flips:
         assert lost, "the class stays: take the entry out of known_flips.yaml"
     else:
@@ -77,12 +77,12 @@ def test_a_tenth_more_or_less_keeps_the_class_of_the_answer(
 
 
 def test_a_fact_that_does_not_bear_on_it_changes_no_expectation(
-    case: Case, expertise: Expertise, answer_to: Callable[[Any], dict[str, Any]]
+    case: Case, advisor: Advisor, answer_to: Callable[[Any], dict[str, Any]]
 ) -> None:
     serving = case["workload"].get("task") == "inference"
     other = {"gradient_accumulation_steps": 4} if serving else {"tpot_slo_ms": 45}
-    before = met(answer_to(case["workload"]), case["expect"], expertise)
-    assert met(answer_to({**other, **case["workload"]}), case["expect"], expertise) == before
+    before = met(answer_to(case["workload"]), case["expect"], advisor)
+    assert met(answer_to({**other, **case["workload"]}), case["expect"], advisor) == before
 
 
 def test_known_flips_are_of_known_cases(cases: list[Case], known_flips: dict[str, str]) -> None:

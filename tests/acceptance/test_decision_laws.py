@@ -22,8 +22,8 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from whichgpu.engine.advisor.advisor import Expertise
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.advisor.outcome import Outcome
 
 
@@ -90,12 +90,12 @@ _ADAPTERS = st.fixed_dictionaries(
 WORKLOADS = st.one_of(_SERVING, _TRAINING, _ADAPTERS)
 
 
-def outcome_of(facts: Mapping[str, Any], expertise: Expertise | None = None) -> Outcome:
-    return (expertise or shipped_expertise()).decide(facts, decided_at=MOMENT).outcome
+def outcome_of(facts: Mapping[str, Any], advisor: Advisor | None = None) -> Outcome:
+    return (advisor or shipped_advisor()).decide(facts, decided_at=MOMENT).outcome
 
 
-def answer_to(facts: Mapping[str, Any], expertise: Expertise | None = None) -> dict[str, Any]:
-    return (expertise or shipped_expertise()).decide(facts, decided_at=MOMENT).to_dict(full=False)
+def answer_to(facts: Mapping[str, Any], advisor: Advisor | None = None) -> dict[str, Any]:
+    return (advisor or shipped_advisor()).decide(facts, decided_at=MOMENT).to_dict(full=False)
 
 
 @FEW
@@ -117,12 +117,12 @@ def test_needing_more_memory_never_gives_less_of_the_same_gpu(facts: dict[str, A
     """
     facts = {"gradient_checkpointing": "full", **facts} if facts["task"] != "inference" else facts
     larger = {**facts, "param_count_b": facts["param_count_b"] * factor}
-    expertise = shipped_expertise()
+    advisor = shipped_advisor()
     smallest: list[dict[str, int | None]] = []
     for workload in (facts, larger):
         outcome = outcome_of(workload)
         assume(outcome.round is not None)
-        fitting: dict[str, int | None] = dict.fromkeys(sorted(expertise.knowledge.gpus), None)
+        fitting: dict[str, int | None] = dict.fromkeys(sorted(advisor.knowledge.gpus), None)
         assert outcome.round is not None
         for plan in outcome.round.plans:
             if plan.facts.get("plan.is_smallest_fit"):
@@ -192,7 +192,7 @@ RELATIONS = [
 
 @lru_cache(maxsize=1)
 def shipped_answers() -> Answers:
-    return Answers(shipped_expertise())
+    return Answers(shipped_advisor())
 
 
 @FEW
@@ -206,7 +206,7 @@ def test_no_answer_is_beaten_by_its_own_table(facts: dict[str, Any]) -> None:
     answers = shipped_answers()
     laws, answer = Laws(), answers.answer(facts)
     assume(comparable(answer))
-    judge_choice(laws, "drawn", facts, answer, answers.expertise.knowledge)
+    judge_choice(laws, "drawn", facts, answer, answers.advisor.knowledge)
     passed = answer["recommendation"]["chosen_over"]
     stated, joined = "objective" in facts, any(entry["reason"] == "evidence" for entry in passed)
     names = ["not beaten without a priced reason"] if stated or not joined else []
@@ -228,7 +228,7 @@ def test_what_is_stated_and_summed_holds(facts: dict[str, Any]) -> None:
     laws, answer = Laws(), answers.answer(facts)
     assume(answer["recommendation"] is not None)
     judge_targets(laws, "drawn", facts, answer)
-    judge_money(laws, "drawn", facts, answer, answers.expertise.knowledge)
+    judge_money(laws, "drawn", facts, answer, answers.advisor.knowledge)
     assert {law.name: law.misses for law in laws.by_name.values() if law.bar == 1 and law.misses} == {}
 
 
@@ -239,7 +239,7 @@ def test_an_objective_is_what_it_says_in_nearly_all_answers() -> None:
         stated = {**facts, "objective": ("cheapest", "fastest")[number % 2]}
         answer = answers.answer(stated)
         if comparable(answer):
-            judge_choice(laws, "drawn", stated, answer, answers.expertise.knowledge)
+            judge_choice(laws, "drawn", stated, answer, answers.advisor.knowledge)
     for name in ("cheapest is cheapest among equals", "fastest is fastest among equals"):
         assert len(laws.by_name[name].misses) <= 1, [miss.says for miss in laws.by_name[name].misses]
 
@@ -265,12 +265,12 @@ def test_a_relation_between_answers_holds(relation: str) -> None:
 
 @pytest.mark.parametrize("name", ["llm-chat-8b", "qlora-7b", "pretrain-7b"])
 def test_every_gpu_that_was_not_recommended_may_go(
-    name: str, example_decisions: dict[str, Any], expertise: Expertise
+    name: str, example_decisions: dict[str, Any], advisor: Advisor
 ) -> None:
     """All the others at once: what is best stays best."""
     decision = example_decisions[name]
     chosen = decision.outcome.chosen.ranked.plan
     alone = {**decision.workload.given, "gpu_candidates": [chosen.gpu.id]}
-    again = outcome_of(alone, expertise)
+    again = outcome_of(alone, advisor)
     assert again.chosen is not None
     assert again.chosen.ranked.plan.id == chosen.id

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import Expertise
-from whichgpu.engine.advisor.advisor import load_expertise
+from whichgpu.engine.advisor.advisor import load_advisor
 from whichgpu.engine.core.canonical import canonical_json
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.locate import locate
@@ -45,8 +45,8 @@ def workloads(examples: dict[str, Path]) -> dict[str, Mapping[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def expected(expertise: Expertise, workloads: dict[str, Mapping[str, Any]]) -> dict[str, str]:
-    return {name: text_of(expertise.decide(facts, decided_at=MOMENT)) for name, facts in workloads.items()}
+def expected(advisor: Advisor, workloads: dict[str, Mapping[str, Any]]) -> dict[str, str]:
+    return {name: text_of(advisor.decide(facts, decided_at=MOMENT)) for name, facts in workloads.items()}
 
 
 def shuffled_rules(folder: Path, seed: int) -> None:
@@ -73,36 +73,36 @@ def shuffled_keys(entry: str, luck: random.Random) -> str:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_order_of_rule_files_rules_and_keys_decides_nothing(
-    seed: int, tmp_path: Path, workloads: dict[str, Mapping[str, Any]], expected: dict[str, str], expertise: Expertise
+    seed: int, tmp_path: Path, workloads: dict[str, Mapping[str, Any]], expected: dict[str, str], advisor: Advisor
 ) -> None:
     shuffled_rules(tmp_path, seed)
-    other = load_expertise(own_rules=tmp_path)
-    assert [rule.id for rule in other.rulebook.rules] == [rule.id for rule in expertise.rulebook.rules]
+    other = load_advisor(own_rules=tmp_path)
+    assert [rule.id for rule in other.rulebook.rules] == [rule.id for rule in advisor.rulebook.rules]
     assert {name: text_of(other.decide(facts, decided_at=MOMENT)) for name, facts in workloads.items()} == expected
 
 
 def test_the_order_of_facts_decides_nothing(
-    workloads: dict[str, Mapping[str, Any]], expected: dict[str, str], expertise: Expertise
+    workloads: dict[str, Mapping[str, Any]], expected: dict[str, str], advisor: Advisor
 ) -> None:
     for name, facts in workloads.items():
         backwards = dict(reversed(facts.items()))
-        assert text_of(expertise.decide(backwards, decided_at=MOMENT)) == expected[name], name
+        assert text_of(advisor.decide(backwards, decided_at=MOMENT)) == expected[name], name
 
 
 def test_a_decision_does_not_depend_on_those_before_it(
-    workloads: dict[str, Mapping[str, Any]], expected: dict[str, str], expertise: Expertise
+    workloads: dict[str, Mapping[str, Any]], expected: dict[str, str], advisor: Advisor
 ) -> None:
     names = [*workloads, *workloads]
     random.Random(3).shuffle(names)
     for name in names:
-        assert text_of(expertise.decide(workloads[name], decided_at=MOMENT)) == expected[name], name
+        assert text_of(advisor.decide(workloads[name], decided_at=MOMENT)) == expected[name], name
 
 
 def test_threads_may_share_an_expert(
-    workloads: dict[str, Mapping[str, Any]], expected: dict[str, str], expertise: Expertise
+    workloads: dict[str, Mapping[str, Any]], expected: dict[str, str], advisor: Advisor
 ) -> None:
     def decide(name: str) -> tuple[str, str]:
-        return name, text_of(expertise.decide(workloads[name], decided_at=MOMENT))
+        return name, text_of(advisor.decide(workloads[name], decided_at=MOMENT))
 
     with ThreadPoolExecutor(4) as pool:
         for name, text in pool.map(decide, [*workloads, *reversed(workloads)]):
@@ -112,11 +112,11 @@ def test_threads_may_share_an_expert(
 def test_the_reference_decides_the_same(
     workloads: dict[str, Mapping[str, Any]],
     expected: dict[str, str],
-    expertise: Expertise,
+    advisor: Advisor,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("WHICHGPU_ENGINE", "reference")
-    reference = load_expertise()
+    reference = load_advisor()
     assert reference.fired_by == "reference"
     for name, facts in workloads.items():
         decision = reference.decide(facts, decided_at=MOMENT)

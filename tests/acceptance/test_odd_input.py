@@ -12,8 +12,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.rules.facts.model import FactDef
@@ -51,11 +51,11 @@ def any_value(chance: random.Random, fact: FactDef, gpus: list[str], models: lis
     return chance.choice(models) if fact.name == "model_name" else "something"
 
 
-def any_workload(chance: random.Random, expertise: Expertise) -> dict[str, object]:
+def any_workload(chance: random.Random, advisor: Advisor) -> dict[str, object]:
     """Some facts that a user can state, with values that know nothing of each other."""
-    facts = expertise.vocabulary.facts
+    facts = advisor.vocabulary.facts
     stated = sorted(name for name, fact in facts.items() if fact.role != "output" and fact.scope == "workload")
-    gpus, models = sorted(expertise.knowledge.gpus), sorted(expertise.knowledge.models)
+    gpus, models = sorted(advisor.knowledge.gpus), sorted(advisor.knowledge.models)
     names = chance.sample(stated, chance.randint(1, chance.choice(MOST_FACTS)))
     if chance.random() < 0.8:
         names = [*names, "task"]
@@ -76,9 +76,9 @@ def answer_to(facts: dict[str, object], decide: Callable[..., Decision]) -> dict
 
 @pytest.mark.parametrize("seed", range(SAMPLES))
 def test_odd_facts_get_a_plan_or_a_reason(
-    seed: int, expertise: Expertise, decide: Callable[..., Decision], validator: jsonschema.protocols.Validator
+    seed: int, advisor: Advisor, decide: Callable[..., Decision], validator: jsonschema.protocols.Validator
 ) -> None:
-    answer = answer_to(any_workload(random.Random(seed), expertise), decide)
+    answer = answer_to(any_workload(random.Random(seed), advisor), decide)
     if answer is None:
         return
     validator.validate(answer)
@@ -90,10 +90,10 @@ def test_odd_facts_get_a_plan_or_a_reason(
         assert answer["recommendation"]["count"] >= 1
 
 
-def test_odd_facts_end_in_every_way(expertise: Expertise, decide: Callable[..., Decision]) -> None:
+def test_odd_facts_end_in_every_way(advisor: Advisor, decide: Callable[..., Decision]) -> None:
     """The samples reach plans as well as each kind of refusal, so that the test above means something."""
     ends = set()
     for seed in range(SAMPLES):
-        answer = answer_to(any_workload(random.Random(seed), expertise), decide)
+        answer = answer_to(any_workload(random.Random(seed), advisor), decide)
         ends.add("refused" if answer is None else answer["no_answer"]["kind"] if answer["no_answer"] else "plan")
     assert {"plan", "facts_missing", "nothing_fits"} <= ends

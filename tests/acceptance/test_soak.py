@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
@@ -27,12 +27,12 @@ def resident_mb() -> float:
 
 
 @pytest.mark.skipif(not STATUS.exists(), reason="memory is read from /proc")
-def test_two_hundred_decisions_leave_nothing_behind(expertise: Expertise, cases: list[dict[str, Any]]) -> None:
-    workloads = [expertise.read(case["workload"]) for case in cases[::6]]
+def test_two_hundred_decisions_leave_nothing_behind(advisor: Advisor, cases: list[dict[str, Any]]) -> None:
+    workloads = [advisor.read(case["workload"]) for case in cases[::6]]
 
     def run(number: int) -> None:
         for workload in islice(cycle(workloads), number):
-            decision = expertise.decide(workload, decided_at=MOMENT)
+            decision = advisor.decide(workload, decided_at=MOMENT)
         decision.to_dict()
         gc.collect()
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.authoring.testing.expectations import Expectation
 
 
@@ -27,9 +27,9 @@ KNOWN_MISSES: dict[str, str] = _load(HERE / "known_unseen_misses.yaml") or {}
 
 @pytest.mark.parametrize("unseen", UNSEEN, ids=[case["id"] for case in UNSEEN])
 def test_an_unseen_case_is_answered_as_its_guide_says(
-    unseen: Case, expertise: Expertise, answer_to: Callable[[Any], dict[str, Any]]
+    unseen: Case, advisor: Advisor, answer_to: Callable[[Any], dict[str, Any]]
 ) -> None:
-    misses = Expectation(answer_to(unseen["workload"]), expertise.knowledge).check(unseen["expect"])
+    misses = Expectation(answer_to(unseen["workload"]), advisor.knowledge).check(unseen["expect"])
     if unseen["id"] in KNOWN_MISSES:
         assert misses, f"{unseen['id']} is met again: take it out of known_unseen_misses.yaml"
     else:
@@ -55,14 +55,14 @@ def test_unseen_cases_are_not_the_public_ones(cases: list[Case]) -> None:
 
 
 def test_no_unseen_case_gets_less_memory_than_arithmetic(
-    expertise: Expertise, answer_to: Callable[[Any], dict[str, Any]]
+    advisor: Advisor, answer_to: Callable[[Any], dict[str, Any]]
 ) -> None:
     """What a case's formula comes to is the floor of what the recommended plan has."""
     short = []
     for case in UNSEEN:
         plan = answer_to(case["workload"])["recommendation"] if "formula_vram_gb" in case else None
         if plan is not None:
-            usable = (expertise.knowledge.gpus[plan["gpu"]].usable_gb or 0) * plan["count"]
+            usable = (advisor.knowledge.gpus[plan["gpu"]].usable_gb or 0) * plan["count"]
             if usable < case["formula_vram_gb"]:
                 short.append(f"{case['id']}: {plan['count']} x {plan['gpu']} for {case['formula_vram_gb']} GB")
     assert not short

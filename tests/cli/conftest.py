@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from whichgpu import Expertise
-from whichgpu import load_expertise
+from whichgpu import Advisor
+from whichgpu import load_advisor
 from whichgpu.cli.main import run
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.advisor import shipped_advisor
 
 
 _SAMPLES = Path(__file__).parent / "samples"
@@ -52,23 +52,23 @@ class Ran:
 
 
 @pytest.fixture(scope="session")
-def loaded_once() -> Callable[..., Expertise]:
-    """``load_expertise``, loading the shipped rulebook once for all tests; it is immutable."""
+def loaded_once() -> Callable[..., Advisor]:
+    """``load_advisor``, loading the shipped rulebook once for all tests; it is immutable."""
 
-    def load(folders: Sequence[Path] = (), *, tests: bool = True, **options: Any) -> Expertise:
+    def load(folders: Sequence[Path] = (), *, tests: bool = True, **options: Any) -> Advisor:
         if folders or options:
-            return load_expertise(folders, tests=tests, **options)
-        return shipped_expertise()  # With the tests inside rules, which no decision looks at.
+            return load_advisor(folders, tests=tests, **options)
+        return shipped_advisor()  # With the tests inside rules, which no decision looks at.
 
     return load
 
 
 @pytest.fixture
 def whichgpu(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, loaded_once: Callable[..., Expertise]
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, loaded_once: Callable[..., Advisor]
 ) -> Callable[..., Ran]:
     """Runs a command line in this process, by the same door as the console script."""
-    monkeypatch.setattr("whichgpu.cli.expertise.load_expertise", loaded_once)
+    monkeypatch.setattr("whichgpu.cli.advisor.load_advisor", loaded_once)
 
     def call(*arguments: str, stdin: str | bytes = "") -> Ran:
         raw = stdin.encode() if isinstance(stdin, str) else stdin

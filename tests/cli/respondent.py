@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC
 from datetime import datetime
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.cli.interview.replies import answer_to
 from whichgpu.engine.interview import Done
 from whichgpu.engine.interview import Interviewer
@@ -17,7 +17,7 @@ MOMENT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
 def lines_for(
-    expertise: Expertise,
+    advisor: Advisor,
     answers: Mapping[str, str],
     before: Mapping[str, list[str]] | None = None,
     after_all: list[str] | None = None,
@@ -26,7 +26,7 @@ def lines_for(
     """What such a person types, in the order in which the questions come.
 
     Args:
-        expertise: asks.
+        advisor: asks.
         answers: the line by fact; what is not there is not known.
         before: lines typed at a question before it is answered, that leave it open: help, why, show, wrong answers,
             edits of earlier answers, quit (to be resumed), and back, after which the question before it is answered as
@@ -34,28 +34,28 @@ def lines_for(
         after_all: lines at the end of the questions.
         state: where the interview begins.
     """
-    interviewer = Interviewer(expertise, MOMENT)
+    interviewer = Interviewer(advisor, MOMENT)
     state = state or State()
     lines: list[str] = []
     while not isinstance(step := interviewer.next_question(state), Done):
         fact = step.fact
         for steer in (before or {}).get(fact.name, []):
             lines += [steer, state.answers[-1].written] if steer == "back" else [steer]
-            state = _edited(state, steer, expertise)
+            state = _edited(state, steer, advisor)
         line = answers.get(fact.name, "unknown")
         lines.append(line)
-        value = None if line == "unknown" else answer_to(fact, line, expertise).value
+        value = None if line == "unknown" else answer_to(fact, line, advisor).value
         if value is None and fact.unknown_means:
             value = fact.unknown_means
         state = state.answer(fact.name, value, line)
     return [*lines, *(after_all or [""])]
 
 
-def _edited(state: State, steer: str, expertise: Expertise) -> State:
+def _edited(state: State, steer: str, advisor: Advisor) -> State:
     """The state after ``edit 4 4k``; any other line leaves it as it is."""
     word, _, rest = steer.partition(" ")
     number, _, value = rest.partition(" ")
     if word != "edit" or not value or not number.isdecimal() or int(number) > len(state.answers):
         return state
     name = state.answers[int(number) - 1].fact
-    return state.answer(name, answer_to(expertise.vocabulary.facts[name], value, expertise).value, value)
+    return state.answer(name, answer_to(advisor.vocabulary.facts[name], value, advisor).value, value)

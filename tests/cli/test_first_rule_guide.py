@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from whichgpu import Expertise
-from whichgpu import load_expertise
+from whichgpu import Advisor
+from whichgpu import load_advisor
 
 
 GUIDE = Path(__file__).parents[2] / "docs" / "first-rule.md"
@@ -37,15 +37,15 @@ def commands(console: str) -> list[tuple[str, list[str]]]:
     return found
 
 
-def loading_once() -> Callable[..., Expertise]:
-    """``load_expertise``, loading each layer once for as long as none of its files is changed."""
-    known: dict[object, Expertise] = {}
+def loading_once() -> Callable[..., Advisor]:
+    """``load_advisor``, loading each layer once for as long as none of its files is changed."""
+    known: dict[object, Advisor] = {}
 
-    def load(folders: Sequence[Path] = (), **options: Any) -> Expertise:
+    def load(folders: Sequence[Path] = (), **options: Any) -> Advisor:
         files = [path for folder in folders for path in sorted(Path(folder).rglob("*.*"))]
         key = (tuple(path.read_bytes() for path in files if path.is_file()), options.get("own_rules"))
         if key not in known:
-            known[key] = load_expertise([Path(folder).resolve() for folder in folders], **(options | {"tests": True}))
+            known[key] = load_advisor([Path(folder).resolve() for folder in folders], **(options | {"tests": True}))
         return known[key]
 
     return load
@@ -62,7 +62,7 @@ def carried_out(
     """The guide's folder after all of its steps, and what each command said."""
     monkeypatch.chdir(tmp_path)
     load = loading_once()
-    for door in ("whichgpu.cli.expertise.load_expertise", "whichgpu.engine.authoring.diff.answers.load_expertise"):
+    for door in ("whichgpu.cli.advisor.load_advisor", "whichgpu.engine.authoring.diff.answers.load_advisor"):
         monkeypatch.setattr(door, load)
     monkeypatch.setattr("whichgpu.engine.authoring.diff.comparing.workloads_in_tests", lambda rules: [])
     said: list[tuple[str, str]] = []

@@ -11,8 +11,8 @@ from typing import Any
 from whichgpu.cli.guidecover import guide_blocks
 from whichgpu.cli.guidecover import guide_cover
 from whichgpu.cli.guidecover import update_manifest
-from whichgpu.engine.advisor.advisor import Expertise
-from whichgpu.engine.advisor.advisor import load_expertise
+from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor.advisor import load_advisor
 from whichgpu.engine.authoring.guides.manifest import refreshed_manifest
 
 
@@ -35,18 +35,18 @@ def test_the_table_says_where_each_stands(whichgpu: Callable[..., Any]) -> None:
     assert "set aside (promotion)" in ran.out
 
 
-def test_a_fault_is_shown_below_the_table(expertise: Expertise) -> None:
-    report = {**guide_cover(expertise), "faults": ["something is amiss"]}
+def test_a_fault_is_shown_below_the_table(advisor: Advisor) -> None:
+    report = {**guide_cover(advisor), "faults": ["something is amiss"]}
     assert "something is amiss" in str(guide_blocks(report))
 
 
-def test_updating_restores_what_carriers_say_and_keeps_the_rest(expertise: Expertise, tmp_path: Path) -> None:
-    shipped = Path(expertise.knowledge.folder)
+def test_updating_restores_what_carriers_say_and_keeps_the_rest(advisor: Advisor, tmp_path: Path) -> None:
+    shipped = Path(advisor.knowledge.folder)
     folder = tmp_path / "knowledge"
     shutil.copytree(shipped, folder)
     file = folder / "coverage.yaml"
-    kept = refreshed_manifest(load_expertise(knowledge_folder=folder))
+    kept = refreshed_manifest(load_advisor(knowledge_folder=folder))
     lines = [line for line in kept.splitlines(keepends=True) if not line.startswith("    rules: [")]
     file.write_text("".join(lines).replace("thunder-mem-must-fit:\n", "thunder-mem-must-fit: {}\n"), encoding="utf-8")
-    assert update_manifest(load_expertise(knowledge_folder=folder)) == "coverage.yaml is up to date."
+    assert update_manifest(load_advisor(knowledge_folder=folder)) == "coverage.yaml is up to date."
     assert file.read_text(encoding="utf-8") == kept

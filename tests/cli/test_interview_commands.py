@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.cli.interview.replies import answer_to
 from whichgpu.cli.interview.replies import steering
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.advisor.record import read_record
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.interview import State
@@ -50,13 +50,13 @@ ANSWERS = {"deployment_site": "cloud", "org_type": "2", "demand_predictable": "n
 
 
 @pytest.fixture(scope="module")
-def expertise() -> Expertise:
-    return shipped_expertise()
+def advisor() -> Advisor:
+    return shipped_advisor()
 
 
 @pytest.fixture(scope="module")
-def typed(expertise: Expertise) -> list[str]:
-    return lines_for(expertise, ANSWERS, state=State().state_facts(expertise.read(KNOWN).given, "file"))
+def typed(advisor: Advisor) -> list[str]:
+    return lines_for(advisor, ANSWERS, state=State().state_facts(advisor.read(KNOWN).given, "file"))
 
 
 @pytest.fixture
@@ -67,9 +67,9 @@ def known(tmp_path: Path) -> str:
 
 
 @pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expertise: Expertise) -> Path:
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, advisor: Advisor) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("whichgpu.cli.commands.ask.load", lambda *_args, **_options: expertise)
+    monkeypatch.setattr("whichgpu.cli.commands.ask.load", lambda *_args, **_options: advisor)
     return tmp_path / "state" / "whichgpu" / "sessions"
 
 
@@ -283,8 +283,8 @@ def test_a_session_that_cannot_be_written_is_refused(whichgpu: Whichgpu, tmp_pat
         ("required_vram_gb", "24 GB", 24.0),
     ],
 )
-def test_answers_are_understood(fact: str, line: str, value: object, expertise: Expertise) -> None:
-    assert answer_to(expertise.vocabulary.facts[fact], line, expertise).value == value
+def test_answers_are_understood(fact: str, line: str, value: object, advisor: Advisor) -> None:
+    assert answer_to(advisor.vocabulary.facts[fact], line, advisor).value == value
 
 
 @pytest.mark.parametrize(
@@ -298,9 +298,9 @@ def test_answers_are_understood(fact: str, line: str, value: object, expertise: 
         ("utilization_pct", "140", "100"),
     ],
 )
-def test_wrong_answers_are_explained(fact: str, line: str, says: str, expertise: Expertise) -> None:
+def test_wrong_answers_are_explained(fact: str, line: str, says: str, advisor: Advisor) -> None:
     with pytest.raises(InputError) as refused:
-        answer_to(expertise.vocabulary.facts[fact], line, expertise)
+        answer_to(advisor.vocabulary.facts[fact], line, advisor)
     assert says in str(refused.value)
 
 

@@ -19,9 +19,9 @@ from types import ModuleType
 import pytest
 from click.testing import CliRunner
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.cli.main import whichgpu as command
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.advisor import shipped_advisor
 
 
 _HERE = Path(__file__).parent
@@ -134,12 +134,12 @@ ON_A_TERMINAL = ("serving_with_help", "nothing_known")
 
 
 @pytest.fixture(scope="module")
-def expertise() -> Expertise:
-    return shipped_expertise()
+def advisor() -> Advisor:
+    return shipped_advisor()
 
 
 @pytest.fixture(scope="module")
-def typed(expertise: Expertise) -> Callable[[str], list[str]]:
+def typed(advisor: Advisor) -> Callable[[str], list[str]]:
     """What the person of an interview types: as it was kept, or worked out anew where goldens are written."""
 
     @cache
@@ -148,16 +148,16 @@ def typed(expertise: Expertise) -> Callable[[str], list[str]]:
         if os.environ.get("WHICHGPU_NEW_GOLDENS") != "1":
             return re.findall(r"^> ?(.*)$", kept.read_text(encoding="utf-8"), re.MULTILINE)
         answers, before, after = INTERVIEWS[name]
-        found: list[str] = lines_for(expertise, answers, before, after)
+        found: list[str] = lines_for(advisor, answers, before, after)
         return found
 
     return lines
 
 
 @pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expertise: Expertise) -> None:
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, advisor: Advisor) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("whichgpu.cli.commands.ask.load", lambda *_args, **_options: expertise)
+    monkeypatch.setattr("whichgpu.cli.commands.ask.load", lambda *_args, **_options: advisor)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NO_COLOR", raising=False)
 

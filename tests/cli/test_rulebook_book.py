@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from whichgpu import Expertise
+from whichgpu import Advisor
+from whichgpu.cli.advisor import names_of
 from whichgpu.cli.commands.rules_docs import intros
-from whichgpu.cli.expertise import names_of
 from whichgpu.cli.render.book import anchor
 from whichgpu.cli.render.book import book
 
@@ -22,8 +22,8 @@ LINK = re.compile(r"\]\(([\w.-]+\.md)(?:#([\w./-]+))?\)")
 
 
 @pytest.fixture(scope="module")
-def pages(expertise: Expertise) -> dict[str, str]:
-    return book(expertise, names_of(expertise), intros([ROOT / "rules"]))
+def pages(advisor: Advisor) -> dict[str, str]:
+    return book(advisor, names_of(advisor), intros([ROOT / "rules"]))
 
 
 def test_the_committed_book_is_fresh(pages: dict[str, str]) -> None:
@@ -32,8 +32,8 @@ def test_the_committed_book_is_fresh(pages: dict[str, str]) -> None:
     assert not stale, "run: whichgpu rules docs"
 
 
-def test_every_rule_is_in_the_book(pages: dict[str, str], expertise: Expertise) -> None:
-    for rule in expertise.rulebook.rules:
+def test_every_rule_is_in_the_book(pages: dict[str, str], advisor: Advisor) -> None:
+    for rule in advisor.rulebook.rules:
         page = pages[f"{rule.topic}.md"]
         assert f"## {rule.table or rule.id}\n" in page
         if rule.table:

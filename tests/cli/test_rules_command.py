@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from whichgpu.cli.expertise import names_of
+from whichgpu.cli.advisor import names_of
 from whichgpu.cli.render.markdown import to_markdown
 from whichgpu.cli.render.rulepage import rule_page
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.authoring.book.links import links_of
 from whichgpu.engine.core.calculators import registered
 
@@ -79,14 +79,14 @@ def test_one_rule_in_full(whichgpu: Whichgpu, house: Callable[[str], list[str]])
         assert words in ran.out
 
 
-def test_a_whole_table_can_be_shown(whichgpu: Whichgpu, expertise: Expertise) -> None:
-    table = next(rule.table for rule in expertise.rulebook.rules if rule.table)
+def test_a_whole_table_can_be_shown(whichgpu: Whichgpu, advisor: Advisor) -> None:
+    table = next(rule.table for rule in advisor.rulebook.rules if rule.table)
     shown = json.loads(whichgpu("rules", "show", table, "--format", "json").out)
     assert {rule["table"] for rule in shown} == {table}
-    assert len(shown) == sum(rule.table == table for rule in expertise.rulebook.rules)
+    assert len(shown) == sum(rule.table == table for rule in advisor.rulebook.rules)
 
 
-def test_every_shipped_rule_can_be_shown(expertise: Expertise) -> None:
+def test_every_shipped_rule_can_be_shown(advisor: Advisor) -> None:
     """The page alone; on which examples a rule fires is shown for one rule at a time."""
     kinds = {
         "set ",
@@ -99,13 +99,11 @@ def test_every_shipped_rule_can_be_shown(expertise: Expertise) -> None:
         "watch ",
         "name the",
     }
-    names = names_of(expertise)
-    links = links_of(expertise.rulebook, expertise.vocabulary, registered().values())
-    pages = [
-        to_markdown(rule_page(rule, names, expertise.vocabulary, links, (), 0)) for rule in expertise.rulebook.rules
-    ]
+    names = names_of(advisor)
+    links = links_of(advisor.rulebook, advisor.vocabulary, registered().values())
+    pages = [to_markdown(rule_page(rule, names, advisor.vocabulary, links, (), 0)) for rule in advisor.rulebook.rules]
     assert [kind for kind in kinds if not any(kind in page for page in pages)] == []
-    for rule, page in zip(expertise.rulebook.rules, pages, strict=True):
+    for rule, page in zip(advisor.rulebook.rules, pages, strict=True):
         assert page.startswith(f"# {rule.id}\n")
         assert "\n### Ground\n" in page
 

@@ -19,12 +19,12 @@ ROOT = HERE.parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from whichgpu.cli.expertise import names_of  # noqa: E402
+from whichgpu.cli.advisor import names_of  # noqa: E402
 from whichgpu.cli.render.decision import decision_blocks  # noqa: E402
 from whichgpu.cli.render.screen import Screen  # noqa: E402
 from whichgpu.cli.render.text import to_text  # noqa: E402
-from whichgpu.engine.advisor.advisor import Expertise  # noqa: E402
-from whichgpu.engine.advisor.advisor import shipped_expertise  # noqa: E402
+from whichgpu.engine.advisor.advisor import Advisor  # noqa: E402
+from whichgpu.engine.advisor.advisor import shipped_advisor  # noqa: E402
 from whichgpu.engine.core.errors import InputError  # noqa: E402
 from whichgpu.engine.core.yaml import read_yaml  # noqa: E402
 
@@ -32,12 +32,12 @@ from whichgpu.engine.core.yaml import read_yaml  # noqa: E402
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
-def pages(expertise: Expertise, folder: Path = ROOT / "examples") -> dict[str, str]:
+def pages(advisor: Advisor, folder: Path = ROOT / "examples") -> dict[str, str]:
     """For each example its page in plain text. Digests, and which engine fired, say nothing about the answer."""
-    names = names_of(expertise)
+    names = names_of(advisor)
     made = {}
     for path in sorted(folder.glob("*.yaml")):
-        answer = expertise.decide(read_yaml(path, error=InputError), decided_at=MOMENT).to_dict()
+        answer = advisor.decide(read_yaml(path, error=InputError), decided_at=MOMENT).to_dict()
         answer["fired_by"] = "either engine"
         answer["rulebook"]["digest"] = answer["knowledge"]["digest"] = "*" * 12
         made[path.stem] = to_text(decision_blocks(answer, names), Screen())
@@ -60,7 +60,7 @@ def difference(before: Mapping[str, str], after: Mapping[str, str]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Show the difference, and keep the new pages if asked to. The exit code is 1 where kept and new differ."""
-    before, after = kept(), pages(shipped_expertise())
+    before, after = kept(), pages(shipped_advisor())
     changes = difference(before, after)
     sys.stdout.write(changes or "The answers are as kept.\n")
     if "--write" in arguments:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 
 
 @pytest.fixture(scope="module")
@@ -16,8 +16,8 @@ def script() -> dict[str, Any]:
     return runpy.run_path(str(Path(__file__).with_name("regenerate.py")))
 
 
-def test_the_answers_to_the_examples_are_as_kept(script: dict[str, Any], expertise: Expertise) -> None:
-    changes = script["difference"](script["kept"](), script["pages"](expertise))
+def test_the_answers_to_the_examples_are_as_kept(script: dict[str, Any], advisor: Advisor) -> None:
+    changes = script["difference"](script["kept"](), script["pages"](advisor))
     if changes:
         pytest.fail(
             f"answers to examples differ from the kept pages:\n{changes}\n"

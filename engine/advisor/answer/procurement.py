@@ -96,7 +96,7 @@ def _comparison_dict(procurement: Procurement) -> dict[str, Any] | None:
 
 
 def procurement_figures_dict(procurement: Procurement) -> dict[str, Any]:
-    """Every figure of the reckoning with its band and source."""
+    """Every figure of the computation with its band and source."""
     return {
         name: {
             "value": bool(figure.value) if figure.unit == YES_NO else figure.value,

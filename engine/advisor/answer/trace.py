@@ -268,7 +268,7 @@ class TraceBuilder:
         if key not in self._stand_ins:
             replaced = [{"condition": None, "fact": fact, "value": settled, "seq": seq}]
             entry = self._entry("computed", scope, replaced, {fact: value}, _PLANNER)
-            entry |= {"calculator": "sizing.job", "because": "this plan is reckoned with its own value of it"}
+            entry |= {"calculator": "sizing.job", "because": "this plan is computed with its own value of it"}
             self._stand_ins[key] = entry["seq"]
         return self._stand_ins[key]
 
@@ -325,14 +325,14 @@ def evidence_of(gpu: Gpu) -> list[str]:
 
 
 def inputs_of(plan: Plan) -> list[str]:
-    """Everything that the plan's memory and speed were reckoned from, by name."""
+    """Everything that the plan's memory and speed were computed from, by name."""
     names = {name for term in (plan.memory.terms if plan.memory else ()) for name in term.inputs}
     names |= {name for figure in (plan.speed.figures.values() if plan.speed else ()) for name in figure.inputs}
     return sorted(names)
 
 
 def _term_reads(reason: str, facts: Facts) -> list[str]:
-    """What the objective's term of cost or speed was reckoned from."""
+    """What the objective's term of cost or speed was computed from."""
     compared = "plan.cost_vs_cheapest" if reason.startswith("cost") else "plan.speed_vs_fastest"
     return [name for name in (compared, "objective") if name in facts]
 
@@ -384,7 +384,7 @@ def build_trace(
                 trace.add_score(candidate.judged, outcome.final.facts)
             held.add(plan.id)
         trace.add_candidate(candidate, gpus[candidate.gpu_id])
-    reckoned = {name: figure.inputs for name, figure in outcome.procurement.figures.items()}
-    trace.add_settlement(outcome.final, reckoned, outcome.chosen.ranked.plan.id if outcome.chosen else "workload")
+    computed = {name: figure.inputs for name, figure in outcome.procurement.figures.items()}
+    trace.add_settlement(outcome.final, computed, outcome.chosen.ranked.plan.id if outcome.chosen else "workload")
     trace.add_advice(outcome.fired)
     return trace

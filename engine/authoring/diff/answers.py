@@ -11,8 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Expertise
-from whichgpu.engine.advisor.advisor import load_expertise
+from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor.advisor import load_advisor
 from whichgpu.engine.advisor.fired import fired_rules
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.catalogue import Knowledge
@@ -52,9 +52,9 @@ class Edition:
     own_rules: Path | None = None
     knowledge_folder: Path | None = None
 
-    def load(self) -> Expertise:
+    def load(self) -> Advisor:
         """Load it. Raises RulebookError and KnowledgeError."""
-        return load_expertise(self.layers, own_rules=self.own_rules, knowledge_folder=self.knowledge_folder)
+        return load_advisor(self.layers, own_rules=self.own_rules, knowledge_folder=self.knowledge_folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +87,11 @@ def answer_pairs(
 
 
 def pairs_of(
-    old: Expertise, new: Expertise, workloads: Sequence[Mapping[str, Any]], moment: datetime
+    old: Advisor, new: Advisor, workloads: Sequence[Mapping[str, Any]], moment: datetime
 ) -> list[tuple[Answer, Answer]]:
     """The same of experts that are loaded already."""
     shelf = PlanShelf()
-    editions = [shelf.lend(expertise) for expertise in (old, new)]
+    editions = [shelf.lend(advisor) for advisor in (old, new)]
     return [
         (answer_of(editions[0], workload, moment), answer_of(editions[1], workload, moment)) for workload in workloads
     ]
@@ -105,9 +105,9 @@ class PlanShelf:
     def __init__(self) -> None:
         self._made: list[tuple[tuple[object, ...], list[Plan]]] = []
 
-    def lend(self, expertise: Expertise) -> Expertise:
+    def lend(self, advisor: Advisor) -> Advisor:
         """The expert, looking on the shelf before it makes plans."""
-        return replace(expertise, bench=replace(expertise.bench, make_plans=self._plans))
+        return replace(advisor, bench=replace(advisor.bench, make_plans=self._plans))
 
     def _plans(
         self, job: Job, facts: Facts, knowledge: Knowledge, asked: Mapping[int, str], *, maker: PlanMaker
@@ -121,15 +121,15 @@ class PlanShelf:
         return made
 
 
-def answer_of(expertise: Expertise, workload: Mapping[str, Any], moment: datetime) -> Answer:
+def answer_of(advisor: Advisor, workload: Mapping[str, Any], moment: datetime) -> Answer:
     """What the expert says of one workload."""
     known = {
         name: value
         for name, value in workload.items()
-        if name in _PLAIN_KEYS or expertise.vocabulary.fact(name) or expertise.vocabulary.conditional_aliases(name)
+        if name in _PLAIN_KEYS or advisor.vocabulary.fact(name) or advisor.vocabulary.conditional_aliases(name)
     }
     try:
-        return summary_of(expertise.decide(known, decided_at=moment).outcome)
+        return summary_of(advisor.decide(known, decided_at=moment).outcome)
     except WhichgpuError as error:
         return Answer(refused=error.problems[0].message)
 

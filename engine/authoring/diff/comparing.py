@@ -13,7 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.authoring.diff.affected import Affected
 from whichgpu.engine.authoring.diff.answers import PARTS
 from whichgpu.engine.authoring.diff.answers import Answer
@@ -84,7 +84,7 @@ def compare(
 
 
 def gather(
-    after: Expertise,
+    after: Advisor,
     vocabulary: Vocabulary,
     changes: Sequence[RuleChange],
     examples: Iterable[Path],
@@ -101,7 +101,7 @@ def gather(
     return [*found, *sampled_workloads(vocabulary, sample, seed)]
 
 
-def knowledge_changes(before: Expertise, after: Expertise) -> Iterable[Names]:
+def knowledge_changes(before: Advisor, after: Advisor) -> Iterable[Names]:
     """What came, went and changed among facts, codes, GPUs, models and offers."""
     yield _names("facts", before.vocabulary.facts, after.vocabulary.facts)
     yield _names("codes", before.vocabulary.codes, after.vocabulary.codes)

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from pydantic import ConfigDict
 from pydantic import ValidationError
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.authoring.guides.numbers import missing_numbers
 from whichgpu.engine.core.calculators import registered
 from whichgpu.engine.core.errors import KnowledgeError
@@ -148,9 +148,9 @@ def _renamed(raw: Any) -> Any:
     return [_renamed(value) for value in raw] if isinstance(raw, list) else raw
 
 
-def standings(expertise: Expertise, manifest: Mapping[str, Entry] | None = None) -> list[Standing]:
+def standings(advisor: Advisor, manifest: Mapping[str, Entry] | None = None) -> list[Standing]:
     """Every heuristic with its entry, in the order of the catalogue; by default of the manifest beside it."""
-    folder = Path(expertise.knowledge.folder)
+    folder = Path(advisor.knowledge.folder)
     entries = read_manifest(folder) if manifest is None else manifest
     return [
         Standing(
@@ -174,13 +174,13 @@ def catalogue_of(folder: Path) -> list[dict[str, Any]]:
     return content["heuristics"]
 
 
-def carriers(expertise: Expertise) -> dict[str, dict[str, set[str]]]:
+def carriers(advisor: Advisor) -> dict[str, dict[str, set[str]]]:
     """By kind and heuristic, what says of itself that it carries the heuristic."""
-    knowledge = expertise.knowledge
+    knowledge = advisor.knowledge
     found: dict[str, dict[str, set[str]]] = {"rules": {}, "facts": {}, "figures": {}, "disagreements": {}}
-    for rule in expertise.rulebook.rules:
+    for rule in advisor.rulebook.rules:
         _note(found["rules"], rule.encodes, rule.id)
-    for fact in expertise.vocabulary.facts.values():
+    for fact in advisor.vocabulary.facts.values():
         _note(found["facts"], fact.encodes, fact.name)
     for name, figure in knowledge.figures.items():
         _note(found["figures"], figure.get("encodes", ()), name)
@@ -194,38 +194,38 @@ def _note(kind: dict[str, set[str]], heuristics: Any, carrier: str) -> None:
         kind.setdefault(heuristic, set()).add(carrier)
 
 
-def uncarried(expertise: Expertise) -> list[str]:
+def uncarried(advisor: Advisor) -> list[str]:
     """Heuristics that nothing in this rulebook and knowledge carries, and that are not set aside; sorted."""
-    told = {name for kind in carriers(expertise).values() for name in kind}
-    rest = (standing for standing in standings(expertise) if standing.id not in told)
+    told = {name for kind in carriers(advisor).values() for name in kind}
+    rest = (standing for standing in standings(advisor) if standing.id not in told)
     return sorted(s.id for s in rest if s.entry is None or not (s.entry.by_hand or s.entry.set_aside))
 
 
-def check_coverage(expertise: Expertise, manifest: Mapping[str, Entry] | None = None) -> list[str]:
+def check_coverage(advisor: Advisor, manifest: Mapping[str, Entry] | None = None) -> list[str]:
     """Everything in which the manifest, the catalogue and the rest of the project differ, in words."""
-    entries = read_manifest(Path(expertise.knowledge.folder)) if manifest is None else manifest
-    listed = standings(expertise, entries)
+    entries = read_manifest(Path(advisor.knowledge.folder)) if manifest is None else manifest
+    listed = standings(advisor, entries)
     known = {standing.id for standing in listed}
-    actual = carriers(expertise)
+    actual = carriers(advisor)
     carried = {name for kind in actual.values() for name in kind}
     said = [f"{name} is not in the catalogue of heuristics" for name in sorted((set(entries) | carried) - known)]
     for standing in listed:
         if standing.entry is None:
             said.append(f"{standing.id} is not in the manifest")
         else:
-            said += [f"{standing.id}: {what}" for what in _faults(standing, standing.entry, actual, known, expertise)]
+            said += [f"{standing.id}: {what}" for what in _faults(standing, standing.entry, actual, known, advisor)]
     aside = [standing for standing in listed if standing.entry and standing.entry.set_aside]
     if len(aside) >= _FEWER_THAN:
         said.append(f"{len(aside)} heuristics are set aside; fewer than {_FEWER_THAN} may be")
-    return said + [f"disagreement {name} is reported by no rule" for name in unreported(expertise)]
+    return said + [f"disagreement {name} is reported by no rule" for name in unreported(advisor)]
 
 
-def unreported(expertise: Expertise) -> list[str]:
+def unreported(advisor: Advisor) -> list[str]:
     """Disagreements that no rule reports."""
     reported = {
-        effect.conflict for rule in expertise.rulebook.rules for effect in rule.effects if isinstance(effect, Disagree)
+        effect.conflict for rule in advisor.rulebook.rules for effect in rule.effects if isinstance(effect, Disagree)
     }
-    return sorted(set(expertise.knowledge.disagreements) - reported)
+    return sorted(set(advisor.knowledge.disagreements) - reported)
 
 
 def _faults(
@@ -233,7 +233,7 @@ def _faults(
     entry: Entry,
     actual: Mapping[str, Mapping[str, set[str]]],
     known: set[str],
-    expertise: Expertise,
+    advisor: Advisor,
 ) -> Iterator[str]:
     for kind, by_heuristic in actual.items():
         listed, found = set(getattr(entry, kind)), by_heuristic.get(standing.id, set())
@@ -242,46 +242,46 @@ def _faults(
         for name in sorted(listed - found):
             yield f"the manifest lists {name} among the {kind}, which says nothing of it"
     if entry.set_aside:
-        yield from _aside_faults(entry, known, expertise)
+        yield from _aside_faults(entry, known, advisor)
     elif not entry.carried:
         yield "nothing carries it, and it is not set aside"
-    yield from (fault for value in entry.values if (fault := _value_fault(value, expertise)))
+    yield from (fault for value in entry.values if (fault := _value_fault(value, advisor)))
     yield from (fault for done in entry.sums if (fault := _sum_fault(done)))
-    yield from (fault for name, value in entry.costs.items() if (fault := _cost_fault(name, value, expertise)))
+    yield from (fault for name, value in entry.costs.items() if (fault := _cost_fault(name, value, advisor)))
     yield from (f"there is no code {name}" for name in entry.code if not _exists(name))
     if not entry.set_aside:
-        missing = missing_numbers(standing.numbers, entry, expertise)
+        missing = missing_numbers(standing.numbers, entry, advisor)
         if missing and entry.without_numbers is None:
             yield f"its numbers {', '.join(missing)} stand in nothing that carries it"
         if not missing and entry.without_numbers is not None:
             yield "without_numbers says why numbers are missing, and none is"
 
 
-def _aside_faults(entry: Entry, known: set[str], expertise: Expertise) -> Iterator[str]:
+def _aside_faults(entry: Entry, known: set[str], advisor: Advisor) -> Iterator[str]:
     if not entry.because:
         yield "it is set aside without because"
     if entry.carried:
         yield "it is set aside, and something carries it"
-    if entry.set_aside == "superseded" and entry.instead not in expertise.knowledge.disagreements:
+    if entry.set_aside == "superseded" and entry.instead not in advisor.knowledge.disagreements:
         yield "superseded needs instead: the disagreement that says what is followed"
     if entry.set_aside == "duplicate" and entry.instead not in known:
         yield "duplicate needs instead: the heuristic that it repeats"
 
 
-def _value_fault(value: GpuValue, expertise: Expertise) -> str | None:
-    found = gpu_figure(value.gpu, value.field, expertise)
+def _value_fault(value: GpuValue, advisor: Advisor) -> str | None:
+    found = gpu_figure(value.gpu, value.field, advisor)
     if value.above is not None:
-        other = gpu_figure(value.above, value.field, expertise)
+        other = gpu_figure(value.above, value.field, advisor)
         return None if found > other else f"{value.field} of {value.gpu} is {found}, not above {other} of {value.above}"
     return None if _same(value.is_, found) else f"{value.field} of {value.gpu} is {found}, not {value.is_}"
 
 
-def gpu_figure(gpu_id: str, field: str, expertise: Expertise) -> Any:
+def gpu_figure(gpu_id: str, field: str, advisor: Advisor) -> Any:
     """A field of a GPU in the catalogue, ``tflops.fp16`` among them; None where it is not known."""
-    gpu = expertise.knowledge.gpus[gpu_id]
+    gpu = advisor.knowledge.gpus[gpu_id]
     if field.startswith("tflops."):
         return gpu.tflops.get(field.removeprefix("tflops."))
-    known = expertise.knowledge.gpu_facts[gpu_id].get(f"gpu.{field}")
+    known = advisor.knowledge.gpu_facts[gpu_id].get(f"gpu.{field}")
     return getattr(gpu, field, None) if known is None else known
 
 
@@ -294,8 +294,8 @@ def _sum_fault(done: Sum) -> str | None:
     return None if _same(done.is_, found) else f"{done.calculator} of {done.given} is {found}, not {done.is_}"
 
 
-def _cost_fault(name: str, wanted: Any, expertise: Expertise) -> str | None:
-    item = expertise.knowledge.costs.get(name)
+def _cost_fault(name: str, wanted: Any, advisor: Advisor) -> str | None:
+    item = advisor.knowledge.costs.get(name)
     if item is None:
         return f"there is no cost {name}"
     found = item.value if item.value is not None else [item.low, item.high]

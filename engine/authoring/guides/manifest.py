@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.authoring.guides.guides import carriers
 from whichgpu.engine.authoring.guides.guides import catalogue_of
 from whichgpu.engine.core.errors import KnowledgeError
@@ -23,12 +23,12 @@ _REFRESHED = ("rules", "facts", "figures", "disagreements")
 _WRITTEN = ("values", "sums", "costs", "code", "without_numbers", "set_aside", "instead", "because")
 
 
-def refreshed_manifest(expertise: Expertise) -> str:
+def refreshed_manifest(advisor: Advisor) -> str:
     """The text of ``coverage.yaml`` with every heuristic of the catalogue, in its order."""
-    folder = Path(expertise.knowledge.folder)
+    folder = Path(advisor.knowledge.folder)
     file = folder / "coverage.yaml"
     before = read_document(file, error=KnowledgeError, cached=True).plain["coverage"] if file.is_file() else {}
-    actual = carriers(expertise)
+    actual = carriers(advisor)
     lines = [_HEAD]
     for row in catalogue_of(folder):
         entry = before.get(row["id"]) or {}

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.rules.rulebook.model import ConsiderCounts
 from whichgpu.engine.rules.rulebook.model import Monitor
 from whichgpu.engine.rules.rulebook.model import Points
@@ -36,9 +36,9 @@ _SCALES = {"TB": (1.0, 1000.0), "K": (1.0, 1000.0), "%": (1.0, 0.01)}
 _NO_AMOUNT = "24/7"
 
 
-def missing_numbers(stated: Iterable[str], entry: Entry, expertise: Expertise) -> list[str]:
+def missing_numbers(stated: Iterable[str], entry: Entry, advisor: Advisor) -> list[str]:
     """The stated numbers that stand in no carrier. A number that the catalogue itself derived is not looked for."""
-    there = list(_there(entry, expertise))
+    there = list(_there(entry, advisor))
     return [
         text
         for text in stated
@@ -69,11 +69,11 @@ def numbers_in(text: str) -> Iterator[float]:
     yield from (_WORDS[word] for word in re.findall(r"[a-z]+", plain.lower()) if word in _WORDS)
 
 
-def _there(entry: Entry, expertise: Expertise) -> Iterator[float]:
-    knowledge = expertise.knowledge
+def _there(entry: Entry, advisor: Advisor) -> Iterator[float]:
+    knowledge = advisor.knowledge
     for name in entry.rules:
-        if name in expertise.rules:
-            yield from _in_rule(expertise.rules[name], expertise)
+        if name in advisor.rules:
+            yield from _in_rule(advisor.rules[name], advisor)
     for name in entry.figures:
         figure = knowledge.figures.get(name, {})
         yield from numbers_in(f"{figure.get('value', '')} {figure.get('meaning', '')}")
@@ -83,7 +83,7 @@ def _there(entry: Entry, expertise: Expertise) -> Iterator[float]:
         for position in dispute.get("positions", ()):
             yield from numbers_in(position["says"])
     for name in entry.facts:
-        yield from numbers_in(expertise.vocabulary.facts[name].model_dump_json())
+        yield from numbers_in(advisor.vocabulary.facts[name].model_dump_json())
     yield from (float(v.is_) for v in entry.values if isinstance(v.is_, int | float) and not isinstance(v.is_, bool))
     for done in entry.sums:
         yield done.is_
@@ -91,7 +91,7 @@ def _there(entry: Entry, expertise: Expertise) -> Iterator[float]:
     yield from (number for value in entry.costs.values() for number in numbers_in(str(value)))
 
 
-def _in_rule(rule: Rule, expertise: Expertise) -> Iterator[float]:
+def _in_rule(rule: Rule, advisor: Advisor) -> Iterator[float]:
     said = [rule.title, rule.text, rule.because, *(condition.text for condition in rule.when)]
     for effect in rule.effects:
         match effect:
@@ -111,14 +111,14 @@ def _in_rule(rule: Rule, expertise: Expertise) -> Iterator[float]:
             said += map(str, (*test.given.values(), *test.plan.values()))
     yield from (number for text in said for number in numbers_in(text))
     for condition in rule.when:
-        yield from _memory_of_named(condition.text, expertise)
+        yield from _memory_of_named(condition.text, advisor)
 
 
-def _memory_of_named(text: str, expertise: Expertise) -> Iterator[float]:
+def _memory_of_named(text: str, advisor: Advisor) -> Iterator[float]:
     """The memory of the cards that a condition names: who writes RTX 4090 means 24 GB."""
     for name in _GPU_NAME.findall(text):
-        match = expertise.knowledge.find_gpu(name)
+        match = advisor.knowledge.find_gpu(name)
         for gpu_id in match.ids if match.found else ():
-            memory = expertise.knowledge.gpus[gpu_id].vram_gb
+            memory = advisor.knowledge.gpus[gpu_id].vram_gb
             if memory is not None:
                 yield memory

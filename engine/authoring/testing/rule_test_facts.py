@@ -6,9 +6,9 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.lookups import look_up
-from whichgpu.engine.advisor.procurement import reckon
+from whichgpu.engine.advisor.procurement import compute
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
@@ -53,10 +53,10 @@ class LateFacts(Mapping[str, Value]):
 class Rehearsal:
     """Settles the facts of a rule's test as a decision would, and lays what the test states over them."""
 
-    def __init__(self, expertise: Expertise) -> None:
-        self.expertise = expertise
-        closes = {fact for level in expertise.stages.outcome.levels for fact in level.closes}
-        facts = expertise.vocabulary.facts.values()
+    def __init__(self, advisor: Advisor) -> None:
+        self.advisor = advisor
+        closes = {fact for level in advisor.stages.outcome.levels for fact in level.closes}
+        facts = advisor.vocabulary.facts.values()
         self._late = frozenset(closes | {fact.name for fact in facts if fact.available == "outcome"})
         self._settled: dict[tuple[tuple[str, str, Value], ...], Settlement] = {}
 
@@ -88,14 +88,14 @@ class Rehearsal:
         key = tuple((name, type(value).__name__, value) for name, value in sorted(stated.items()))
         if key not in self._settled:
             given = {name: Claim("given", "input", value) for name, value in stated.items()}
-            found = look_up(stated, self.expertise.knowledge, self.expertise.vocabulary)
-            self._settled[key] = self.expertise.stages.intake.run(given, extra=found.claims)
+            found = look_up(stated, self.advisor.knowledge, self.advisor.vocabulary)
+            self._settled[key] = self.advisor.stages.intake.run(given, extra=found.claims)
         return self._settled[key]
 
     def _outcome(self, intake: Settlement, plan: Plan | None) -> Facts:
         """The facts of the last moment: what renting and owning come to, and what advise rules set."""
-        procurement = reckon(intake.facts, plan, gpus=self.expertise.knowledge.gpus)
-        return self.expertise.stages.outcome.run({}, extra=procurement.claims, before=intake).facts
+        procurement = compute(intake.facts, plan, gpus=self.advisor.knowledge.gpus)
+        return self.advisor.stages.outcome.run({}, extra=procurement.claims, before=intake).facts
 
     def _plan(
         self, intake: Settlement, stated: Mapping[str, object], each: Each
@@ -104,11 +104,11 @@ class Rehearsal:
         gpu = self._gpu(stated.get("gpu"))
         plan, facts = None, dict[str, Value]()
         if gpu is not None:
-            found = look_up(intake.facts, self.expertise.knowledge, self.expertise.vocabulary)
-            maker = self.expertise.bench.plan_maker(found.model, intake)
+            found = look_up(intake.facts, self.advisor.knowledge, self.advisor.vocabulary)
+            maker = self.advisor.bench.plan_maker(found.model, intake)
             smallest = maker.smallest_count(gpu)
             plan = maker.plan(gpu, self._count(stated.get("count"), smallest), "stated in a test")
-            facts |= {**self.expertise.knowledge.gpu_facts[gpu.id], **plan.facts}
+            facts |= {**self.advisor.knowledge.gpu_facts[gpu.id], **plan.facts}
             if each == "candidate":
                 facts["candidate.is_current"] = intake.facts.get("current_gpu") in (gpu.id, gpu.family, gpu.series)
                 facts["candidate.fits_one"] = smallest == 1
@@ -120,7 +120,7 @@ class Rehearsal:
 
     def _derived(self, intake: Settlement, facts: dict[str, Value]) -> dict[str, Value]:
         """The plan's facts with those that plan-scope derive rules add."""
-        for level in self.expertise.stages.plan_levels:
+        for level in self.advisor.stages.plan_levels:
             resolution = level.run(intake.facts, [facts], ["the plan of a test"]).resolutions[0]
             facts = {**resolution.values, **facts}
         return facts
@@ -129,10 +129,10 @@ class Rehearsal:
         """The GPU that a test names; of a family or series the one that sorts first and can be planned with."""
         if name is None:
             return None
-        match = self.expertise.knowledge.find_gpu(str(name))
+        match = self.advisor.knowledge.find_gpu(str(name))
         if not match.found:
             raise InputError(Problem("unknown-gpu", f"no GPU is called {name!r}", fact="gpu", nearest=match.nearest))
-        members = [self.expertise.knowledge.gpus[gpu_id] for gpu_id in match.ids]
+        members = [self.advisor.knowledge.gpus[gpu_id] for gpu_id in match.ids]
         return next((gpu for gpu in members if gpu.plannable), members[0])
 
     def _count(self, raw: object, smallest: int | None) -> int:
@@ -140,8 +140,8 @@ class Rehearsal:
         return int(value) if isinstance(value, int | float) else 1
 
     def _value(self, name: str, raw: object) -> Value | None:
-        fact = self.expertise.vocabulary.fact(name)
+        fact = self.advisor.vocabulary.fact(name)
         if fact is None:
-            nearest = self.expertise.vocabulary.nearest(name)
+            nearest = self.advisor.vocabulary.nearest(name)
             raise InputError(Problem("unknown-fact", f"there is no fact {name!r}", fact=name, nearest=nearest))
         return coerce(fact, raw, error=InputError)

@@ -1,4 +1,4 @@
-"""The constants of the rent-or-own reckoning, read once from ``knowledge/economics.yaml``."""
+"""The constants of the rent-or-own computation, read once from ``knowledge/economics.yaml``."""
 
 from __future__ import annotations
 

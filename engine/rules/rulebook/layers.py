@@ -61,7 +61,7 @@ class Stack:
         """The layers, the lowest first, each with how many of its rules are in force.
 
         A digest covers what a layer says itself: the rules it adds, and what it takes away from those below.
-        ``known`` are digests by the identity of the rule: reckoning one costs as much as reading half a rule.
+        ``known`` are digests by the identity of the rule: computation one costs as much as reading half a rule.
         """
         made = []
         for name in self.names:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from whichgpu import Expertise
-from whichgpu.cli.expertise import names_of
+from whichgpu import Advisor
+from whichgpu.cli.advisor import names_of
 from whichgpu.cli.render.blocks import Line
 from whichgpu.cli.render.blocks import Outline
 from whichgpu.cli.render.blocks import Verbatim
@@ -89,14 +89,14 @@ class Page(HTMLParser):
         return " ".join(self.words)
 
 
-def page_of(decision: dict[str, Any], expertise: Expertise) -> str:
-    names = names_of(expertise)
-    explainer = Explainer(gather(decision), Phrases(expertise.vocabulary), names.gpus)
+def page_of(decision: dict[str, Any], advisor: Advisor) -> str:
+    names = names_of(advisor)
+    explainer = Explainer(gather(decision), Phrases(advisor.vocabulary), names.gpus)
     return report_page(decision, names, explainer, "0" * 64)
 
 
 @pytest.fixture(scope="session")
-def expertise(loaded_once: Callable[..., Expertise]) -> Expertise:
+def advisor(loaded_once: Callable[..., Advisor]) -> Advisor:
     return loaded_once()
 
 
@@ -113,10 +113,10 @@ def answer(whichgpu: Whichgpu) -> Callable[..., dict[str, Any]]:
 
 @pytest.mark.parametrize("example", sorted(path.stem for path in EXAMPLES.glob("*.yaml")))
 def test_every_example_makes_a_sound_page(
-    answer: Callable[..., dict[str, Any]], expertise: Expertise, example: str
+    answer: Callable[..., dict[str, Any]], advisor: Advisor, example: str
 ) -> None:
     decision = answer(example)
-    page = Page(page_of(decision, expertise))
+    page = Page(page_of(decision, advisor))
     assert len(page.ids) == len(set(page.ids))
     assert set(page.anchors) <= set(page.ids)
     assert set(page.labels) <= set(page.ids)
@@ -135,8 +135,8 @@ def test_every_example_makes_a_sound_page(
     assert decision["rulebook"]["digest"] in page.text
 
 
-def test_it_needs_neither_network_nor_scripts(answer: Callable[..., dict[str, Any]], expertise: Expertise) -> None:
-    text = page_of(answer("llm-serving-70b"), expertise)
+def test_it_needs_neither_network_nor_scripts(answer: Callable[..., dict[str, Any]], advisor: Advisor) -> None:
+    text = page_of(answer("llm-serving-70b"), advisor)
     page = Page(text)
     assert not {"script", "link", "iframe", "img", "object", "embed", "form"} & page.tags.keys()
     assert not [a for a in page.attributes if a[1].startswith("on") or a[1] in ("src", "style", "srcset")]
@@ -145,10 +145,10 @@ def test_it_needs_neither_network_nor_scripts(answer: Callable[..., dict[str, An
     assert any(key == "content" and value.startswith("default-src 'none'") for _, key, value in page.attributes)
 
 
-def test_nothing_from_a_workload_becomes_markup(answer: Callable[..., dict[str, Any]], expertise: Expertise) -> None:
+def test_nothing_from_a_workload_becomes_markup(answer: Callable[..., dict[str, Any]], advisor: Advisor) -> None:
     decision = answer("llm-chat-8b", "--set", "gpu_candidates=h100, t4")
     evil = "</style><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;\x1b[31m"
-    plain = Page(page_of(decision, expertise)).tags
+    plain = Page(page_of(decision, advisor)).tags
 
     def poison(value: Any, keys: tuple[str, ...]) -> Any:
         if isinstance(value, dict):
@@ -173,7 +173,7 @@ def test_nothing_from_a_workload_becomes_markup(answer: Callable[..., dict[str, 
         return value
 
     poisoned = poison(copy.deepcopy(decision), ())
-    text = page_of(poisoned, expertise)
+    text = page_of(poisoned, advisor)
     page = Page(text)
     assert "<script" not in text
     assert "<img" not in text
@@ -183,9 +183,9 @@ def test_nothing_from_a_workload_becomes_markup(answer: Callable[..., dict[str, 
     assert "alert(1)" in page.text
 
 
-def test_a_decision_without_an_answer_has_a_page(whichgpu: Whichgpu, expertise: Expertise) -> None:
+def test_a_decision_without_an_answer_has_a_page(whichgpu: Whichgpu, advisor: Advisor) -> None:
     ran = whichgpu("recommend", "-", "--format", "json", stdin="model_name: llama-3.1-8b\n")
-    page = Page(page_of(json.loads(ran.out), expertise))
+    page = Page(page_of(json.loads(ran.out), advisor))
     assert page.headings.count(1) == 1
     assert "Open questions" in page.words
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import defaults_of
 from whichgpu.engine.advisor.advisor import known_names
 from whichgpu.engine.advisor.stages import prepare
@@ -15,20 +15,18 @@ from whichgpu.engine.rules.rulebook import load_rules_text
 
 
 @pytest.fixture(scope="session")
-def with_rules(expertise: Expertise) -> Callable[[str], Expertise]:
+def with_rules(advisor: Advisor) -> Callable[[str], Advisor]:
     """The shipped knowledge under another rulebook, given as text; every rule gets what a test does not care for."""
 
-    def build(text: str) -> Expertise:
-        rulebook = load_rules_text(text, expertise.vocabulary, known_names(expertise.knowledge))
-        stages = prepare(
-            rulebook, expertise.vocabulary, registered().values(), defaults_of(expertise.vocabulary), Level
-        )
+    def build(text: str) -> Advisor:
+        rulebook = load_rules_text(text, advisor.vocabulary, known_names(advisor.knowledge))
+        stages = prepare(rulebook, advisor.vocabulary, registered().values(), defaults_of(advisor.vocabulary), Level)
         return replace(
-            expertise,
+            advisor,
             rulebook=rulebook,
             rules={rule.id: rule for rule in rulebook.rules},
             stages=stages,
-            bench=replace(expertise.bench, stages=stages),
+            bench=replace(advisor.bench, stages=stages),
         )
 
     return build

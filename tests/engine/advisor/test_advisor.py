@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import whichgpu
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import Expertise
-from whichgpu.engine.advisor.advisor import load_expertise
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.advisor import load_advisor
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.errors import RulebookError
@@ -38,7 +38,7 @@ def test_every_public_name_is_there_and_nothing_else() -> None:
 
 @pytest.mark.parametrize(
     "first",
-    ["", "import whichgpu.engine.advisor.rank", "from whichgpu import load_expertise", "import whichgpu.cli.main"],
+    ["", "import whichgpu.engine.advisor.rank", "from whichgpu import load_advisor", "import whichgpu.cli.main"],
 )
 def test_decide_can_be_called_whatever_was_imported_before(first: str) -> None:
     """The room of that name must not stand in the way of the function of that name."""
@@ -68,7 +68,7 @@ def test_deciding_offhand_takes_the_shipped_rules_and_the_clock() -> None:
     decision = whichgpu.decide({"task": "inference", "model_name": "llama-3.1-8b"}, objective="fastest")
     assert isinstance(decision, Decision)
     assert before <= decision.decided_at <= datetime.now(UTC)
-    assert decision.expertise is shipped_expertise()
+    assert decision.advisor is shipped_advisor()
     answer = decision.to_dict()
     assert (answer["objective"], decision.exit_code) == ("fastest", 0)
     assert answer["recommendation"]["count"] >= 1
@@ -79,18 +79,18 @@ def test_the_time_may_be_passed_in() -> None:
     assert decision.to_dict()["decided_at"] == "2026-11-20T00:00:00+00:00"
 
 
-def test_an_unknown_objective_is_refused(expertise: Expertise) -> None:
+def test_an_unknown_objective_is_refused(advisor: Advisor) -> None:
     with pytest.raises(InputError, match="no objective is called 'best'"):
-        expertise.decide({"task": "inference"}, objective="best", decided_at=MOMENT)
+        advisor.decide({"task": "inference"}, objective="best", decided_at=MOMENT)
 
 
-def test_the_objective_may_be_a_fact(expertise: Expertise) -> None:
+def test_the_objective_may_be_a_fact(advisor: Advisor) -> None:
     facts = {"task": "inference", "param_count_b": 1, "objective": "fastest"}
-    assert expertise.decide(facts, decided_at=MOMENT).outcome.objective.name == "fastest"
+    assert advisor.decide(facts, decided_at=MOMENT).outcome.objective.name == "fastest"
 
 
-def test_without_a_recommendation_the_exit_code_is_one(expertise: Expertise) -> None:
-    assert expertise.decide({}, decided_at=MOMENT).exit_code == 1
+def test_without_a_recommendation_the_exit_code_is_one(advisor: Advisor) -> None:
+    assert advisor.decide({}, decided_at=MOMENT).exit_code == 1
 
 
 def test_a_further_layer_of_rules_is_laid_over_the_shipped_ones(tmp_path: Path) -> None:
@@ -98,10 +98,10 @@ def test_a_further_layer_of_rules_is_laid_over_the_shipped_ones(tmp_path: Path) 
         "- id: house-rule\n  title: t\n  stage: reject\n  each: plan\n  when: [gpu.vendor == nvidia]\n"
         "  then: {reject: 'The house buys no NVIDIA'}\n  because: House rule.\n  sources: [whichgpu-judgement]\n"
     )
-    layered = load_expertise([tmp_path])
-    assert len(layered.rulebook.rules) == len(shipped_expertise().rulebook.rules) + 1
+    layered = load_advisor([tmp_path])
+    assert len(layered.rulebook.rules) == len(shipped_advisor().rulebook.rules) + 1
     assert [layer.rules for layer in layered.rulebook.layers][-1] == 1
-    assert layered.rulebook.digest != shipped_expertise().rulebook.digest
+    assert layered.rulebook.digest != shipped_advisor().rulebook.digest
     answer = layered.decide({"task": "inference", "model_name": "llama-3.1-8b"}, decided_at=MOMENT).to_dict()
     assert not answer["recommendation"]["gpu"].startswith("nvidia")
 
@@ -111,7 +111,7 @@ def test_a_rulebook_of_ones_own_takes_the_place_of_the_shipped_one(tmp_path: Pat
         "- id: only\n  title: t\n  stage: advise\n  when: [task == inference]\n"
         "  then: {warn: W-HIDDEN-COSTS-CLOUD}\n  because: It matters.\n  sources: [whichgpu-judgement]\n"
     )
-    own = load_expertise(own_rules=tmp_path)
+    own = load_advisor(own_rules=tmp_path)
     answer = own.decide({"task": "inference", "param_count_b": 1}, decided_at=MOMENT).to_dict()
     assert [entry["rule"] for entry in answer["warnings"]] == ["only"]
     assert answer["advice"] == []
@@ -120,8 +120,8 @@ def test_a_rulebook_of_ones_own_takes_the_place_of_the_shipped_one(tmp_path: Pat
 def test_broken_rules_and_missing_knowledge_are_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("- id: x\n  when: [taks == inference]\n")
     with pytest.raises(RulebookError, match=r"bad\.yaml:"):
-        load_expertise([tmp_path])
+        load_advisor([tmp_path])
     with pytest.raises(RulebookError):
-        load_expertise(own_rules=tmp_path / "nowhere")
+        load_advisor(own_rules=tmp_path / "nowhere")
     with pytest.raises(KnowledgeError):
-        load_expertise(knowledge_folder=tmp_path)
+        load_advisor(knowledge_folder=tmp_path)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.candidates import named_gpus
 
 
@@ -95,5 +95,5 @@ def test_an_outranked_candidate_says_where_it_lost(decide: Decide) -> None:
         ({"gpu_candidates": ("nvidia-l4",), "current_gpu": "nvidia-t4"}, [("nvidia-l4", False), ("nvidia-t4", True)]),
     ],
 )
-def test_named_gpus(expertise: Expertise, facts: dict[str, Any], ids: list[tuple[str, bool]]) -> None:
-    assert [(gpu.id, current) for gpu, current in named_gpus(facts, expertise.knowledge)] == ids
+def test_named_gpus(advisor: Advisor, facts: dict[str, Any], ids: list[tuple[str, bool]]) -> None:
+    assert [(gpu.id, current) for gpu, current in named_gpus(facts, advisor.knowledge)] == ids

@@ -12,8 +12,8 @@ from hypothesis import assume
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whichgpu.engine.advisor.advisor import Expertise
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.advisor.choice import Contender
 from whichgpu.engine.advisor.choice import Standing
 from whichgpu.engine.advisor.choice import beaten_by_equals
@@ -69,7 +69,7 @@ def contender(
 
 
 def stated(name: str) -> Objective:
-    return replace(shipped_expertise().objectives[name], stated=True)
+    return replace(shipped_advisor().objectives[name], stated=True)
 
 
 @pytest.fixture
@@ -83,8 +83,8 @@ def fastest() -> Objective:
 
 
 @pytest.fixture
-def unstated(expertise: Expertise) -> Objective:
-    return expertise.objectives["balanced"]
+def unstated(advisor: Advisor) -> Objective:
+    return advisor.objectives["balanced"]
 
 
 def order(contenders: Sequence[Contender], objective: Objective) -> list[str]:
@@ -302,7 +302,7 @@ def named(entries: list[Contender]) -> list[Contender]:
 
 choices = st.lists(contenders, min_size=1, max_size=8).map(named)
 objectives = st.sampled_from([stated(name) for name in ("cheapest", "fastest", "balanced")])
-any_objective = st.one_of(objectives, st.sampled_from([shipped_expertise().objectives["balanced"]]))
+any_objective = st.one_of(objectives, st.sampled_from([shipped_advisor().objectives["balanced"]]))
 
 
 @given(choices, any_objective, st.randoms(use_true_random=False))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.engine.advisor.claims import Comparables
 from whichgpu.engine.advisor.claims import PlanFigures
 from whichgpu.engine.advisor.claims import check_claim
@@ -217,13 +217,13 @@ def test_the_order_of_plans_decides_nothing(plans: list[PlanFigures]) -> None:
     assert checked.other.plan == "bx1"
 
 
-def test_every_card_that_a_shipped_claim_names_is_in_the_catalogue(expertise: Expertise) -> None:
+def test_every_card_that_a_shipped_claim_names_is_in_the_catalogue(advisor: Advisor) -> None:
     named = {
         effect.claim.over
-        for rule in expertise.rulebook.rules
+        for rule in advisor.rulebook.rules
         for effect in rule.effects
         if isinstance(effect, Points) and effect.claim and effect.claim.over
     }
-    known = {name for card in expertise.knowledge.gpus.values() for name in (card.id, card.family, card.series)}
+    known = {name for card in advisor.knowledge.gpus.values() for name in (card.id, card.family, card.series)}
     assert named
     assert named <= known

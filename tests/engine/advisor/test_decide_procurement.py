@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.procurement import reckon
+from whichgpu.engine.advisor.procurement import compute
 
 
 Decide = Callable[..., Decision]
 JOB = {"task": "inference", "model_name": "llama-3.1-8b", "weight_precision": "bf16", "peak_qps": 1}
 
 
-def test_without_a_plan_only_thresholds_are_reckoned() -> None:
-    found = reckon({"utilization_pct": 90, "horizon_years": 3}, None)
+def test_without_a_plan_only_thresholds_are_computed() -> None:
+    found = compute({"utilization_pct": 90, "horizon_years": 3}, None)
     assert "purchase_usd" not in found.figures
     assert found.thresholds
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.outcome import Outcome
 
 
@@ -16,12 +16,12 @@ MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
 FOUR = {"gpu_candidates": ["nvidia-t4", "nvidia-l4", "nvidia-l40s", "amd-mi300x"]}
 SMALL = {"task": "inference", "param_count_b": 1, "weight_precision": "fp16", **FOUR}
 
-WithRules = Callable[[str], Expertise]
+WithRules = Callable[[str], Advisor]
 MakeRule = Callable[..., str]
 
 
-def outcome_of(expertise: Expertise, facts: dict[str, object]) -> Outcome:
-    return expertise.decide(facts, decided_at=MOMENT).outcome
+def outcome_of(advisor: Advisor, facts: dict[str, object]) -> Outcome:
+    return advisor.decide(facts, decided_at=MOMENT).outcome
 
 
 def gpus(outcome: Outcome) -> list[str]:
@@ -30,11 +30,11 @@ def gpus(outcome: Outcome) -> list[str]:
 
 
 @pytest.fixture
-def no_rules(with_rules: WithRules, make_rule: MakeRule) -> Expertise:
+def no_rules(with_rules: WithRules, make_rule: MakeRule) -> Advisor:
     return with_rules(make_rule("never", "prefer", "task == pretraining", "points: 1, reason: fit"))
 
 
-def test_without_rules_cost_and_speed_decide(no_rules: Expertise) -> None:
+def test_without_rules_cost_and_speed_decide(no_rules: Advisor) -> None:
     outcome = outcome_of(no_rules, {**SMALL, "objective": "cheapest"})
     assert outcome.round is not None
     assert not outcome.round.rejections
@@ -175,7 +175,7 @@ def test_counts_that_a_rule_asks_for_are_planned(with_rules: WithRules, make_rul
     assert {(plan.count, plan.why_count) for plan in outcome.round.plans} >= {(1, "one card"), (8, "asked by eight")}
 
 
-def test_without_a_task_nothing_is_planned_but_the_rest_is_answered(no_rules: Expertise) -> None:
+def test_without_a_task_nothing_is_planned_but_the_rest_is_answered(no_rules: Advisor) -> None:
     outcome = outcome_of(no_rules, {"param_count_b": 7, **FOUR})
     assert outcome.no_answer is not None
     assert (outcome.no_answer.kind, outcome.no_answer.facts) == ("facts_missing", ("task",))
@@ -187,9 +187,7 @@ def test_without_a_task_nothing_is_planned_but_the_rest_is_answered(no_rules: Ex
     ("task", "phases"),
     [("full_finetuning", ["training", "serving"]), ("inference", ["training", "serving"])],
 )
-def test_a_project_that_trains_and_serves_gets_a_plan_for_each(
-    no_rules: Expertise, task: str, phases: list[str]
-) -> None:
+def test_a_project_that_trains_and_serves_gets_a_plan_for_each(no_rules: Advisor, task: str, phases: list[str]) -> None:
     facts = {"task": task, "param_count_b": 3, "model_family": "llm", "trains_and_serves": True, **FOUR}
     outcome = outcome_of(no_rules, facts)
     assert [name for name, _ in outcome.phases] == phases

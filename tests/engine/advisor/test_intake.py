@@ -6,28 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.yaml import read_yaml
 from whichgpu.engine.core.yaml import read_yaml_text
 
 
-def problems(expertise: Expertise, raw: object, changes: tuple[str, ...] = ()) -> tuple[Problem, ...]:
+def problems(advisor: Advisor, raw: object, changes: tuple[str, ...] = ()) -> tuple[Problem, ...]:
     with pytest.raises(InputError) as caught:
-        expertise.read(raw, changes)  # type: ignore[arg-type]
+        advisor.read(raw, changes)  # type: ignore[arg-type]
     return caught.value.problems
 
 
-def only_problem(expertise: Expertise, raw: object, changes: tuple[str, ...] = ()) -> Problem:
-    found = problems(expertise, raw, changes)
+def only_problem(advisor: Advisor, raw: object, changes: tuple[str, ...] = ()) -> Problem:
+    found = problems(advisor, raw, changes)
     assert len(found) == 1, found
     return found[0]
 
 
-def test_values_are_typed_by_the_fact_they_stand_for(expertise: Expertise) -> None:
+def test_values_are_typed_by_the_fact_they_stand_for(advisor: Advisor) -> None:
     raw = {"task": "Inference", "param_count_b": "70b", "required_vram_gb": "24 GiB", "always_on": "yes"}
-    assert expertise.read(raw).given == {
+    assert advisor.read(raw).given == {
         "task": "inference",
         "param_count_b": 70,
         "required_vram_gb": pytest.approx(25.77, rel=1e-3),
@@ -44,16 +44,16 @@ def test_values_are_typed_by_the_fact_they_stand_for(expertise: Expertise) -> No
         ("tp", "tensor_parallel", 2),
     ],
 )
-def test_an_alias_is_its_fact(expertise: Expertise, alias: str, fact: str, value: object) -> None:
-    assert expertise.read({alias: value}).given == {fact: value}
+def test_an_alias_is_its_fact(advisor: Advisor, alias: str, fact: str, value: object) -> None:
+    assert advisor.read({alias: value}).given == {fact: value}
 
 
-def test_a_name_with_two_meanings_is_the_wish_where_the_answer_has_the_other(expertise: Expertise) -> None:
-    assert expertise.read({"procurement": "buy"}).given == {"procurement_wish": "buy"}
+def test_a_name_with_two_meanings_is_the_wish_where_the_answer_has_the_other(advisor: Advisor) -> None:
+    assert advisor.read({"procurement": "buy"}).given == {"procurement_wish": "buy"}
 
 
-def test_a_conditional_alias_gives_way_to_the_fact_itself(expertise: Expertise) -> None:
-    found = only_problem(expertise, {"procurement": "buy", "procurement_wish": "rent"})
+def test_a_conditional_alias_gives_way_to_the_fact_itself(advisor: Advisor) -> None:
+    found = only_problem(advisor, {"procurement": "buy", "procurement_wish": "rent"})
     assert found.code == "output-given"
 
 
@@ -66,43 +66,43 @@ def test_a_conditional_alias_gives_way_to_the_fact_itself(expertise: Expertise) 
         ("l40s", "nvidia-l40s"),
     ],
 )
-def test_gpus_are_known_by_any_spelling(expertise: Expertise, written: str, meant: str) -> None:
-    assert expertise.read({"current_gpu": written}).given["current_gpu"] == meant
+def test_gpus_are_known_by_any_spelling(advisor: Advisor, written: str, meant: str) -> None:
+    assert advisor.read({"current_gpu": written}).given["current_gpu"] == meant
 
 
-def test_a_gpu_is_listed_once_and_a_family_by_its_name(expertise: Expertise) -> None:
-    given = expertise.read({"gpu_candidates": ["nvidia-a100-80gb", "T4", "tesla t4", "NVIDIA A100 80GB"]}).given
+def test_a_gpu_is_listed_once_and_a_family_by_its_name(advisor: Advisor) -> None:
+    given = advisor.read({"gpu_candidates": ["nvidia-a100-80gb", "T4", "tesla t4", "NVIDIA A100 80GB"]}).given
     assert given["gpu_candidates"][:2] == ("nvidia-a100-80gb", "nvidia-t4")
     assert len(given["gpu_candidates"]) == len(set(given["gpu_candidates"]))
 
 
-def test_a_name_of_several_cards_is_their_series_where_one_is_asked(expertise: Expertise) -> None:
-    assert expertise.read({"current_gpu": "nvidia-a100"}).given["current_gpu"] == "nvidia-a100"
+def test_a_name_of_several_cards_is_their_series_where_one_is_asked(advisor: Advisor) -> None:
+    assert advisor.read({"current_gpu": "nvidia-a100"}).given["current_gpu"] == "nvidia-a100"
 
 
-def test_sizing_on_a_family_means_its_last_member(expertise: Expertise) -> None:
-    assert expertise.read({"gpu": "nvidia-a100-80gb"}).gpu == "nvidia-a100-80gb-sxm"
+def test_sizing_on_a_family_means_its_last_member(advisor: Advisor) -> None:
+    assert advisor.read({"gpu": "nvidia-a100-80gb"}).gpu == "nvidia-a100-80gb-sxm"
 
 
-def test_owned_gpus_keep_their_counts(expertise: Expertise) -> None:
-    given = expertise.read({"gpus_owned": ["l40s:8", "T4"]}).given
+def test_owned_gpus_keep_their_counts(advisor: Advisor) -> None:
+    given = advisor.read({"gpus_owned": ["l40s:8", "T4"]}).given
     assert given["gpus_owned"] == ("nvidia-l40s:8", "nvidia-t4:1")
 
 
-def test_unknown_stays_unknown(expertise: Expertise) -> None:
-    assert expertise.read({"task": "inference", "param_count_b": None, "peak_qps": "unknown"}).given == {
+def test_unknown_stays_unknown(advisor: Advisor) -> None:
+    assert advisor.read({"task": "inference", "param_count_b": None, "peak_qps": "unknown"}).given == {
         "task": "inference"
     }
 
 
-def test_reserved_keys_are_kept_apart(expertise: Expertise) -> None:
-    workload = expertise.read({"id": 7, "gpu": "L40S", "count": "2", "task": "inference"})
+def test_reserved_keys_are_kept_apart(advisor: Advisor) -> None:
+    workload = advisor.read({"id": 7, "gpu": "L40S", "count": "2", "task": "inference"})
     assert (workload.id, workload.gpu, workload.count) == (7, "nvidia-l40s", 2)
     assert workload.given == {"task": "inference"}
 
 
-def test_an_open_choice_is_taken_as_other_with_a_remark(expertise: Expertise) -> None:
-    workload = expertise.read({"optimizer": "shampoo"})
+def test_an_open_choice_is_taken_as_other_with_a_remark(advisor: Advisor) -> None:
+    workload = advisor.read({"optimizer": "shampoo"})
     assert workload.given == {"optimizer": "other"}
     assert [remark.fact for remark in workload.remarks] == ["optimizer"]
 
@@ -119,9 +119,9 @@ def test_an_open_choice_is_taken_as_other_with_a_remark(expertise: Expertise) ->
     ],
 )
 def test_a_slip_is_answered_with_what_was_meant(
-    expertise: Expertise, raw: dict[str, object], code: str | None, nearest: str | None
+    advisor: Advisor, raw: dict[str, object], code: str | None, nearest: str | None
 ) -> None:
-    found = only_problem(expertise, raw)
+    found = only_problem(advisor, raw)
     assert code in (None, found.code)
     assert nearest is None or nearest in found.nearest
     assert found.fix or found.nearest
@@ -146,76 +146,76 @@ def test_a_slip_is_answered_with_what_was_meant(
         {"count": "many"},
     ],
 )
-def test_a_value_that_cannot_be_is_refused_with_a_fix(expertise: Expertise, raw: dict[str, object]) -> None:
-    found = only_problem(expertise, raw)
+def test_a_value_that_cannot_be_is_refused_with_a_fix(advisor: Advisor, raw: dict[str, object]) -> None:
+    found = only_problem(advisor, raw)
     assert found.fact or found.nearest
     assert found.fix, found
 
 
-def test_what_the_answer_says_cannot_be_given(expertise: Expertise) -> None:
-    assert only_problem(expertise, {"monthly_rent_usd": 5}).code == "output-given"
+def test_what_the_answer_says_cannot_be_given(advisor: Advisor) -> None:
+    assert only_problem(advisor, {"monthly_rent_usd": 5}).code == "output-given"
 
 
 @pytest.mark.parametrize("name", ["plan.count", "gpu.vram_gb", "candidate.verdict"])
-def test_what_belongs_to_a_plan_cannot_be_given(expertise: Expertise, name: str) -> None:
-    assert only_problem(expertise, {name: 2}).code == "unknown-fact"
+def test_what_belongs_to_a_plan_cannot_be_given(advisor: Advisor, name: str) -> None:
+    assert only_problem(advisor, {name: 2}).code == "unknown-fact"
 
 
-def test_a_fact_given_by_two_names_is_refused(expertise: Expertise) -> None:
-    found = only_problem(expertise, {"model": "gpt-2", "model_name": "llama-3.1-8b"})
+def test_a_fact_given_by_two_names_is_refused(advisor: Advisor) -> None:
+    found = only_problem(advisor, {"model": "gpt-2", "model_name": "llama-3.1-8b"})
     assert (found.code, found.fact) == ("given-twice", "model_name")
 
 
-def test_all_problems_are_told_at_once(expertise: Expertise) -> None:
-    found = problems(expertise, {"taks": "x", "param_count_b": -1, "current_gpu": "zzz"}, ("nonsense",))
+def test_all_problems_are_told_at_once(advisor: Advisor) -> None:
+    found = problems(advisor, {"taks": "x", "param_count_b": -1, "current_gpu": "zzz"}, ("nonsense",))
     assert {problem.code for problem in found} >= {"unknown-fact", "unknown-gpu", "bad-set"}
     assert len(found) == 4
 
 
 @pytest.mark.parametrize("raw", [["task"], "inference", 3])
-def test_a_workload_is_a_mapping(expertise: Expertise, raw: object) -> None:
+def test_a_workload_is_a_mapping(advisor: Advisor, raw: object) -> None:
     text = read_yaml_text(f"{raw}\n", "w.yaml", error=InputError)
-    assert only_problem(expertise, text).code == "not-a-workload"
+    assert only_problem(advisor, text).code == "not-a-workload"
 
 
-def test_a_change_takes_the_place_of_what_was_written_by_whatever_name(expertise: Expertise) -> None:
+def test_a_change_takes_the_place_of_what_was_written_by_whatever_name(advisor: Advisor) -> None:
     raw = {"task": "inference", "model": "gpt-2"}
-    assert expertise.read(raw, ["model_name=llama-3.1-8b"]).given["model_name"] == "llama-3.1-8b"
-    assert expertise.read({"model_name": "gpt-2"}, ["model=llama-3.1-8b"]).given["model_name"] == "llama-3.1-8b"
+    assert advisor.read(raw, ["model_name=llama-3.1-8b"]).given["model_name"] == "llama-3.1-8b"
+    assert advisor.read({"model_name": "gpt-2"}, ["model=llama-3.1-8b"]).given["model_name"] == "llama-3.1-8b"
 
 
-def test_the_last_change_of_a_fact_counts(expertise: Expertise) -> None:
-    assert expertise.read({}, ["param_count_b=7", "params= 8 "]).given == {"param_count_b": 8}
+def test_the_last_change_of_a_fact_counts(advisor: Advisor) -> None:
+    assert advisor.read({}, ["param_count_b=7", "params= 8 "]).given == {"param_count_b": 8}
 
 
-def test_a_change_may_forget_a_fact_and_hold_an_equals_sign(expertise: Expertise) -> None:
-    assert expertise.read({"peak_qps": 3}, ["peak_qps=unknown"]).given == {}
-    assert expertise.read({}, ["model_name=a=b"]).given == {"model_name": "a=b"}
+def test_a_change_may_forget_a_fact_and_hold_an_equals_sign(advisor: Advisor) -> None:
+    assert advisor.read({"peak_qps": 3}, ["peak_qps=unknown"]).given == {}
+    assert advisor.read({}, ["model_name=a=b"]).given == {"model_name": "a=b"}
 
 
 @pytest.mark.parametrize("change", ["param_count_b", "=8", "", " = "])
-def test_a_change_needs_a_fact_and_a_value(expertise: Expertise, change: str) -> None:
-    found = only_problem(expertise, {}, (change,))
+def test_a_change_needs_a_fact_and_a_value(advisor: Advisor, change: str) -> None:
+    found = only_problem(advisor, {}, (change,))
     assert found.code == "bad-set"
     assert "--set" in (found.fix or "")
 
 
-def test_a_change_may_set_reserved_keys(expertise: Expertise) -> None:
-    assert expertise.read({"gpu": "T4"}, ["gpu=L4", "count=3"]).gpu == "nvidia-l4"
+def test_a_change_may_set_reserved_keys(advisor: Advisor) -> None:
+    assert advisor.read({"gpu": "T4"}, ["gpu=L4", "count=3"]).gpu == "nvidia-l4"
 
 
-def test_mistakes_in_a_file_have_their_place(expertise: Expertise, tmp_path: Path) -> None:
+def test_mistakes_in_a_file_have_their_place(advisor: Advisor, tmp_path: Path) -> None:
     path = tmp_path / "job.yaml"
     path.write_text("task: inference\nparam_count_b: 7\ncurrent_gpu: nvidia-l40z\n")
-    found = only_problem(expertise, read_yaml(path, error=InputError))
+    found = only_problem(advisor, read_yaml(path, error=InputError))
     assert found.place is not None
     assert (found.place.line, found.place.column) == (3, 14)
     assert "^" in found.render()
 
 
-def test_a_list_in_a_file_is_read_as_one(expertise: Expertise) -> None:
+def test_a_list_in_a_file_is_read_as_one(advisor: Advisor) -> None:
     node = read_yaml_text("gpu_candidates: [T4, L4]\n", "w.yaml", error=InputError)
-    assert expertise.read(node).given["gpu_candidates"] == ("nvidia-t4", "nvidia-l4")
+    assert advisor.read(node).given["gpu_candidates"] == ("nvidia-t4", "nvidia-l4")
 
 
 @pytest.mark.parametrize(
@@ -229,13 +229,13 @@ def test_a_list_in_a_file_is_read_as_one(expertise: Expertise) -> None:
     ],
 )
 def test_a_version_beside_the_engine_is_its_version(
-    expertise: Expertise, written: str, engine: str, version: str | None
+    advisor: Advisor, written: str, engine: str, version: str | None
 ) -> None:
-    given = expertise.read({"task": "inference", "serving_engine": written}).given
+    given = advisor.read({"task": "inference", "serving_engine": written}).given
     assert given["serving_engine"] == engine
     assert given.get("serving_engine_version") == version
 
 
-def test_a_stated_version_counts(expertise: Expertise) -> None:
+def test_a_stated_version_counts(advisor: Advisor) -> None:
     raw = {"serving_engine": "vLLM 0.10.0", "serving_engine_version": "0.11"}
-    assert expertise.read(raw).given["serving_engine_version"] == "0.11"
+    assert advisor.read(raw).given["serving_engine_version"] == "0.11"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from whichgpu import Expertise
-from whichgpu import load_expertise
+from whichgpu import Advisor
+from whichgpu import load_advisor
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.locate import locate
@@ -56,21 +56,21 @@ def layer(write: Write) -> Path:
 
 
 def test_a_layer_adds_and_changes(layer: Path) -> None:
-    expertise = load_expertise([layer])
-    knowledge = expertise.knowledge
+    advisor = load_advisor([layer])
+    knowledge = advisor.knowledge
     assert knowledge.gpu_facts["acme-one"]["gpu.noise_db"] == 30
     assert knowledge.gpus["nvidia-rtx-4090"].buy_usd == 1234
     assert knowledge.gpus["nvidia-rtx-4090"].name == "GeForce RTX 4090"
     assert knowledge.find_gpu("Acme One").ids == ("acme-one",)
     assert [offer.usd_per_hour for offer in knowledge.offers if offer.gpu == "acme-one"] == [0.5]
-    assert expertise.vocabulary.facts["quiet_office"].question == "Must it be quiet?"
+    assert advisor.vocabulary.facts["quiet_office"].question == "Must it be quiet?"
     (laid,) = knowledge.layers
     assert (laid.facts, laid.gpus) == (("gpu.noise_db", "quiet_office"), ("acme-one", "nvidia-rtx-4090"))
     assert (laid.sources, laid.offers) == (("lab",), 1)
     assert laid.because == {"nvidia-rtx-4090": "Measured."}
     assert not laid.empty
-    assert [entry["name"] for entry in expertise.layers()] == ["rules", "acme"]
-    assert expertise.layers()[1]["knowledge"] == laid.digest
+    assert [entry["name"] for entry in advisor.layers()] == ["rules", "acme"]
+    assert advisor.layers()[1]["knowledge"] == laid.digest
 
 
 def test_digests_follow_what_a_layer_says(write: Write, layer: Path) -> None:
@@ -98,14 +98,14 @@ def test_later_layers_change_earlier_ones(layer: Path, tmp_path: Path) -> None:
     (team / "prices.csv").write_text(PRICES.replace("0.5", "0.4"))
     (team / "codes.yaml").write_text("codes:\n  W-LOUD: {priority: 2, meaning: It is loud.}\n")
     (team / "figures.yaml").write_text("figures:\n  our-limit: {value: 3, meaning: Ours, sources: [lab]}\n")
-    expertise = load_expertise([layer, team])
-    assert expertise.vocabulary.facts["quiet_office"].question == "Quiet?"
-    assert expertise.vocabulary.facts["quiet_office"].label == "quiet"
-    assert expertise.vocabulary.codes["W-LOUD"].priority == 2
-    assert expertise.knowledge.gpus["acme-one"].vram_gb == 40
-    assert expertise.knowledge.figures["our-limit"]["value"] == 3
-    assert [offer.usd_per_hour for offer in expertise.knowledge.offers if offer.gpu == "acme-one"] == [0.4]
-    assert expertise.knowledge.layers[1].because == {"acme-one": "Ours.", "quiet_office": "Ours."}
+    advisor = load_advisor([layer, team])
+    assert advisor.vocabulary.facts["quiet_office"].question == "Quiet?"
+    assert advisor.vocabulary.facts["quiet_office"].label == "quiet"
+    assert advisor.vocabulary.codes["W-LOUD"].priority == 2
+    assert advisor.knowledge.gpus["acme-one"].vram_gb == 40
+    assert advisor.knowledge.figures["our-limit"]["value"] == 3
+    assert [offer.usd_per_hour for offer in advisor.knowledge.offers if offer.gpu == "acme-one"] == [0.4]
+    assert advisor.knowledge.layers[1].because == {"acme-one": "Ours.", "quiet_office": "Ours."}
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_later_layers_change_earlier_ones(layer: Path, tmp_path: Path) -> None:
 def test_mistakes_are_told_at_their_place(write: Write, files: dict[str, str], said: str) -> None:
     folder = write(**files)
     with pytest.raises(KnowledgeError) as caught:
-        load_expertise([folder])
+        load_advisor([folder])
     assert said in str(caught.value)
     assert str(folder) in str(caught.value)
 
@@ -152,7 +152,7 @@ def test_the_vocabulary_alone(layer: Path) -> None:
     assert "quiet_office" in load_vocabulary(locate("knowledge"), layers=[layer]).facts
 
 
-def test_knowledge_that_was_loaded_already(layer: Path, expertise: Expertise) -> None:
+def test_knowledge_that_was_loaded_already(layer: Path, advisor: Advisor) -> None:
     knowledge = load_knowledge(layers=[layer])
-    assert load_expertise([layer], knowledge=knowledge).knowledge is knowledge
-    assert "acme-one" not in expertise.knowledge.gpus
+    assert load_advisor([layer], knowledge=knowledge).knowledge is knowledge
+    assert "acme-one" not in advisor.knowledge.gpus

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.core.errors import InputError
 
 
@@ -32,7 +32,7 @@ def test_the_dimensions_are_read_and_sized(tmp_path: Path, *, whole_folder: bool
     path = tmp_path / "config.json"
     path.write_text(json.dumps(CONFIG))
     name = str(tmp_path if whole_folder else path)
-    decision = shipped_expertise().decide({"task": "inference", "model_name": name}, decided_at=NOW).to_dict()
+    decision = shipped_advisor().decide({"task": "inference", "model_name": name}, decided_at=NOW).to_dict()
     assert decision["facts"]["param_count_b"]["origin"] == "looked_up"
     assert decision["facts"]["param_count_b"]["value"] == pytest.approx(3.213, rel=0.01)
     assert decision["recommendation"]["memory"]["method"] == "architecture"
@@ -42,9 +42,9 @@ def test_a_file_that_is_no_model_is_refused_with_its_path(tmp_path: Path) -> Non
     path = tmp_path / "config.json"
     path.write_text('{"model_type": "llama", "hidden_size": "wide"}')
     with pytest.raises(InputError, match=r"config\.json"):
-        shipped_expertise().decide({"task": "inference", "model_name": str(path)}, decided_at=NOW)
+        shipped_advisor().decide({"task": "inference", "model_name": str(path)}, decided_at=NOW)
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no file"):
-        shipped_expertise().decide({"task": "inference", "model_name": str(tmp_path / "x.json")}, decided_at=NOW)
+        shipped_advisor().decide({"task": "inference", "model_name": str(tmp_path / "x.json")}, decided_at=NOW)

@@ -4,49 +4,49 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.lookups import look_up
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.values import Value
 
 
-def found_facts(expertise: Expertise, **given: Value) -> dict[str, Value]:
-    found = look_up(given, expertise.knowledge, expertise.vocabulary)
+def found_facts(advisor: Advisor, **given: Value) -> dict[str, Value]:
+    found = look_up(given, advisor.knowledge, advisor.vocabulary)
     assert all(claim.sources and claim.formula for claims in found.claims.values() for claim in claims)
     return {name: claims[0].value for name, claims in found.claims.items()}
 
 
-def test_without_a_name_nothing_is_looked_up(expertise: Expertise) -> None:
-    found = look_up({"param_count_b": 8}, expertise.knowledge, expertise.vocabulary)
+def test_without_a_name_nothing_is_looked_up(advisor: Advisor) -> None:
+    found = look_up({"param_count_b": 8}, advisor.knowledge, advisor.vocabulary)
     assert (found.model, found.claims) == (None, {})
 
 
-def test_a_known_model_brings_its_figures_with_sources(expertise: Expertise) -> None:
-    facts = found_facts(expertise, model_name="llama-3.1-8b")
+def test_a_known_model_brings_its_figures_with_sources(advisor: Advisor) -> None:
+    facts = found_facts(advisor, model_name="llama-3.1-8b")
     assert facts["param_count_b"] == pytest.approx(8.03, rel=0.01)
     assert (facts["model_family"], facts["is_moe"]) == ("llm", False)
 
 
-def test_experts_are_told_from_dense_models(expertise: Expertise) -> None:
-    facts = found_facts(expertise, model_name="mixtral-8x7b")
+def test_experts_are_told_from_dense_models(advisor: Advisor) -> None:
+    facts = found_facts(advisor, model_name="mixtral-8x7b")
     assert facts["is_moe"] is True
     assert isinstance(facts["active_param_count_b"], float)
     assert facts["active_param_count_b"] < facts["param_count_b"]  # type: ignore[operator]
 
 
-def test_a_detector_is_a_vision_model(expertise: Expertise) -> None:
-    facts = found_facts(expertise, model_name="yolov8x")
+def test_a_detector_is_a_vision_model(advisor: Advisor) -> None:
+    facts = found_facts(advisor, model_name="yolov8x")
     assert (facts["model_family"], facts["vision_task"]) == ("vision", "detection")
 
 
-def test_a_quantized_name_brings_its_precision(expertise: Expertise) -> None:
-    facts = found_facts(expertise, model_name="meta-llama-3.1-8b-instruct-awq-int4")
+def test_a_quantized_name_brings_its_precision(advisor: Advisor) -> None:
+    facts = found_facts(advisor, model_name="meta-llama-3.1-8b-instruct-awq-int4")
     assert facts["weight_precision"] == "awq-int4"
 
 
-def test_an_unknown_model_is_refused_with_the_nearest(expertise: Expertise) -> None:
+def test_an_unknown_model_is_refused_with_the_nearest(advisor: Advisor) -> None:
     with pytest.raises(InputError) as caught:
-        look_up({"model_name": "llama-3.1-9b-ultra"}, expertise.knowledge, expertise.vocabulary)
+        look_up({"model_name": "llama-3.1-9b-ultra"}, advisor.knowledge, advisor.vocabulary)
     (problem,) = caught.value.problems
     assert (problem.code, problem.fact) == ("unknown-model", "model_name")
     assert "param_count_b" in (problem.fix or "")
@@ -61,6 +61,6 @@ def test_an_unknown_model_is_refused_with_the_nearest(expertise: Expertise) -> N
         {"model_family": "vision"},
     ],
 )
-def test_an_unknown_model_whose_size_is_said_is_no_error(expertise: Expertise, size: dict[str, Value]) -> None:
-    found = look_up({"model_name": "our-own-model", **size}, expertise.knowledge, expertise.vocabulary)
+def test_an_unknown_model_whose_size_is_said_is_no_error(advisor: Advisor, size: dict[str, Value]) -> None:
+    found = look_up({"model_name": "our-own-model", **size}, advisor.knowledge, advisor.vocabulary)
     assert found.model is None

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.lookups import memory_at_hand
 from whichgpu.engine.core.values import Value
 
@@ -22,8 +22,8 @@ from whichgpu.engine.core.values import Value
         ({"num_gpus": 2}, None),
     ],
 )
-def test_memory_is_that_of_the_gpus_in_use(expertise: Expertise, given: dict[str, Value], memory: float | None) -> None:
-    claims = memory_at_hand(given, expertise.knowledge)
+def test_memory_is_that_of_the_gpus_in_use(advisor: Advisor, given: dict[str, Value], memory: float | None) -> None:
+    claims = memory_at_hand(given, advisor.knowledge)
     assert [claim.value for claim in claims.get("total_vram_gb", [])] == ([] if memory is None else [memory])
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.objectives import load_objectives
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import KnowledgeError
 
 
-def test_the_shipped_objectives_minimise_what_their_names_say(expertise: Expertise) -> None:
-    known = expertise.objectives
+def test_the_shipped_objectives_minimise_what_their_names_say(advisor: Advisor) -> None:
+    known = advisor.objectives
     assert set(known) == {"cheapest", "balanced", "fastest"}
     assert known["cheapest"].merit(3, 100, 1) < known["cheapest"].merit(4, 1, 1)
     assert known["fastest"].merit(400, 2, 1) < known["fastest"].merit(1, 3, 1)
@@ -22,8 +22,8 @@ def test_the_shipped_objectives_minimise_what_their_names_say(expertise: Experti
     assert not any(objective.stated for objective in known.values())
 
 
-def test_more_gpus_have_to_bring_something(expertise: Expertise) -> None:
-    known = expertise.objectives
+def test_more_gpus_have_to_bring_something(advisor: Advisor) -> None:
+    known = advisor.objectives
     assert known["cheapest"].merit(3, 1, 8) == known["cheapest"].merit(3, 1, 1)
     # A fifth faster with twice the GPUs is the least that is worth it; 1.3 times is, 1.1 times is not.
     fastest = known["fastest"]
@@ -32,28 +32,28 @@ def test_more_gpus_have_to_bring_something(expertise: Expertise) -> None:
     assert known["balanced"].merit(5, 0.5, 2) == pytest.approx(known["balanced"].merit(5, 1, 1))
 
 
-def test_preferences_may_cost_a_tenth_a_twentieth_or_a_quarter(expertise: Expertise) -> None:
-    shares = {name: objective.preference_share for name, objective in expertise.objectives.items()}
+def test_preferences_may_cost_a_tenth_a_twentieth_or_a_quarter(advisor: Advisor) -> None:
+    shares = {name: objective.preference_share for name, objective in advisor.objectives.items()}
     assert shares["fastest"] < shares["cheapest"] < shares["balanced"] < 1
-    assert {o.dominance_margin for o in expertise.objectives.values()} <= {0.05}
-    assert all(o.guide_cost_ratio > 1 for o in expertise.objectives.values())
+    assert {o.dominance_margin for o in advisor.objectives.values()} <= {0.05}
+    assert all(o.guide_cost_ratio > 1 for o in advisor.objectives.values())
 
 
-def test_an_objective_is_stated_by_a_fact_or_by_name_and_not_by_default(expertise: Expertise) -> None:
-    assert expertise.objective("fastest", {}).stated
-    assert expertise.objective(None, {"objective": "cheapest"}).stated
-    assert not expertise.objective(None, {}).stated
+def test_an_objective_is_stated_by_a_fact_or_by_name_and_not_by_default(advisor: Advisor) -> None:
+    assert advisor.objective("fastest", {}).stated
+    assert advisor.objective(None, {"objective": "cheapest"}).stated
+    assert not advisor.objective(None, {}).stated
 
 
-def test_a_named_objective_beats_the_fact_and_the_fact_the_default(expertise: Expertise) -> None:
-    assert expertise.objective("fastest", {"objective": "cheapest"}).name == "fastest"
-    assert expertise.objective(None, {"objective": "cheapest"}).name == "cheapest"
-    assert expertise.objective(None, {}).name == expertise.default_objective
+def test_a_named_objective_beats_the_fact_and_the_fact_the_default(advisor: Advisor) -> None:
+    assert advisor.objective("fastest", {"objective": "cheapest"}).name == "fastest"
+    assert advisor.objective(None, {"objective": "cheapest"}).name == "cheapest"
+    assert advisor.objective(None, {}).name == advisor.default_objective
 
 
-def test_an_unknown_objective_is_told_the_nearest(expertise: Expertise) -> None:
+def test_an_unknown_objective_is_told_the_nearest(advisor: Advisor) -> None:
     with pytest.raises(InputError, match="did you mean cheapest") as caught:
-        expertise.objective("cheapes", {})
+        advisor.objective("cheapes", {})
     assert caught.value.problems[0].code == "unknown-objective"
 
 

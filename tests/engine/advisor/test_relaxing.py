@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.relaxing import relaxable_facts
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts import FactDef
@@ -73,9 +73,7 @@ STUCK: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", STUCK)
-def test_the_facts_that_an_answer_names_do_help(
-    name: str, decide: Callable[..., Decision], expertise: Expertise
-) -> None:
+def test_the_facts_that_an_answer_names_do_help(name: str, decide: Callable[..., Decision], advisor: Advisor) -> None:
     facts = STUCK[name]
     answer = decide(facts).to_dict()
     if answer["recommendation"] is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.advisor.size import size_workload
 from whichgpu.engine.core.errors import InputError
@@ -16,18 +16,18 @@ from whichgpu.engine.core.errors import InputError
 JOB = {"task": "inference", "model_name": "llama-3.1-8b", "weight_precision": "bf16"}
 
 
-def size(expertise: Expertise, facts: dict[str, Any], **options: Any) -> dict[str, Any]:
-    return size_workload(expertise, expertise.read(facts), **options)
+def size(advisor: Advisor, facts: dict[str, Any], **options: Any) -> dict[str, Any]:
+    return size_workload(advisor, advisor.read(facts), **options)
 
 
-def problem(expertise: Expertise, facts: dict[str, Any], **options: Any) -> Any:
+def problem(advisor: Advisor, facts: dict[str, Any], **options: Any) -> Any:
     with pytest.raises(InputError) as caught:
-        size(expertise, facts, **options)
+        size(advisor, facts, **options)
     return caught.value.problems[0]
 
 
-def test_an_answer_keeps_its_contract_and_adds_up(expertise: Expertise) -> None:
-    answer = size(expertise, {**JOB, "id": "a"}, gpu="L40S", count=2)
+def test_an_answer_keeps_its_contract_and_adds_up(advisor: Advisor) -> None:
+    answer = size(advisor, {**JOB, "id": "a"}, gpu="L40S", count=2)
     jsonschema.validate(answer, schema_of("size_answer"))
     assert (answer["id"], answer["gpu"], answer["count"], answer["fits"]) == ("a", "nvidia-l40s", 2, True)
     assert answer["needed_gb"] == pytest.approx(2 * answer["per_gpu_gb"], rel=1e-4)
@@ -35,8 +35,8 @@ def test_an_answer_keeps_its_contract_and_adds_up(expertise: Expertise) -> None:
     assert all(term["formula"] and term["source"] for term in answer["terms"])
 
 
-def test_what_does_not_fit_is_sized_all_the_same(expertise: Expertise) -> None:
-    answer = size(expertise, JOB, gpu="T4")
+def test_what_does_not_fit_is_sized_all_the_same(advisor: Advisor) -> None:
+    answer = size(advisor, JOB, gpu="T4")
     assert answer["fits"] is False
     assert answer["per_gpu_gb"] > answer["available_per_gpu_gb"]
     assert answer["headroom_pct"] < 0
@@ -52,31 +52,31 @@ def test_what_does_not_fit_is_sized_all_the_same(expertise: Expertise) -> None:
     ],
 )
 def test_where_the_configuration_comes_from(
-    expertise: Expertise, facts: dict[str, Any], options: dict[str, Any], gpu: str, count: int
+    advisor: Advisor, facts: dict[str, Any], options: dict[str, Any], gpu: str, count: int
 ) -> None:
-    answer = size(expertise, {**JOB, **facts}, **options)
+    answer = size(advisor, {**JOB, **facts}, **options)
     assert (answer["gpu"], answer["count"]) == (gpu, count)
 
 
-def test_more_cards_need_less_each(expertise: Expertise) -> None:
+def test_more_cards_need_less_each(advisor: Advisor) -> None:
     training = {"task": "full_finetuning", "model_name": "llama-3.1-8b", "sharding": "zero3"}
-    each = [size(expertise, training, gpu="H100", count=count)["per_gpu_gb"] for count in (1, 2, 4, 8)]
+    each = [size(advisor, training, gpu="H100", count=count)["per_gpu_gb"] for count in (1, 2, 4, 8)]
     assert each == sorted(each, reverse=True)
     assert each[0] > each[-1]
 
 
-def test_without_a_gpu_there_is_nothing_to_size_on(expertise: Expertise) -> None:
-    assert problem(expertise, JOB).code == "no-gpu"
-    assert problem(expertise, {**JOB, "gpu_candidates": ["T4", "L4"]}).code == "no-gpu"
+def test_without_a_gpu_there_is_nothing_to_size_on(advisor: Advisor) -> None:
+    assert problem(advisor, JOB).code == "no-gpu"
+    assert problem(advisor, {**JOB, "gpu_candidates": ["T4", "L4"]}).code == "no-gpu"
 
 
-def test_an_unknown_gpu_is_told_the_nearest(expertise: Expertise) -> None:
-    found = problem(expertise, JOB, gpu="nvidia-l40z")
+def test_an_unknown_gpu_is_told_the_nearest(advisor: Advisor) -> None:
+    found = problem(advisor, JOB, gpu="nvidia-l40z")
     assert found.code == "unknown-gpu"
     assert "nvidia-l40s" in found.nearest
 
 
-def test_without_the_size_of_the_model_nothing_is_reckoned(expertise: Expertise) -> None:
-    found = problem(expertise, {"task": "inference", "model_family": "llm"}, gpu="T4")
+def test_without_the_size_of_the_model_nothing_is_computed(advisor: Advisor) -> None:
+    found = problem(advisor, {"task": "inference", "model_family": "llm"}, gpu="T4")
     assert found.code == "size-unknown"
     assert "param_count_b" in found.fix

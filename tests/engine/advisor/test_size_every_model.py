@@ -24,9 +24,9 @@ def check(answer):
         ({"task": "peft_finetuning", "peft_method": "qlora"}, 5),
     ],
 )
-def test_every_model_is_answered(expertise, facts, every):
-    sized = [model.id for model in expertise.knowledge.models.values() if model.params_b or model.components_b]
+def test_every_model_is_answered(advisor, facts, every):
+    sized = [model.id for model in advisor.knowledge.models.values() if model.params_b or model.components_b]
     assert len(sized) > 100
     for name in sorted(sized)[::every]:
-        workload = expertise.read({**facts, "model_name": name, "gpu": "nvidia-h100-80gb-sxm", "count": 8})
-        check(size_workload(expertise, workload))
+        workload = advisor.read({**facts, "model_name": name, "gpu": "nvidia-h100-80gb-sxm", "count": 8})
+        check(size_workload(advisor, workload))

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.stages import MOMENTS
 from whichgpu.engine.advisor.stages import fact_moments
 from whichgpu.engine.advisor.stages import prepare
@@ -18,7 +18,7 @@ from whichgpu.engine.rules.inference.firing import Level
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
-WithRules = Callable[[str], Expertise]
+WithRules = Callable[[str], Advisor]
 MakeRule = Callable[..., str]
 
 
@@ -26,8 +26,8 @@ def test_facts_are_settled_when_what_they_are_made_from_is(with_rules: WithRules
     text = make_rule("a", "derive", "fits_one_gpu", "set: {large_batch: true}", each="workload")
     text += make_rule("b", "derive", "large_batch", "set: {high_res: true}", each="workload")
     text += make_rule("c", "advise", "always_on", "set: {procurement: rent}", each="workload")
-    expertise = with_rules(text)
-    moments = fact_moments(expertise.rulebook.rules, expertise.vocabulary)
+    advisor = with_rules(text)
+    moments = fact_moments(advisor.rulebook.rules, advisor.vocabulary)
     assert (moments["large_batch"], moments["high_res"]) == ("survey", "survey")
     assert (moments["procurement"], moments["task"]) == ("outcome", "intake")
     assert set(moments.values()) <= set(MOMENTS)
@@ -49,10 +49,10 @@ def test_rules_that_feed_each_other_are_refused(with_rules: WithRules, make_rule
         with_rules(text)
 
 
-def test_a_workload_rule_cannot_wait_for_one_plan(expertise: Expertise) -> None:
-    late = expertise.vocabulary.facts["context_tokens"].model_copy(update={"available": "plan"})
-    vocabulary = SimpleNamespace(facts={**expertise.vocabulary.facts, "context_tokens": late})
-    derive = expertise.rulebook.of_stage("derive", "workload")
+def test_a_workload_rule_cannot_wait_for_one_plan(advisor: Advisor) -> None:
+    late = advisor.vocabulary.facts["context_tokens"].model_copy(update={"available": "plan"})
+    vocabulary = SimpleNamespace(facts={**advisor.vocabulary.facts, "context_tokens": late})
+    derive = advisor.rulebook.of_stage("derive", "workload")
     rules = [rule for rule in derive if "context_tokens" in rule.writes]
     assert rules, "some shipped rule sets the context"
     book = SimpleNamespace(of_stage=lambda stage, each: tuple(rules) if (stage, each) == ("derive", "workload") else ())

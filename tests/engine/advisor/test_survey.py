@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import Measures
 from whichgpu.engine.advisor.survey import Spread
@@ -35,8 +35,8 @@ def plans(decide: Callable[..., Decision]) -> list[Plan]:
 
 
 @pytest.fixture(scope="module")
-def balanced(expertise: Expertise) -> Objective:
-    return expertise.objectives["balanced"]
+def balanced(advisor: Advisor) -> Objective:
+    return advisor.objectives["balanced"]
 
 
 @pytest.mark.parametrize(

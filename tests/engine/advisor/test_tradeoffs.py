@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from whichgpu.engine.advisor import tradeoffs
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.options import Option
 from whichgpu.engine.advisor.options import options_of
 from whichgpu.engine.advisor.tradeoffs import TradeOff
@@ -51,18 +51,18 @@ OWNED = {
 WORKLOADS = [SERVICE, RUN, NAMED, OWNED]
 
 
-def decided(expertise: Expertise, facts: dict[str, Any]) -> Decision:
-    return expertise.decide(facts, decided_at=MOMENT)
+def decided(advisor: Advisor, facts: dict[str, Any]) -> Decision:
+    return advisor.decide(facts, decided_at=MOMENT)
 
 
-def options(expertise: Expertise, facts: dict[str, Any]) -> list[Option]:
-    decision = decided(expertise, facts)
+def options(advisor: Advisor, facts: dict[str, Any]) -> list[Option]:
+    decision = decided(advisor, facts)
     return options_of(
         decision.outcome,
         decision.workload.given,
-        expertise.objectives,
-        expertise.trade_off_settings,
-        expertise.bench,
+        advisor.objectives,
+        advisor.trade_off_settings,
+        advisor.bench,
     )
 
 
@@ -71,60 +71,60 @@ def of_kind(found: tuple[TradeOff, ...], kind: str) -> list[TradeOff]:
 
 
 @pytest.mark.parametrize("facts", WORKLOADS)
-def test_each_is_clearly_cheaper_or_faster_and_there_are_few(expertise: Expertise, facts: dict[str, Any]) -> None:
-    found = decided(expertise, facts).trade_offs()
-    least = 1 + expertise.trade_off_settings.least_gain
+def test_each_is_clearly_cheaper_or_faster_and_there_are_few(advisor: Advisor, facts: dict[str, Any]) -> None:
+    found = decided(advisor, facts).trade_offs()
+    least = 1 + advisor.trade_off_settings.least_gain
     assert found
-    assert len(found) <= expertise.trade_off_settings.most_listed
+    assert len(found) <= advisor.trade_off_settings.most_listed
     assert all(entry.clear_by >= least for entry in found)
-    gains = [entry.gain(decided(expertise, facts).outcome.objective) for entry in found]
+    gains = [entry.gain(decided(advisor, facts).outcome.objective) for entry in found]
     assert gains == sorted(gains, reverse=True)
 
 
 @pytest.mark.parametrize("facts", WORKLOADS)
-def test_each_is_true_when_its_change_is_stated(expertise: Expertise, facts: dict[str, Any]) -> None:
-    for entry in decided(expertise, facts).trade_offs():
+def test_each_is_true_when_its_change_is_stated(advisor: Advisor, facts: dict[str, Any]) -> None:
+    for entry in decided(advisor, facts).trade_offs():
         if entry.fact is None or entry.kind == "spot":
             continue
-        given = {**decided(expertise, facts).workload.given}
+        given = {**decided(advisor, facts).workload.given}
         given.pop(entry.fact, None)
         if entry.value is not None:
             given[entry.fact] = entry.value
-        again = decided(expertise, given).outcome.chosen
+        again = decided(advisor, given).outcome.chosen
         assert again is not None
         assert again.ranked.plan.id == entry.plan.id
         assert again.ranked.plan.cost.usd_per_hour == entry.usd_per_hour
 
 
-def test_the_same_twice(expertise: Expertise) -> None:
-    assert decided(expertise, SERVICE).trade_offs() == decided(expertise, SERVICE).trade_offs()
+def test_the_same_twice(advisor: Advisor) -> None:
+    assert decided(advisor, SERVICE).trade_offs() == decided(advisor, SERVICE).trade_offs()
 
 
-def test_what_keeps_a_cheaper_card_back_is_named(expertise: Expertise) -> None:
-    cards = of_kind(decided(expertise, SERVICE).trade_offs(), "card")
+def test_what_keeps_a_cheaper_card_back_is_named(advisor: Advisor) -> None:
+    cards = of_kind(decided(advisor, SERVICE).trade_offs(), "card")
     assert [(entry.fact, entry.value) for entry in cards] == [("lifecycle_stage", None)]
     assert cards[0].plan.gpu.segment == "consumer"
 
 
-def test_places_are_tried_without(expertise: Expertise) -> None:
-    places = of_kind(decided(expertise, RUN).trade_offs(), "place")
+def test_places_are_tried_without(advisor: Advisor) -> None:
+    places = of_kind(decided(advisor, RUN).trade_offs(), "place")
     assert [(entry.fact, entry.value) for entry in places] == [("regions_allowed", None)]
 
 
-def test_named_cards_are_tried_without(expertise: Expertise) -> None:
-    assert Option("card", "gpu_candidates", (None,)) in options(expertise, NAMED)
+def test_named_cards_are_tried_without(advisor: Advisor) -> None:
+    assert Option("card", "gpu_candidates", (None,)) in options(advisor, NAMED)
 
 
-def test_limits_are_loosened_step_by_step(expertise: Expertise) -> None:
-    found = {option.fact: option for option in options(expertise, RUN)}
+def test_limits_are_loosened_step_by_step(advisor: Advisor) -> None:
+    found = {option.fact: option for option in options(advisor, RUN)}
     assert found["deadline_hours"] == Option("target", "deadline_hours", (25.0, 30.0, 40.0), nested=True)
-    load = {option.fact: option for option in options(expertise, SERVICE)}["concurrency"]
+    load = {option.fact: option for option in options(advisor, SERVICE)}["concurrency"]
     assert load == Option("load", "concurrency", (13, 11, 8), nested=True)
 
 
-def test_lower_precisions_are_those_below_the_present_one(expertise: Expertise) -> None:
+def test_lower_precisions_are_those_below_the_present_one(advisor: Advisor) -> None:
     def lower(facts: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
-        return {option.fact: option.values for option in options(expertise, facts) if option.kind == "precision"}
+        return {option.fact: option.values for option in options(advisor, facts) if option.kind == "precision"}
 
     assert lower(SERVICE) == {"weight_precision": ("fp8", "int8", "int4")}
     assert lower({**SERVICE, "weight_precision": "int8"}) == {"weight_precision": ("int4",)}
@@ -133,19 +133,17 @@ def test_lower_precisions_are_those_below_the_present_one(expertise: Expertise) 
 
 
 @pytest.mark.parametrize(("stated", "offered"), [(True, False), (False, True), (None, True)])
-def test_what_may_be_interrupted_already_is_not_offered(
-    expertise: Expertise, stated: bool | None, offered: bool
-) -> None:
+def test_what_may_be_interrupted_already_is_not_offered(advisor: Advisor, stated: bool | None, offered: bool) -> None:
     facts = {**RUN} if stated is None else {**RUN, "interruptible": stated}
-    assert any(option.kind == "spot" for option in options(expertise, facts)) == offered
+    assert any(option.kind == "spot" for option in options(advisor, facts)) == offered
 
 
-def test_a_service_in_production_is_not_offered_capacity_that_goes_away(expertise: Expertise) -> None:
-    assert not any(option.kind == "spot" for option in options(expertise, SERVICE))
+def test_a_service_in_production_is_not_offered_capacity_that_goes_away(advisor: Advisor) -> None:
+    assert not any(option.kind == "spot" for option in options(advisor, SERVICE))
 
 
-def test_beside_owned_hardware_stands_what_more_would_buy(expertise: Expertise) -> None:
-    decision = decided(expertise, OWNED)
+def test_beside_owned_hardware_stands_what_more_would_buy(advisor: Advisor) -> None:
+    decision = decided(advisor, OWNED)
     assert decision.outcome.chosen is not None
     assert decision.outcome.chosen.ranked.plan.cost.origin == "owned"
     more = of_kind(decision.trade_offs(), "owned")
@@ -155,12 +153,12 @@ def test_beside_owned_hardware_stands_what_more_would_buy(expertise: Expertise) 
     assert more[0].speed_ratio >= 1.1
 
 
-def test_beside_another_answer_stands_what_is_owned(expertise: Expertise) -> None:
-    found = decided(expertise, {**OWNED, "objective": "fastest"}).trade_offs()
+def test_beside_another_answer_stands_what_is_owned(advisor: Advisor) -> None:
+    found = decided(advisor, {**OWNED, "objective": "fastest"}).trade_offs()
     assert [entry.plan.cost.origin for entry in of_kind(found, "owned")] == ["owned"]
 
 
-def test_no_more_decisions_than_allowed(expertise: Expertise, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_decisions_than_allowed(advisor: Advisor, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     plain = tradeoffs.round_on
 
@@ -169,20 +167,20 @@ def test_no_more_decisions_than_allowed(expertise: Expertise, monkeypatch: pytes
         return plain(*args)
 
     monkeypatch.setattr(tradeoffs, "round_on", counted)
-    decision = decided(expertise, SERVICE)
-    settings = replace(expertise.trade_off_settings, most_decisions=3)
-    trade_offs(expertise.bench, decision.workload.given, decision.outcome, expertise.objectives, settings)
+    decision = decided(advisor, SERVICE)
+    settings = replace(advisor.trade_off_settings, most_decisions=3)
+    trade_offs(advisor.bench, decision.workload.given, decision.outcome, advisor.objectives, settings)
     assert len(made) == 3
 
 
-def test_nothing_without_an_answer(expertise: Expertise) -> None:
-    decision = decided(expertise, {**SERVICE, "budget_usd_per_hour": 0.01})
+def test_nothing_without_an_answer(advisor: Advisor) -> None:
+    decision = decided(advisor, {**SERVICE, "budget_usd_per_hour": 0.01})
     assert decision.outcome.chosen is None
     assert decision.trade_offs() == ()
 
 
-def test_settings_name_facts_and_values_of_the_vocabulary(expertise: Expertise) -> None:
-    settings, facts = expertise.trade_off_settings, expertise.vocabulary.facts
+def test_settings_name_facts_and_values_of_the_vocabulary(advisor: Advisor) -> None:
+    settings, facts = advisor.trade_off_settings, advisor.vocabulary.facts
     for ladder in (settings.serving_precisions, settings.training_precisions):
         for fact, lower in ladder.items():
             assert {*lower, *(value for values in lower.values() for value in values)} <= set(facts[fact].choices)

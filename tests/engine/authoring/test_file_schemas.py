@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import yaml
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.engine.authoring.schemas import LAYER_SCHEMAS
 from whichgpu.engine.authoring.schemas import file_schemas
 from whichgpu.engine.authoring.schemas import heading
@@ -27,8 +27,8 @@ FILES = sorted(
 
 
 @pytest.fixture(scope="module")
-def schemas(expertise: Expertise) -> dict[str, dict[str, object]]:
-    return file_schemas(expertise.vocabulary, expertise.knowledge)
+def schemas(advisor: Advisor) -> dict[str, dict[str, object]]:
+    return file_schemas(advisor.vocabulary, advisor.knowledge)
 
 
 def test_committed_schemas_are_fresh(schemas: dict[str, dict[str, object]]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from whichgpu import engine
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.authoring import StatedNumber
 from whichgpu.engine.authoring.inspection import READ_BY_THE_PIPELINE
 from whichgpu.engine.authoring.inspection import consumed_facts
@@ -34,12 +34,12 @@ def _text(node: ast.AST) -> object:
 
 
 def test_the_shipped_rulebook_has_no_error() -> None:
-    found = inspect(shipped_expertise(), date(2026, 6, 30))
+    found = inspect(shipped_advisor(), date(2026, 6, 30))
     assert [finding.message for finding in found if finding.severity == "error"] == []
 
 
 def test_procurement_is_given_by_rules_alone() -> None:
-    facts = produced_facts(shipped_expertise().vocabulary)
+    facts = produced_facts(shipped_advisor().vocabulary)
     assert "weights_gb" in facts
     assert "procurement" not in facts
     assert "param_count_b" in consumed_facts()

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu import KnowledgeError
-from whichgpu import load_expertise
+from whichgpu import load_advisor
 from whichgpu.engine.catalogue.tasks import check_profiles
 from whichgpu.engine.catalogue.tasks import load_tasks
 from whichgpu.engine.catalogue.tasks import profile_of
@@ -36,7 +36,7 @@ def test_a_task_without_a_profile_is_refused_when_the_knowledge_loads(copied: Pa
     assert changed != text
     file.write_text(changed, encoding="utf-8")
     with pytest.raises(KnowledgeError) as refused:
-        load_expertise(knowledge_folder=copied)
+        load_advisor(knowledge_folder=copied)
     (problem,) = refused.value.problems
     assert problem.code == "no-task-profile"
     assert "'reinforcement_learning' has no profile in knowledge/tasks.yaml" in problem.message
@@ -58,11 +58,11 @@ def test_the_other_phase_is_a_task(copied: Path) -> None:
         check_profiles((), copied)
 
 
-def test_profiles_and_tasks_are_the_same(expertise: Expertise) -> None:
-    assert set(load_tasks()) == set(expertise.vocabulary.facts["task"].choices)
-    topics = {fact.topic for fact in expertise.vocabulary.facts.values()}
+def test_profiles_and_tasks_are_the_same(advisor: Advisor) -> None:
+    assert set(load_tasks()) == set(advisor.vocabulary.facts["task"].choices)
+    topics = {fact.topic for fact in advisor.vocabulary.facts.values()}
     for task, profile in load_tasks().items():
         assert set(profile.skips_topics) <= topics
         assert profile.trains != (profile.sized_as in {"serving", "trial"}), task
         assert profile_of(profile.other_phase).serves != profile.serves or profile.sized_as == "trial"
-        assert set(profile.sources) <= expertise.knowledge.sources.keys()
+        assert set(profile.sources) <= advisor.knowledge.sources.keys()

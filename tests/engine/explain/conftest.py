@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from whichgpu import Expertise
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu import Advisor
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.yaml import read_yaml
 
@@ -24,13 +24,13 @@ MOMENT = datetime(2026, 6, 1, tzinfo=UTC)
 
 @cache
 def _decided(name: str) -> dict[str, Any]:
-    workload = shipped_expertise().read(read_yaml(EXAMPLES / f"{name}.yaml", error=InputError))
-    return shipped_expertise().decide(workload, decided_at=MOMENT).to_dict()
+    workload = shipped_advisor().read(read_yaml(EXAMPLES / f"{name}.yaml", error=InputError))
+    return shipped_advisor().decide(workload, decided_at=MOMENT).to_dict()
 
 
 @pytest.fixture(scope="session")
-def expertise() -> Expertise:
-    return shipped_expertise()
+def advisor() -> Advisor:
+    return shipped_advisor()
 
 
 @pytest.fixture
@@ -42,4 +42,4 @@ def decided() -> Callable[[str], dict[str, Any]]:
 @pytest.fixture
 def decide() -> Callable[..., dict[str, Any]]:
     """The decision on facts."""
-    return lambda **facts: shipped_expertise().decide(facts, decided_at=MOMENT).to_dict()
+    return lambda **facts: shipped_advisor().decide(facts, decided_at=MOMENT).to_dict()

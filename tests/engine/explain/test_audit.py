@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from whichgpu import Expertise
-from whichgpu import load_expertise
+from whichgpu import Advisor
+from whichgpu import load_advisor
 from whichgpu.engine.advisor.record import Record
 from whichgpu.engine.advisor.record import make_record
 from whichgpu.engine.advisor.record import read_record
@@ -32,13 +32,13 @@ def from_disk(decision: dict[str, Any]) -> tuple[Record, str]:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_a_fresh_record_holds(decided: Decided, expertise: Expertise, example: str) -> None:
+def test_a_fresh_record_holds(decided: Decided, advisor: Advisor, example: str) -> None:
     record, text = from_disk(decided(example))
-    found = {check.name: check.holds for check in audit(record, text, expertise)}
+    found = {check.name: check.holds for check in audit(record, text, advisor)}
     assert found == {"intact": True, "complete": True, "reproducible": True, "certificate": None}
 
 
-def test_odd_workloads_hold_too(decide: Callable[..., dict[str, Any]], expertise: Expertise) -> None:
+def test_odd_workloads_hold_too(decide: Callable[..., dict[str, Any]], advisor: Advisor) -> None:
     for facts in (
         {"task": "inference", "model_name": "llama-3.1-70b", "gpu_candidates": "h100, l4", "current_gpu": "rtx 3090"},
         {"task": "peft_finetuning", "peft_method": "qlora", "param_count_b": 13.1234567, "trains_and_serves": True},
@@ -48,7 +48,7 @@ def test_odd_workloads_hold_too(decide: Callable[..., dict[str, Any]], expertise
         {"task": "inference", "param_count_b": 7.61561656, "utilization_pct": 33.3333333},
     ):
         record, text = from_disk(decide(**facts))
-        for check in audit(record, text, expertise):
+        for check in audit(record, text, advisor):
             assert check.holds is not False, (facts, check)
 
 
@@ -74,7 +74,7 @@ def test_any_byte_changed_fails(
             assert check_intact(record, text).holds is False, (place, raw[place], byte)
 
 
-def test_a_figure_that_was_changed_and_sealed_again_does_not_trace(decided: Decided, expertise: Expertise) -> None:
+def test_a_figure_that_was_changed_and_sealed_again_does_not_trace(decided: Decided, advisor: Advisor) -> None:
     def changed(edit: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
         decision = decided("llm-serving-70b")
         edit(decision)
@@ -111,29 +111,29 @@ def test_a_figure_that_was_changed_and_sealed_again_does_not_trace(decided: Deci
     assert check_complete(decided("llm-serving-70b")).holds
 
 
-def test_another_answer_under_a_good_seal_is_not_reproduced(decided: Decided, expertise: Expertise) -> None:
+def test_another_answer_under_a_good_seal_is_not_reproduced(decided: Decided, advisor: Advisor) -> None:
     decision = decided("qlora-7b")
     decision["recommendation"], decision["alternatives"][0] = decision["alternatives"][0], decision["recommendation"]
-    check = check_reproducible(decision, expertise)
+    check = check_reproducible(decision, advisor)
     assert check.holds is False
     assert any("recommendation" in finding for finding in check.findings)
 
 
-def test_the_engine_that_fired_does_not_matter(decided: Decided, expertise: Expertise) -> None:
+def test_the_engine_that_fired_does_not_matter(decided: Decided, advisor: Advisor) -> None:
     decision = decided("qlora-7b") | {"fired_by": "reference", "engine_version": "0.0.1"}
-    assert check_reproducible(decision, expertise).holds
+    assert check_reproducible(decision, advisor).holds
 
 
-def test_facts_that_are_not_taken_any_more_are_named(decided: Decided, expertise: Expertise) -> None:
+def test_facts_that_are_not_taken_any_more_are_named(decided: Decided, advisor: Advisor) -> None:
     decision = decided("qlora-7b")
     decision["facts"]["moon_phase"] = {"value": "full", "origin": "given", "seq": 1}
     decision["facts"]["task"] = {**decision["facts"]["task"], "value": "astrology"}
-    check = check_reproducible(decision, expertise)
+    check = check_reproducible(decision, advisor)
     assert check.holds is False
     assert "moon_phase" in " ".join(check.findings)
     assert "astrology" in " ".join(check.findings)
     broken = decided("qlora-7b") | {"decided_at": "2026-99-99"}
-    assert check_reproducible(broken, expertise).holds is False
+    assert check_reproducible(broken, advisor).holds is False
 
 
 def test_a_changed_rule_is_named(decided: Decided, tmp_path: Path) -> None:
@@ -148,19 +148,19 @@ def test_a_changed_rule_is_named(decided: Decided, tmp_path: Path) -> None:
     file = next(f for f in rules.glob("*.yaml") if "id: nvidia-is-the-safe-choice" in f.read_text())
     head, _, tail = file.read_text().partition("id: nvidia-is-the-safe-choice")
     file.write_text(head + "id: nvidia-is-the-safe-choice" + tail.replace("points: 2", "points: 1", 1))
-    check = check_reproducible(decision, load_expertise(own_rules=rules))
+    check = check_reproducible(decision, load_advisor(own_rules=rules))
     assert check.holds is False
     assert any("nvidia-is-the-safe-choice" in finding and "+1 for ecosystem" in finding for finding in check.findings)
 
 
-def test_a_certificate_that_claims_too_much_is_found_out(decided: Decided, expertise: Expertise) -> None:
+def test_a_certificate_that_claims_too_much_is_found_out(decided: Decided, advisor: Advisor) -> None:
     decision = decided("qlora-7b")
     decision["interview"] = {"unasked": [{"fact": "seq_len_tokens", "why": "", "checked": ""}]}
-    assert check_silence(decision, expertise, 20).holds is False
+    assert check_silence(decision, advisor, 20).holds is False
     decision["interview"] = {"unasked": [{"fact": "no_such_fact", "why": "", "checked": ""}]}
-    assert check_silence(decision, expertise, 5).holds is False
+    assert check_silence(decision, advisor, 5).holds is False
     decision["interview"] = {"unasked": []}
-    assert check_silence(decision, expertise, 5).holds
+    assert check_silence(decision, advisor, 5).holds
 
 
 def test_a_decision_survives_the_way_to_disk(decided: Decided) -> None:

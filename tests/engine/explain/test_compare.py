@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from whichgpu import Expertise
-from whichgpu import load_expertise
+from whichgpu import Advisor
+from whichgpu import load_advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.explain.compare import compare
 from whichgpu.engine.explain.rerun import decide_again
@@ -21,7 +21,7 @@ Decided = Callable[[str], dict[str, Any]]
 ROOT = Path(__file__).parents[3]
 
 
-def changed_rules(folder: Path, old: str, new: str, after: str) -> Expertise:
+def changed_rules(folder: Path, old: str, new: str, after: str) -> Advisor:
     """The shipped rules with the first ``old`` behind ``after`` replaced."""
     rules = folder / "rules"
     shutil.copytree(ROOT / "rules", rules)
@@ -29,21 +29,21 @@ def changed_rules(folder: Path, old: str, new: str, after: str) -> Expertise:
     head, mark, tail = file.read_text().partition(after)
     assert old in tail
     file.write_text(head + mark + tail.replace(old, new, 1))
-    return load_expertise(own_rules=rules)
+    return load_advisor(own_rules=rules)
 
 
-def test_a_decision_beside_itself_is_the_same(decided: Decided, expertise: Expertise) -> None:
+def test_a_decision_beside_itself_is_the_same(decided: Decided, advisor: Advisor) -> None:
     decision = decided("llm-serving-70b")
-    found = compare(decision, decide_again(decision, expertise).to_dict())
+    found = compare(decision, decide_again(decision, advisor).to_dict())
     assert found.same
     assert found.causes == ()
 
 
-def test_changed_facts_are_the_cause(decided: Decided, expertise: Expertise) -> None:
+def test_changed_facts_are_the_cause(decided: Decided, advisor: Advisor) -> None:
     decision = decided("llm-serving-70b")
-    given = with_changes(recorded_facts(decision, expertise), ("concurrency=4", "peak_qps=unknown"), expertise)
+    given = with_changes(recorded_facts(decision, advisor), ("concurrency=4", "peak_qps=unknown"), advisor)
     assert "peak_qps" not in given
-    after = decide_again(decision, expertise, given=given).to_dict()
+    after = decide_again(decision, advisor, given=given).to_dict()
     found = compare(decision, after)
     assert {(c.what, c.before, c.after) for c in found.facts} == {("concurrency", 32, 4), ("peak_qps", 2, None)}
     assert {cause.kind for cause in found.causes} == {"fact"}
@@ -54,15 +54,15 @@ def test_changed_facts_are_the_cause(decided: Decided, expertise: Expertise) -> 
     assert not set(found.fired_before) & fired
 
 
-def test_aliases_and_units_are_understood_in_changes(decided: Decided, expertise: Expertise) -> None:
-    given = recorded_facts(decided("qlora-7b"), expertise)
-    changed = with_changes(given, ("model_name=unknown", "param_count_b=13b"), expertise)
+def test_aliases_and_units_are_understood_in_changes(decided: Decided, advisor: Advisor) -> None:
+    given = recorded_facts(decided("qlora-7b"), advisor)
+    changed = with_changes(given, ("model_name=unknown", "param_count_b=13b"), advisor)
     assert changed["param_count_b"] == 13
     assert {name: value for name, value in changed.items() if name != "param_count_b"} == {
         name: value for name, value in given.items() if name not in ("param_count_b", "model_name")
     }
     with pytest.raises(InputError, match="did you mean"):
-        with_changes(given, ("param_cont_b=13",), expertise)
+        with_changes(given, ("param_cont_b=13",), advisor)
 
 
 def test_an_old_record_under_a_changed_rule_names_it(decided: Decided, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_changed_condition_and_a_changed_threshold_are_named(decided: Decided,
     assert rule in found.fired_before
 
 
-def test_new_and_vanished_rules_are_named(decided: Decided, tmp_path: Path, expertise: Expertise) -> None:
+def test_new_and_vanished_rules_are_named(decided: Decided, tmp_path: Path, advisor: Advisor) -> None:
     decision = decided("llm-serving-70b")
     layer = tmp_path / "own"
     layer.mkdir()
@@ -94,7 +94,7 @@ def test_new_and_vanished_rules_are_named(decided: Decided, tmp_path: Path, expe
         "  when: [gpu.series == nvidia-h200]\n  then: {points: 1, reason: wish}\n  because: We have some.\n"
         "  sources: [whichgpu-judgement]\n"
     )
-    after = decide_again(decision, load_expertise([layer])).to_dict()
+    after = decide_again(decision, load_advisor([layer])).to_dict()
     found = compare(decision, after)
     assert ("rule", "we-like-the-l4", "is new in the rulebook") in {(c.kind, c.what, c.says) for c in found.causes}
     back = compare(after, decision)
@@ -133,12 +133,12 @@ def test_decisions_without_an_answer_compare(decide: Callable[..., dict[str, Any
     assert answer["no answer"].after is None
 
 
-def test_an_objective_that_no_fact_brings_about_is_kept(decided: Decided, expertise: Expertise) -> None:
+def test_an_objective_that_no_fact_brings_about_is_kept(decided: Decided, advisor: Advisor) -> None:
     """Older records have the objective of the command line beside the facts, not among them."""
     decision = decided("qlora-7b")
     assert decision["facts"]["objective"]["value"] == "cheapest"
-    assert decide_again(decision, expertise).outcome.objective.name == "cheapest"
+    assert decide_again(decision, advisor).outcome.objective.name == "cheapest"
     del decision["facts"]["objective"]
-    assert decide_again(decision, expertise).outcome.objective.name == "cheapest"
-    given = recorded_facts(decision, expertise)
-    assert decide_again(decision, expertise, given=given).outcome.objective.name == expertise.default_objective
+    assert decide_again(decision, advisor).outcome.objective.name == "cheapest"
+    given = recorded_facts(decision, advisor)
+    assert decide_again(decision, advisor, given=given).outcome.objective.name == advisor.default_objective

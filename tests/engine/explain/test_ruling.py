@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.explain.ruling import OUTCOMES
 from whichgpu.engine.explain.ruling import rulings
@@ -14,34 +14,34 @@ from whichgpu.engine.explain.ruling import rulings
 Decided = Callable[[str], dict[str, Any]]
 
 
-def test_every_rule_is_ruled_upon_once(decided: Decided, expertise: Expertise) -> None:
-    found = rulings(decided("qlora-7b"), expertise.rules)
-    assert [ruling.id for ruling in found] == sorted(expertise.rules)
+def test_every_rule_is_ruled_upon_once(decided: Decided, advisor: Advisor) -> None:
+    found = rulings(decided("qlora-7b"), advisor.rules)
+    assert [ruling.id for ruling in found] == sorted(advisor.rules)
     for ruling in found:
         assert ruling.verdict in OUTCOMES
         assert bool(ruling.missing) == (ruling.verdict == "undecided")
         assert bool(ruling.failed) == (ruling.verdict == "not_fired")
 
 
-def test_filters_of_one_kind_widen_and_of_two_kinds_narrow(decided: Decided, expertise: Expertise) -> None:
+def test_filters_of_one_kind_widen_and_of_two_kinds_narrow(decided: Decided, advisor: Advisor) -> None:
     decision = decided("qlora-7b")
-    fired = rulings(decision, expertise.rules, ("fired",))
-    both = rulings(decision, expertise.rules, ("fired", "undecided"))
-    narrow = rulings(decision, expertise.rules, ("fired", "prefer"))
+    fired = rulings(decision, advisor.rules, ("fired",))
+    both = rulings(decision, advisor.rules, ("fired", "undecided"))
+    narrow = rulings(decision, advisor.rules, ("fired", "prefer"))
     assert {r.verdict for r in fired} == {"fired"}
     assert {r.verdict for r in both} == {"fired", "undecided"}
     assert narrow == [r for r in fired if r.stage == "prefer"]
-    assert rulings(decision, expertise.rules, ("not-fired",)) == rulings(decision, expertise.rules, ("not_fired",))
-    assert all(r.topic == "finetuning" for r in rulings(decision, expertise.rules, ("finetuning",)))
-    assert rulings(decision, expertise.rules, ("nvidia-is-the",))[0].id.startswith("nvidia-is-the")
+    assert rulings(decision, advisor.rules, ("not-fired",)) == rulings(decision, advisor.rules, ("not_fired",))
+    assert all(r.topic == "finetuning" for r in rulings(decision, advisor.rules, ("finetuning",)))
+    assert rulings(decision, advisor.rules, ("nvidia-is-the",))[0].id.startswith("nvidia-is-the")
 
 
-def test_a_rule_that_is_gone_is_still_listed(decided: Decided, expertise: Expertise) -> None:
+def test_a_rule_that_is_gone_is_still_listed(decided: Decided, advisor: Advisor) -> None:
     found = rulings(decided("qlora-7b"), {})
-    assert len(found) == len(expertise.rules)
+    assert len(found) == len(advisor.rules)
     assert all(r.stage is None for r in found)
 
 
-def test_a_filter_that_names_nothing_is_refused(decided: Decided, expertise: Expertise) -> None:
+def test_a_filter_that_names_nothing_is_refused(decided: Decided, advisor: Advisor) -> None:
     with pytest.raises(InputError, match="did you mean"):
-        rulings(decided("qlora-7b"), expertise.rules, ("overriden",))
+        rulings(decided("qlora-7b"), advisor.rules, ("overriden",))

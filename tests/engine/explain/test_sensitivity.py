@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.engine.explain.probing import read_back
 from whichgpu.engine.explain.rerun import decide_again
 from whichgpu.engine.explain.rerun import recorded_facts
@@ -18,22 +18,22 @@ from whichgpu.engine.explain.sensitivity import verdict_of
 Decided = Callable[[str], dict[str, Any]]
 
 
-def decided_with(change: Any, decision: dict[str, Any], expertise: Expertise) -> Any:
-    given = recorded_facts(decision, expertise)
-    changed = with_changes(given, [f"{change.fact}={read_back(change.after)}"], expertise)
+def decided_with(change: Any, decision: dict[str, Any], advisor: Advisor) -> Any:
+    given = recorded_facts(decision, advisor)
+    changed = with_changes(given, [f"{change.fact}={read_back(change.after)}"], advisor)
     objective = str(changed["objective"]) if change.fact == "objective" and "objective" in changed else None
-    return verdict_of(decide_again(decision, expertise, given=changed, objective=objective).outcome)
+    return verdict_of(decide_again(decision, advisor, given=changed, objective=objective).outcome)
 
 
 @pytest.mark.parametrize("example", ["qlora-7b", "lab-rent-or-buy"])
-def test_every_flip_decides_to_what_it_claims(decided: Decided, expertise: Expertise, example: str) -> None:
+def test_every_flip_decides_to_what_it_claims(decided: Decided, advisor: Advisor, example: str) -> None:
     decision = decided(example)
-    found = sensitivity(decision, expertise, limit=90)
+    found = sensitivity(decision, advisor, limit=90)
     assert found.decisions <= 90
     assert found.verdict.count == decision["recommendation"]["count"]
     assert found.turns
     for turn in found.turns:
-        verdict = decided_with(turn.change, decision, expertise)
+        verdict = decided_with(turn.change, decision, advisor)
         assert verdict == turn.verdict
         assert turn.flips == found.verdict.differs_in(verdict) != ()
     distances = [turn.change.distance for turn in found.turns]
@@ -41,10 +41,10 @@ def test_every_flip_decides_to_what_it_claims(decided: Decided, expertise: Exper
     assert not set(found.steady) & {turn.change.fact for turn in found.turns}
 
 
-def test_a_narrowed_whole_number_flips_there_and_not_a_step_before(decided: Decided, expertise: Expertise) -> None:
+def test_a_narrowed_whole_number_flips_there_and_not_a_step_before(decided: Decided, advisor: Advisor) -> None:
     decision = decided("llm-serving-70b")
-    found: Sensitivity = sensitivity(decision, expertise, limit=180)
-    facts = expertise.vocabulary.facts
+    found: Sensitivity = sensitivity(decision, advisor, limit=180)
+    facts = advisor.vocabulary.facts
     whole = [
         t for t in found.turns if t.narrowed and facts[t.change.fact].type == "int" and t.change.before is not None
     ]
@@ -57,18 +57,18 @@ def test_a_narrowed_whole_number_flips_there_and_not_a_step_before(decided: Deci
         if abs(after - before) / 2**8 > 1:
             continue  # Eight halvings do not come down to one step from there.
         closer = type(turn.change)(turn.change.fact, turn.change.before, int(inside))
-        assert decided_with(closer, decision, expertise) == found.verdict
+        assert decided_with(closer, decision, advisor) == found.verdict
 
 
-def test_a_small_limit_is_kept_and_said(decided: Decided, expertise: Expertise) -> None:
-    found = sensitivity(decided("qlora-7b"), expertise, limit=10)
+def test_a_small_limit_is_kept_and_said(decided: Decided, advisor: Advisor) -> None:
+    found = sensitivity(decided("qlora-7b"), advisor, limit=10)
     assert found.decisions <= 10
     assert not found.complete
 
 
 def test_a_decision_without_an_answer_is_flipped_by_the_fact_that_it_lacks(
-    expertise: Expertise, decide: Callable[..., dict[str, Any]]
+    advisor: Advisor, decide: Callable[..., dict[str, Any]]
 ) -> None:
-    found = sensitivity(decide(model_name="llama-3.1-8b"), expertise, limit=60)
+    found = sensitivity(decide(model_name="llama-3.1-8b"), advisor, limit=60)
     assert found.verdict.gpu is None
     assert any(turn.change.fact == "task" and turn.origin == "unknown" and "gpu" in turn.flips for turn in found.turns)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.explain.influencing_facts import levers_against
 from whichgpu.engine.explain.nearest import REACHED
@@ -27,17 +27,17 @@ from whichgpu.engine.explain.whynot import why_not
 Decided = Callable[[str], dict[str, Any]]
 
 
-def ask(decision: dict[str, Any], gpu: str, expertise: Expertise, limit: int = 80) -> WhyNot:
-    return why_not(decision, gpu, expertise, limit=limit, phrases=Phrases(expertise.vocabulary))
+def ask(decision: dict[str, Any], gpu: str, advisor: Advisor, limit: int = 80) -> WhyNot:
+    return why_not(decision, gpu, advisor, limit=limit, phrases=Phrases(advisor.vocabulary))
 
 
-def holds(nearest: Nearest, gpus: tuple[str, ...], decision: dict[str, Any], expertise: Expertise) -> bool:
+def holds(nearest: Nearest, gpus: tuple[str, ...], decision: dict[str, Any], advisor: Advisor) -> bool:
     """Whether the change, as a person would type it, does what it claims."""
-    given = recorded_facts(decision, expertise)
+    given = recorded_facts(decision, advisor)
     sets = [f"{change.fact}={read_back(change.after)}" for change in nearest.changes]
-    changed = with_changes(given, sets, expertise)
+    changed = with_changes(given, sets, advisor)
     stated = changed.get("objective") if any(c.fact == "objective" for c in nearest.changes) else None
-    again = decide_again(decision, expertise, given=changed, objective=str(stated) if stated else None)
+    again = decide_again(decision, advisor, given=changed, objective=str(stated) if stated else None)
     return REACHED[nearest.goal](again.outcome, frozenset(gpus)) == nearest.plan
 
 
@@ -51,22 +51,20 @@ def holds(nearest: Nearest, gpus: tuple[str, ...], decision: dict[str, Any], exp
         ("sdxl-training", "rtx 4090"),
     ],
 )
-def test_every_nearest_change_does_what_it_claims(
-    decided: Decided, expertise: Expertise, example: str, gpu: str
-) -> None:
+def test_every_nearest_change_does_what_it_claims(decided: Decided, advisor: Advisor, example: str, gpu: str) -> None:
     decision = decided(example)
-    found = ask(decision, gpu, expertise)
+    found = ask(decision, gpu, advisor)
     assert found.search is not None
     assert found.search.decisions <= 80
     for nearest in (*found.search.wins, *found.search.fits):
-        assert holds(nearest, found.gpus, decision, expertise), nearest
+        assert holds(nearest, found.gpus, decision, advisor), nearest
         assert {change.fact for change in nearest.changes} <= set(found.search.facts)
 
 
-def test_some_changes_are_found(expertise: Expertise, decide: Callable[..., dict[str, Any]]) -> None:
+def test_some_changes_are_found(advisor: Advisor, decide: Callable[..., dict[str, Any]]) -> None:
     facts = {"task": "inference", "param_count_b": 8, "weight_precision": "int8", "objective": "cheapest"}
     consumer_card = decide(**facts)["recommendation"]["gpu"]
-    found = ask(decide(**facts, lifecycle_stage="production"), consumer_card, expertise, limit=40)
+    found = ask(decide(**facts, lifecycle_stage="production"), consumer_card, advisor, limit=40)
     assert (found.standing, found.lost_at) == ("outranked", "fallback")
     assert "consumer card" in found.says
     assert found.search is not None
@@ -75,33 +73,33 @@ def test_some_changes_are_found(expertise: Expertise, decide: Callable[..., dict
     assert distances == sorted(distances)
 
 
-def test_a_beaten_gpu_is_named_with_what_beats_it(decided: Decided, expertise: Expertise) -> None:
+def test_a_beaten_gpu_is_named_with_what_beats_it(decided: Decided, advisor: Advisor) -> None:
     decision = decided("llm-chat-8b")
     first: dict[str, dict[str, Any]] = {}
     for plan in decision["alternatives"]:
         first.setdefault(plan["gpu"], plan)
     beaten = next(plan for plan in first.values() if plan["below_for"] == "dominated")
-    found = ask(decision, beaten["gpu"], expertise, limit=1)
+    found = ask(decision, beaten["gpu"], advisor, limit=1)
     assert found.lost_at == "dominated"
     assert "of the cost" in found.says
     assert "times as fast" in found.says
 
 
-def test_the_waterfall_adds_up(decided: Decided, expertise: Expertise) -> None:
+def test_the_waterfall_adds_up(decided: Decided, advisor: Advisor) -> None:
     decision = decided("llm-chat-8b")
     other = decision["alternatives"][0]
-    found = ask(decision, other["gpu"], expertise, limit=1)
+    found = ask(decision, other["gpu"], advisor, limit=1)
     assert found.standing == "outranked"
     assert found.behind == pytest.approx(decision["recommendation"]["score"] - other["score"], rel=1e-3)
     assert sum(row.lost for row in found.waterfall) == pytest.approx(found.behind)
     assert list(found.waterfall) == sorted(found.waterfall, key=lambda row: (-row.lost, row.reason))
 
 
-def test_a_rejected_gpu_comes_with_rule_and_values(decided: Decided, expertise: Expertise) -> None:
+def test_a_rejected_gpu_comes_with_rule_and_values(decided: Decided, advisor: Advisor) -> None:
     decision = decided("llm-serving-70b")
     surviving = {plan["gpu"] for plan in (decision["recommendation"], *decision["alternatives"])}
     gpu = next(entry["gpu"] for entry in decision["rejected"] if entry["gpu"] not in surviving)
-    found = ask(decision, gpu, expertise, limit=1)
+    found = ask(decision, gpu, advisor, limit=1)
     assert found.standing == "rejected"
     entries = [entry for entry in decision["rejected"] if entry["gpu"] == gpu]
     assert {step.rule for step in found.rejections} == {entry["rule"] for entry in entries} - {None}
@@ -111,39 +109,39 @@ def test_a_rejected_gpu_comes_with_rule_and_values(decided: Decided, expertise: 
     assert not found.search.complete
 
 
-def test_other_standings(decided: Decided, expertise: Expertise, decide: Callable[..., dict[str, Any]]) -> None:
+def test_other_standings(decided: Decided, advisor: Advisor, decide: Callable[..., dict[str, Any]]) -> None:
     decision = decided("qlora-7b")
-    chosen = ask(decision, decision["recommendation"]["gpu"], expertise)
+    chosen = ask(decision, decision["recommendation"]["gpu"], advisor)
     assert (chosen.standing, chosen.search, chosen.waterfall) == ("recommended", None, ())
-    unplannable = next(g.id for g in expertise.knowledge.gpus.values() if not g.plannable)
-    assert ask(decision, unplannable, expertise).standing == "not planned"
-    nothing = ask(decide(model_name="llama-3.1-8b"), "h100", expertise, limit=40)
+    unplannable = next(g.id for g in advisor.knowledge.gpus.values() if not g.plannable)
+    assert ask(decision, unplannable, advisor).standing == "not planned"
+    nothing = ask(decide(model_name="llama-3.1-8b"), "h100", advisor, limit=40)
     assert nothing.standing == "undecided"
     excluded = decide(task="inference", param_count_b=8, gpu_excluded="nvidia-l4")
-    assert ask(excluded, "l4", expertise, limit=60).standing in ("not planned", "rejected")
+    assert ask(excluded, "l4", advisor, limit=60).standing in ("not planned", "rejected")
     with pytest.raises(InputError, match="no GPU is called"):
-        ask(decision, "h1000x", expertise)
+        ask(decision, "h1000x", advisor)
 
 
-def test_it_says_when_the_rulebook_is_another(decided: Decided, expertise: Expertise) -> None:
+def test_it_says_when_the_rulebook_is_another(decided: Decided, advisor: Advisor) -> None:
     decision = decided("qlora-7b")
-    assert ask(decision, "t4", expertise, limit=1).same_rulebook
+    assert ask(decision, "t4", advisor, limit=1).same_rulebook
     decision["rulebook"]["digest"] = "0" * 64
-    assert not ask(decision, "t4", expertise, limit=1).same_rulebook
+    assert not ask(decision, "t4", advisor, limit=1).same_rulebook
 
 
-def test_levers_are_what_the_deciding_rules_and_calculators_read(decided: Decided, expertise: Expertise) -> None:
-    again = decide_again(decided("llm-serving-70b"), expertise)
-    levers = levers_against(expertise, again.outcome, frozenset({"nvidia-h100-80gb-sxm"}))
+def test_levers_are_what_the_deciding_rules_and_calculators_read(decided: Decided, advisor: Advisor) -> None:
+    again = decide_again(decided("llm-serving-70b"), advisor)
+    levers = levers_against(advisor, again.outcome, frozenset({"nvidia-h100-80gb-sxm"}))
     assert {"concurrency", "input_tokens", "weight_precision"} <= set(levers.facts)
-    assert all(expertise.vocabulary.facts[name].scope == "workload" for name in levers.facts)
+    assert all(advisor.vocabulary.facts[name].scope == "workload" for name in levers.facts)
     given = [name for name in levers.facts if name in again.workload.given]
     assert list(levers.facts[: len(given)]) == given
 
 
-def test_probes_stand_at_thresholds_a_step_either_way_and_at_the_ends(expertise: Expertise) -> None:
-    fact = expertise.vocabulary.facts["utilization_pct"]
-    rules = tuple(rule for rule in expertise.rulebook.rules if "utilization_pct" in rule.reads)
+def test_probes_stand_at_thresholds_a_step_either_way_and_at_the_ends(advisor: Advisor) -> None:
+    fact = advisor.vocabulary.facts["utilization_pct"]
+    rules = tuple(rule for rule in advisor.rulebook.rules if "utilization_pct" in rule.reads)
     tried = probes(fact, 50, rules, stated=True)
     values = {change.after for change in tried}
     assert {fact.min, fact.max, None} <= values
@@ -151,16 +149,16 @@ def test_probes_stand_at_thresholds_a_step_either_way_and_at_the_ends(expertise:
     assert all(change.before == 50 for change in tried)
     distances = [change.distance for change in tried]
     assert distances == sorted(distances)
-    task = probes(expertise.vocabulary.facts["task"], "inference", (), stated=True)
+    task = probes(advisor.vocabulary.facts["task"], "inference", (), stated=True)
     assert None not in {change.after for change in task}
     assert min(change.distance for change in task) > FactChange("x", 1, None).distance
 
 
-def test_halving_ends(expertise: Expertise) -> None:
-    whole = expertise.vocabulary.facts["concurrency"]
+def test_halving_ends(advisor: Advisor) -> None:
+    whole = advisor.vocabulary.facts["concurrency"]
     assert between(whole, 4, 5) is None
     assert between(whole, 4, 8) == 6
-    number = expertise.vocabulary.facts["param_count_b"]
+    number = advisor.vocabulary.facts["param_count_b"]
     assert between(number, 7.01, 7.02) is None
     low, high = 1.0, 1000.0
     for _ in range(40):
@@ -173,10 +171,10 @@ def test_halving_ends(expertise: Expertise) -> None:
         pytest.fail("halving went on")
 
 
-def test_the_laboratory_counts_and_remembers(decided: Decided, expertise: Expertise) -> None:
+def test_the_laboratory_counts_and_remembers(decided: Decided, advisor: Advisor) -> None:
     decision = decided("qlora-7b")
-    again = decide_again(decision, expertise)
-    lab = Laboratory(expertise, again.workload.given, decision["objective"], again.decided_at, 2)
+    again = decide_again(decision, advisor)
+    lab = Laboratory(advisor, again.workload.given, decision["objective"], again.decided_at, 2)
     change = FactChange("param_count_b", 7, 13.0)
     assert lab.outcome((change,)) is lab.outcome((change,))
     lab.outcome()
@@ -186,14 +184,14 @@ def test_the_laboratory_counts_and_remembers(decided: Decided, expertise: Expert
 
 
 def test_two_facts_that_decide_together_are_found_as_a_pair(
-    expertise: Expertise, decide: Callable[..., dict[str, Any]]
+    advisor: Advisor, decide: Callable[..., dict[str, Any]]
 ) -> None:
     facts = {"task": "inference", "param_count_b": 8, "weight_precision": "int8", "objective": "cheapest"}
     consumer_card = decide(**facts)["recommendation"]["gpu"]
     decision = decide(**facts, lifecycle_stage="production", mission_critical=True)
-    found = ask(decision, consumer_card, expertise, limit=60)
+    found = ask(decision, consumer_card, advisor, limit=60)
     assert found.search is not None
     pairs = [nearest for nearest in found.search.wins if len(nearest.changes) == 2]
     for nearest in pairs:
-        assert holds(nearest, found.gpus, decision, expertise)
+        assert holds(nearest, found.gpus, decision, advisor)
     assert {change.fact for nearest in pairs for change in nearest.changes} >= {"lifecycle_stage", "mission_critical"}

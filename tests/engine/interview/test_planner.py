@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from whichgpu import Expertise
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu import Advisor
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.interview import Done
 from whichgpu.engine.interview import Interviewer
 from whichgpu.engine.interview import Question
@@ -39,13 +39,13 @@ _spec.loader.exec_module(makers)
 
 
 @pytest.fixture(scope="module")
-def expertise() -> Expertise:
-    return shipped_expertise()
+def advisor() -> Advisor:
+    return shipped_advisor()
 
 
 @pytest.fixture(scope="module")
-def interviewer(expertise: Expertise) -> Interviewer:
-    return Interviewer(expertise, MOMENT)
+def interviewer(advisor: Advisor) -> Interviewer:
+    return Interviewer(advisor, MOMENT)
 
 
 def interview(interviewer: Interviewer, facts: dict[str, Any], state: State | None = None) -> tuple[State, Done]:
@@ -57,25 +57,25 @@ def interview(interviewer: Interviewer, facts: dict[str, Any], state: State | No
 
 
 @pytest.mark.parametrize("seed", range(WORKLOADS))
-def test_the_answer_is_the_one_with_all_facts_given(seed: int, expertise: Expertise) -> None:
+def test_the_answer_is_the_one_with_all_facts_given(seed: int, advisor: Advisor) -> None:
     chance = random.Random(7000 + seed)
-    full = expertise.read(makers.workload(chance))
-    interviewer = Interviewer(expertise, MOMENT)
+    full = advisor.read(makers.workload(chance))
+    interviewer = Interviewer(advisor, MOMENT)
     state, done = interview(interviewer, full.given)
-    assert answered(interviewer.decide(state).outcome) == answered(expertise.decide(full, decided_at=MOMENT).outcome)
+    assert answered(interviewer.decide(state).outcome) == answered(advisor.decide(full, decided_at=MOMENT).outcome)
     assert len(state.answers) <= 20
     unasked = [entry.fact for entry in done.certificate]
     assert not set(unasked) & state.answered
     assert all(entry.why and entry.checked for entry in done.certificate)
-    assert not check_certificate(expertise, state.given, unasked, samples=COMPLETIONS, chance=chance, decided_at=MOMENT)
+    assert not check_certificate(advisor, state.given, unasked, samples=COMPLETIONS, chance=chance, decided_at=MOMENT)
 
 
-def test_the_same_state_gets_the_same_question(interviewer: Interviewer, expertise: Expertise) -> None:
+def test_the_same_state_gets_the_same_question(interviewer: Interviewer, advisor: Advisor) -> None:
     facts = {"task": "inference", "model_name": "llama-3.1-8b", "weight_precision": "fp8", "context_tokens": 8192}
     state, _ = interview(interviewer, {**facts, "deployment_site": "cloud", "demand_predictable": False})
     for length in range(0, len(state.answers) + 1, 4):
         part = State(state.answers[:length])
-        fresh = Interviewer(expertise, MOMENT)
+        fresh = Interviewer(advisor, MOMENT)
         assert fresh.next_question(part) == interviewer.next_question(part)
 
 
@@ -98,7 +98,7 @@ def test_what_makes_no_sense_is_not_asked(interviewer: Interviewer) -> None:
 
 def test_a_stated_wish_is_taken_and_an_unstated_one_is_not_presumed(interviewer: Interviewer) -> None:
     state, done = interview(interviewer, {}, State().state_facts({"task": "experimentation"}, "file"))
-    wishes = {name for name, fact in interviewer.expertise.vocabulary.facts.items() if fact.wish}
+    wishes = {name for name, fact in interviewer.advisor.vocabulary.facts.items() if fact.wish}
     assert not wishes & state.answered
     assert {"budget_usd_per_month", "objective"} <= set(done.offered)
     assert not wishes & {entry.fact for entry in done.certificate}
@@ -126,13 +126,13 @@ def test_nobody_knows_anything_and_still_there_is_an_answer(interviewer: Intervi
 
 
 @pytest.mark.parametrize("seed", range(WORKLOADS // 2))
-def test_what_was_not_asked_cannot_matter_to_somebody_who_knows_little(seed: int, expertise: Expertise) -> None:
+def test_what_was_not_asked_cannot_matter_to_somebody_who_knows_little(seed: int, advisor: Advisor) -> None:
     chance = random.Random(8000 + seed)
-    facts = expertise.read(makers.workload(chance)).given
+    facts = advisor.read(makers.workload(chance)).given
     known = {name: value for name, value in facts.items() if name == "task" or chance.random() < 0.5}
-    state, done = interview(Interviewer(expertise, MOMENT), known)
+    state, done = interview(Interviewer(advisor, MOMENT), known)
     unasked = [entry.fact for entry in done.certificate]
-    assert not check_certificate(expertise, state.given, unasked, samples=COMPLETIONS, chance=chance, decided_at=MOMENT)
+    assert not check_certificate(advisor, state.given, unasked, samples=COMPLETIONS, chance=chance, decided_at=MOMENT)
 
 
 def test_an_open_answer_that_says_what_the_person_did_not_know_is_still_asked(interviewer: Interviewer) -> None:
@@ -156,10 +156,10 @@ def test_why_says_what_each_answer_would_come_to(interviewer: Interviewer) -> No
     assert waiting_for(interviewer, state, "deployment_site")
 
 
-def test_a_certificate_that_claims_too_much_is_found_out(expertise: Expertise) -> None:
+def test_a_certificate_that_claims_too_much_is_found_out(advisor: Advisor) -> None:
     given = {"task": "inference", "model_name": "llama-3.1-70b"}
     found = check_certificate(
-        expertise, given, ["weight_precision"], samples=8, chance=random.Random(1), decided_at=MOMENT
+        advisor, given, ["weight_precision"], samples=8, chance=random.Random(1), decided_at=MOMENT
     )
     assert found
     assert all(example.answer != example.instead_of for example in found)

@@ -21,9 +21,9 @@ NETWORK = {"task": "full_finetuning", "model_name": "resnet50", "batch_size_per_
 
 
 @pytest.fixture
-def size(expertise):
+def size(advisor):
     def call(facts, gpu="nvidia-a100-80gb-sxm", count=1):
-        return size_workload(expertise, expertise.read({**facts, "gpu": gpu, "count": count}))
+        return size_workload(advisor, advisor.read({**facts, "gpu": gpu, "count": count}))
 
     return call
 
@@ -56,14 +56,14 @@ def test_a_job_that_does_not_fit_is_made_lighter_for_its_own_card(size):
     assert answer["relief"]["gpu"] == "nvidia-a100-80gb-sxm"
 
 
-def test_a_job_that_fits_is_made_lighter_for_the_next_smaller_card(size, expertise):
+def test_a_job_that_fits_is_made_lighter_for_the_next_smaller_card(size, advisor):
     answer = size({**SERVING, "model_name": "llama-3.1-8b"})
     relief = answer["relief"]
     assert answer["fits"]
     assert relief["available_per_gpu_gb"] < answer["per_gpu_gb"]
     between = [
         gpu.id
-        for gpu in expertise.knowledge.plannable
+        for gpu in advisor.knowledge.plannable
         if gpu.vendor == "nvidia"
         and gpu.usable_gb
         and relief["available_per_gpu_gb"] < gpu.usable_gb < answer["per_gpu_gb"]

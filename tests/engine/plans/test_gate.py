@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.plans import PlanMaker
 from whichgpu.engine.plans.gate import band_problems
@@ -33,10 +33,10 @@ MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def plan(expertise: Expertise) -> Plan:
+def plan(advisor: Advisor) -> Plan:
     facts = {"task": "full_finetuning", "param_count_b": 1.0, "train_tokens_b": 0.1}
-    maker = PlanMaker(job_from_facts(facts, None), facts, expertise.knowledge)
-    return maker.plan(expertise.knowledge.gpus["nvidia-h100-80gb-sxm"], 1, "one card")
+    maker = PlanMaker(job_from_facts(facts, None), facts, advisor.knowledge)
+    return maker.plan(advisor.knowledge.gpus["nvidia-h100-80gb-sxm"], 1, "one card")
 
 
 def test_a_sound_plan_passes(plan: Plan) -> None:
@@ -86,8 +86,8 @@ def test_refused_plans_are_kept_apart_by_name(plan: Plan) -> None:
     assert [(entry.plan.id, entry.problems[0].figure) for entry in refused] == [("wrong", "plan.usd_per_hour")]
 
 
-def test_a_refused_plan_is_named_in_the_answer(expertise: Expertise) -> None:
-    good = expertise.decide({"task": "inference", "param_count_b": 7}, decided_at=MOMENT)
+def test_a_refused_plan_is_named_in_the_answer(advisor: Advisor) -> None:
+    good = advisor.decide({"task": "inference", "param_count_b": 7}, decided_at=MOMENT)
     assert good.outcome.round is not None
     assert good.outcome.round.refused == ()
     assert "refused" not in good.to_dict()
@@ -122,10 +122,10 @@ def _extremes(fact: FactDef) -> st.SearchStrategy[Any]:
     return st.sampled_from([value for value in values if low <= value <= high])
 
 
-def _workloads(expertise: Expertise) -> st.SearchStrategy[dict[str, Any]]:
+def _workloads(advisor: Advisor) -> st.SearchStrategy[dict[str, Any]]:
     numeric = [
         fact
-        for fact in expertise.vocabulary.facts.values()
+        for fact in advisor.vocabulary.facts.values()
         if fact.numeric and fact.scope == "workload" and fact.role != "output" and fact.name not in _LEFT_OUT
     ]
     one = st.sampled_from(numeric).flatmap(lambda fact: st.tuples(st.just(fact.name), _extremes(fact)))
@@ -150,10 +150,10 @@ def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
-def test_no_answer_holds_a_figure_that_cannot_be_true(expertise: Expertise, data: st.DataObject) -> None:
-    workload = data.draw(_workloads(expertise))
+def test_no_answer_holds_a_figure_that_cannot_be_true(advisor: Advisor, data: st.DataObject) -> None:
+    workload = data.draw(_workloads(advisor))
     try:
-        answer = expertise.decide(workload, decided_at=MOMENT).to_dict()
+        answer = advisor.decide(workload, decided_at=MOMENT).to_dict()
     except InputError:
         return
     json.dumps(answer, allow_nan=False)
@@ -167,6 +167,6 @@ def test_no_answer_holds_a_figure_that_cannot_be_true(expertise: Expertise, data
             assert low is None or high is None or low <= value <= high, (name, workload)
 
 
-def test_years_of_depreciation_have_ends(expertise: Expertise) -> None:
+def test_years_of_depreciation_have_ends(advisor: Advisor) -> None:
     with pytest.raises(InputError, match=r"at least 0\.5"):
-        expertise.read({"task": "inference", "param_count_b": 7, "depreciation_years": 5e-324})
+        advisor.read({"task": "inference", "param_count_b": 7, "depreciation_years": 5e-324})

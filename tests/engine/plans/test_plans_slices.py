@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.advisor.lookups import look_up
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.plans.candidates import candidate_plans
@@ -15,11 +15,11 @@ from whichgpu.engine.rules.resolution.model import Claim
 
 
 def gpu(name: str) -> Gpu:
-    return shipped_expertise().knowledge.gpus[name]
+    return shipped_advisor().knowledge.gpus[name]
 
 
 def plans_of(**facts: object) -> list[Plan]:
-    expert = shipped_expertise()
+    expert = shipped_advisor()
     workload = expert.read(facts)
     found = look_up(workload.given, expert.knowledge, expert.vocabulary)
     given = {name: Claim("given", "input", value) for name, value in workload.given.items()}

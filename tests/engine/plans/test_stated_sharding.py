@@ -18,6 +18,6 @@ FACTS = {"task": "full_finetuning", "model_name": "llama-3.1-70b", "gpu": "nvidi
         ({"sharding": "fsdp", "data_parallel": 4}, 2, 4),
     ],
 )
-def test_the_layout_is_as_stated(expertise, facts, tensor, data):
-    found = size_workload(expertise, expertise.read({**FACTS, **facts}))["parallelism"]
+def test_the_layout_is_as_stated(advisor, facts, tensor, data):
+    found = size_workload(advisor, advisor.read({**FACTS, **facts}))["parallelism"]
     assert (found["tensor"], found["data"]) == (tensor, data)

@@ -1,4 +1,4 @@
-"""What was reckoned for a job serves again under the same terms, and only then; plans come out the same."""
+"""What was computed for a job serves again under the same terms, and only then; plans come out the same."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _fresh() -> None:
     forget_workings()
 
 
-def test_the_same_job_made_again_finds_what_was_reckoned() -> None:
+def test_the_same_job_made_again_finds_what_was_computed() -> None:
     first = workings_of(KNOWLEDGE, TERMS)
     assert workings_of(KNOWLEDGE, replace(TERMS, job=job_from_facts(FACTS, None))) is first
     forget_workings()
@@ -77,7 +77,7 @@ def test_plans_are_the_same_whether_anything_was_kept_or_not(change: Facts) -> N
     assert [plan.facts for plan in candidate_plans(job, facts, KNOWLEDGE)] == alone
 
 
-def test_threads_do_not_share_what_is_being_reckoned() -> None:
+def test_threads_do_not_share_what_is_being_computed() -> None:
     mine = workings_of(KNOWLEDGE, TERMS)
     found = []
     thread = threading.Thread(target=lambda: found.append(workings_of(KNOWLEDGE, TERMS)))

@@ -44,7 +44,7 @@ def benchmark():
         import scores  # noqa: PLC0415
     finally:
         sys.path.remove(str(BENCHMARK))
-    found = results.reckon()
+    found = results.compute()
     return found, {bar.name: bar for bar in bars.bars_of(found)}, scores
 
 

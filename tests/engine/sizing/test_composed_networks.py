@@ -59,7 +59,7 @@ def test_deeper_and_wider_backbones_keep_more():
         ("DeepLabV3+ R-50-D8", 2, 769, 8.5),
     ],
 )
-def test_measured_training_runs_are_met(expertise, name, batch, px, gb):
+def test_measured_training_runs_are_met(advisor, name, batch, px, gb):
     facts = {
         "task": "full_finetuning",
         "model_name": name,
@@ -68,20 +68,20 @@ def test_measured_training_runs_are_met(expertise, name, batch, px, gb):
         "compute_precision": "fp32",
         "gpu": "nvidia-v100-32gb",
     }
-    answer = size_workload(expertise, expertise.read(facts))
+    answer = size_workload(advisor, advisor.read(facts))
     assert answer["method"] == "architecture"
     assert answer["allocated_gb"] == pytest.approx(gb, rel=0.12)
 
 
-def test_a_name_without_parts_still_is_an_error(expertise):
+def test_a_name_without_parts_still_is_an_error(advisor):
     with pytest.raises(InputError, match="no model is called"):
-        size_workload(expertise, expertise.read({"task": "inference", "model_name": "frobnet", "gpu": "nvidia-t4"}))
+        size_workload(advisor, advisor.read({"task": "inference", "model_name": "frobnet", "gpu": "nvidia-t4"}))
 
 
 @pytest.mark.parametrize(("name", "low", "high"), [("vit_b_16", 7, 14), ("resnet50", 8, 16), ("vit_l_16", 20, 38)])
-def test_a_training_step_of_a_classifier_takes_what_is_usual(expertise, name, low, high):
+def test_a_training_step_of_a_classifier_takes_what_is_usual(advisor, name, low, high):
     facts = {"task": "full_finetuning", "model_name": name, "batch_size_per_gpu": 128, "gpu": "nvidia-a100-80gb-sxm"}
-    answer = size_workload(expertise, expertise.read(facts))
+    answer = size_workload(advisor, advisor.read(facts))
     assert low <= answer["per_gpu_gb"] <= high
-    double = size_workload(expertise, expertise.read({**facts, "batch_size_per_gpu": 256}))
+    double = size_workload(advisor, advisor.read({**facts, "batch_size_per_gpu": 256}))
     assert double["breakdown"]["activations_gb"] == pytest.approx(2 * answer["breakdown"]["activations_gb"], rel=1e-4)

@@ -8,10 +8,10 @@ from whichgpu.engine.advisor.size import size_workload
 
 
 @pytest.fixture
-def speed(expertise):
+def speed(advisor):
     def call(**facts):
-        workload = expertise.read({"task": "inference", "model_name": "bert-base", "gpu": "nvidia-t4", **facts})
-        return size_workload(expertise, workload)["speed"]
+        workload = advisor.read({"task": "inference", "model_name": "bert-base", "gpu": "nvidia-t4", **facts})
+        return size_workload(advisor, workload)["speed"]
 
     return call
 

@@ -246,8 +246,8 @@ def test_values_of_a_wrong_kind_are_taken_as_unknown():
     assert not job.cpu_offload
 
 
-@pytest.mark.parametrize(("stated", "reckoned"), [(7, True), (7.0, True), (70, False), (None, True)])
-def test_the_number_in_a_models_name_is_no_statement_of_its_size(stated, reckoned):
+@pytest.mark.parametrize(("stated", "computed"), [(7, True), (7.0, True), (70, False), (None, True)])
+def test_the_number_in_a_models_name_is_no_statement_of_its_size(stated, computed):
     model = ModelSpec(
         id="nominal-7b",
         name="Nominal 7B",
@@ -263,7 +263,7 @@ def test_the_number_in_a_models_name_is_no_statement_of_its_size(stated, reckone
     )
     facts = {"task": "inference"} | ({"param_count_b": stated} if stated else {})
     job = job_from_facts(facts, model)
-    assert (job.params_b == pytest.approx(7.615, rel=0.01)) is reckoned
+    assert (job.params_b == pytest.approx(7.615, rel=0.01)) is computed
 
 
 def test_frames_that_nobody_stated_are_those_the_model_was_made_for():

@@ -82,8 +82,8 @@ def test_full_sharding_gathers_the_largest_layer():
 @pytest.mark.parametrize(("count", "gib"), [(8, 151.8), (16, 77.8), (32, 40.9), (64, 22.4)])
 def test_states_of_a_70b_agree_with_deepspeeds_estimator(count, gib):
     found = estimate(Layout(data=count, sharding="zero3"), LLAMA_70B, training_framework="megatron")
-    reckoned = states(found) + found.breakdown["gathered_layer"]
-    assert reckoned / 1.073741824 == pytest.approx(gib, rel=0.01)
+    computed = states(found) + found.breakdown["gathered_layer"]
+    assert computed / 1.073741824 == pytest.approx(gib, rel=0.01)
 
 
 def test_the_step_of_an_unfused_optimizer_needs_a_copy_of_the_gradients():

@@ -8,8 +8,8 @@ from typing import get_args
 
 import pytest
 
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.answer.choice import below_answer
 from whichgpu.engine.advisor.answer.choice import chosen_over
 from whichgpu.engine.advisor.answer.choice import preference_cost
@@ -42,13 +42,13 @@ def decided(decide: Callable[..., Decision]) -> dict[str, Decision]:
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_whatever_beats_the_answer_is_named_with_a_reason(
-    name: str, decided: dict[str, Decision], expertise: Expertise
+    name: str, decided: dict[str, Decision], advisor: Advisor
 ) -> None:
     outcome = decided[name].outcome
     answer = outcome.chosen
     assert answer is not None
     assert outcome.round is not None
-    found = {entry["id"]: entry for entry in chosen_over(outcome, dict(expertise.rules), expertise.vocabulary)}
+    found = {entry["id"]: entry for entry in chosen_over(outcome, dict(advisor.rules), advisor.vocabulary)}
     margin = 1 + outcome.objective.dominance_margin
     mine = answer.measures
     assert mine.cost is not None
@@ -67,14 +67,14 @@ def test_whatever_beats_the_answer_is_named_with_a_reason(
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
-def test_a_reason_is_a_rule_that_says_so(name: str, decided: dict[str, Decision], expertise: Expertise) -> None:
+def test_a_reason_is_a_rule_that_says_so(name: str, decided: dict[str, Decision], advisor: Advisor) -> None:
     decision = decided[name]
     outcome = decision.outcome
     assert outcome.round is not None
     assert outcome.chosen is not None
     judged = {entry.ranked.plan.id: entry for entry in outcome.round.judged}
     first = first_by_evidence(outcome.chosen, outcome.round.judged)
-    for entry in chosen_over(outcome, dict(expertise.rules), expertise.vocabulary):
+    for entry in chosen_over(outcome, dict(advisor.rules), advisor.vocabulary):
         other = judged[entry["id"]]
         if entry["reason"] == "fallback":
             assert entry["rule"] in other.fallbacks
@@ -90,7 +90,7 @@ def test_a_reason_is_a_rule_that_says_so(name: str, decided: dict[str, Decision]
             assert other.missing
             assert entry["facts"] == list(other.missing)
         if entry["rule"]:
-            assert entry["sources"] == list(expertise.rules[entry["rule"]].sources)
+            assert entry["sources"] == list(advisor.rules[entry["rule"]].sources)
             assert set(entry["facts"]) <= set(outcome.intake.facts) | set(other.missing)
             assert not set(entry["waits_for"]) & set(outcome.final.facts)
 
@@ -133,11 +133,11 @@ def test_preferences_cost_no_more_than_their_share(name: str, decided: dict[str,
     assert set(found["rules_for"]) <= counted
 
 
-def test_without_an_answer_nothing_was_passed_over(decide: Callable[..., Decision], expertise: Expertise) -> None:
+def test_without_an_answer_nothing_was_passed_over(decide: Callable[..., Decision], advisor: Advisor) -> None:
     facts = {"task": "full_finetuning", "param_count_b": 70, "gpu_candidates": ["T4"], "num_gpus": 1}
     outcome = decide(facts).outcome
     assert outcome.chosen is None
-    assert chosen_over(outcome, dict(expertise.rules), expertise.vocabulary) == []
+    assert chosen_over(outcome, dict(advisor.rules), advisor.vocabulary) == []
     assert preference_cost(outcome) is None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu.engine.advisor.answer.claims import card_name
 from whichgpu.engine.advisor.answer.claims import claim_dict
 from whichgpu.engine.advisor.answer.claims import claim_sentence
@@ -19,7 +19,7 @@ from whichgpu.engine.rules.rulebook.model import Rule
 
 
 def sentence(
-    expertise: Expertise,
+    advisor: Advisor,
     claim: Claim,
     points: float = 2,
     *,
@@ -27,7 +27,7 @@ def sentence(
     theirs: int = 1,
     source: str = "guide",
 ) -> str:
-    gpus = expertise.knowledge.gpus
+    gpus = advisor.knowledge.gpus
     mine = PlanFigures("mine", gpus["nvidia-h200-sxm"], ours, 2.0, 103.0, 4.0, 700.0)
     other = PlanFigures("other", gpus["nvidia-h100-80gb-sxm"], theirs, 1.0, 100.0, 2.0, 700.0)
     rule = Rule("r", "r", "prefer", "plan", (), (Points(points, "speed", claim),), "", "", (source,))
@@ -64,27 +64,27 @@ def sentence(
     ids=str,
 )
 def test_the_figure_of_the_source_stands_beside_the_computed_one(
-    expertise: Expertise, claim: Claim, points: float, said: str
+    advisor: Advisor, claim: Claim, points: float, said: str
 ) -> None:
-    assert sentence(expertise, claim, points) == said
+    assert sentence(advisor, claim, points) == said
 
 
-def test_another_number_of_gpus_is_named_and_speed_is_for_each(expertise: Expertise) -> None:
-    said = sentence(expertise, Claim("speed", 2, "nvidia-h100"), ours=4, theirs=8)
+def test_another_number_of_gpus_is_named_and_speed_is_for_each(advisor: Advisor) -> None:
+    said = sentence(advisor, Claim("speed", 2, "nvidia-h100"), ours=4, theirs=8)
     assert said == (
         "the guide says 2.0 x the speed of an H100; computed here 2.06 x the speed of 8 x H100 SXM5 80GB for each GPU"
     )
-    said = sentence(expertise, Claim("cost", 0.5, "nvidia-h100"), ours=4, theirs=8)
+    said = sentence(advisor, Claim("cost", 0.5, "nvidia-h100"), ours=4, theirs=8)
     assert said == "the guide says 0.5 x the cost of an H100; computed here 2 x the cost of 8 x H100 SXM5 80GB"
 
 
-def test_what_no_guide_says_is_not_called_its_word(expertise: Expertise) -> None:
-    said = sentence(expertise, Claim("speed", None, "nvidia-h100"), source="whichgpu-judgement")
+def test_what_no_guide_says_is_not_called_its_word(advisor: Advisor) -> None:
+    said = sentence(advisor, Claim("speed", None, "nvidia-h100"), source="whichgpu-judgement")
     assert said == "our own rule says faster than an H100; computed here 1.03 x the speed of H100 SXM5 80GB"
 
 
-def test_the_keys_of_a_claim(expertise: Expertise) -> None:
-    gpus = expertise.knowledge.gpus
+def test_the_keys_of_a_claim(advisor: Advisor) -> None:
+    gpus = advisor.knowledge.gpus
     mine = PlanFigures("mine", gpus["nvidia-h200-sxm"], 1, 2.0, 103.0)
     other = PlanFigures("other", gpus["nvidia-h100-80gb-sxm"], 1, 1.0, 100.0)
     claim = Claim("speed", 2, "nvidia-h100")
@@ -119,8 +119,8 @@ def test_the_keys_of_a_claim(expertise: Expertise) -> None:
         ("no-such-card", "a no-such-card"),
     ],
 )
-def test_cards_are_called_by_what_their_names_share(expertise: Expertise, name: str, said: str) -> None:
-    assert with_article(card_name(name, expertise.knowledge.gpus)) == said
+def test_cards_are_called_by_what_their_names_share(advisor: Advisor, name: str, said: str) -> None:
+    assert with_article(card_name(name, advisor.knowledge.gpus)) == said
 
 
 @pytest.mark.parametrize(("ratio", "text"), [(2, "2.0"), (2.2, "2.2"), (0.1, "0.1"), (10, "10"), (1.75, "1.75")])

@@ -174,16 +174,16 @@ def test_a_given_value_that_the_catalogue_contradicts_is_a_warning(decide: Decid
     assert found[0]["sources"]
 
 
-def test_every_rule_has_one_verdict(example_answers: dict[str, dict[str, Any]], expertise: Any) -> None:
+def test_every_rule_has_one_verdict(example_answers: dict[str, dict[str, Any]], advisor: Any) -> None:
     for answer in example_answers.values():
-        assert [entry["id"] for entry in answer["rules"]] == sorted(expertise.rules)
+        assert [entry["id"] for entry in answer["rules"]] == sorted(advisor.rules)
         for entry in answer["rules"]:
             if entry["verdict"] == "undecided":
                 assert entry["missing"], entry
             if entry["verdict"] == "not_fired":
                 assert entry["failed"], entry
             if entry["verdict"] == "overridden":
-                assert entry["by"] in expertise.rules
+                assert entry["by"] in advisor.rules
 
 
 def test_what_was_said_was_said_by_rules_that_fired(example_answers: dict[str, dict[str, Any]]) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import Expertise
 from whichgpu.engine.advisor.advisor import defaults_of
 from whichgpu.engine.advisor.stages import prepare
 from whichgpu.engine.core.calculators import registered
@@ -64,7 +64,7 @@ def test_what_an_entry_was_made_from_stands_before_it_and_says_the_same(answers:
                 assert origin["effects"][matched["fact"]] == matched["value"], (name, matched)
 
 
-def test_a_known_fact_of_the_workload_has_its_origin(answers: dict[str, Answer], expertise: Expertise) -> None:
+def test_a_known_fact_of_the_workload_has_its_origin(answers: dict[str, Answer], advisor: Advisor) -> None:
     loose = {
         (name, matched["fact"], entry["rule"] or entry["calculator"])
         for name, entry in entries(answers)
@@ -95,10 +95,10 @@ def test_every_fact_of_the_answer_points_to_the_entry_that_settled_it(answers: d
             assert entry["effects"][fact] == value["value"], (name, fact)
 
 
-def test_conclusions_name_their_rule_and_its_sources(answers: dict[str, Answer], expertise: Expertise) -> None:
+def test_conclusions_name_their_rule_and_its_sources(answers: dict[str, Answer], advisor: Advisor) -> None:
     for name, entry in entries(answers):
         if entry["kind"] in {"derived", "advised", "rejected"}:
-            assert entry["rule"] in expertise.rules, (name, entry)
+            assert entry["rule"] in advisor.rules, (name, entry)
         if entry["rule"]:
             assert entry["sources"], (name, entry)
             assert entry["because"], (name, entry)
@@ -116,9 +116,9 @@ def test_figures_name_their_calculator_and_source(answers: dict[str, Answer]) ->
             assert not entry["matched"]
 
 
-def test_rules_and_catalogue_cite_sources_of_the_knowledge(answers: dict[str, Answer], expertise: Expertise) -> None:
+def test_rules_and_catalogue_cite_sources_of_the_knowledge(answers: dict[str, Answer], advisor: Advisor) -> None:
     """Figures of the sizing cite papers and measurements in words; all else goes by the ids of sources.yaml."""
-    known = set(expertise.knowledge.sources)
+    known = set(advisor.knowledge.sources)
     unknown = {
         (source, entry["rule"])
         for _, entry in entries(answers)
@@ -185,19 +185,19 @@ def test_rules_that_set_one_fact_differently_leave_it_unknown_and_are_named(with
 
 
 @pytest.fixture
-def with_rules_text(expertise: Expertise) -> Callable[[str], Decision]:
+def with_rules_text(advisor: Advisor) -> Callable[[str], Decision]:
     """A decision under two rules that collide on a fact."""
 
     def build(fact: str) -> Decision:
         text = "\n".join(
             _COLLIDING.format(name=name, least=least, fact=fact, value=value) for name, least, value in _TWO
         )
-        rulebook = load_rules_text(text, expertise.vocabulary)
-        defaults = defaults_of(expertise.vocabulary)
-        stages = prepare(rulebook, expertise.vocabulary, registered().values(), defaults, Level)
-        bench = replace(expertise.bench, stages=stages)
+        rulebook = load_rules_text(text, advisor.vocabulary)
+        defaults = defaults_of(advisor.vocabulary)
+        stages = prepare(rulebook, advisor.vocabulary, registered().values(), defaults, Level)
+        bench = replace(advisor.bench, stages=stages)
         rules = {rule.id: rule for rule in rulebook.rules}
-        other = replace(expertise, rulebook=rulebook, rules=rules, stages=stages, bench=bench)
+        other = replace(advisor, rulebook=rulebook, rules=rules, stages=stages, bench=bench)
         facts = {"task": "inference", "param_count_b": 8, "gpu_candidates": ["L4"]}
         return other.decide(facts, decided_at=datetime(2026, 11, 20, tzinfo=UTC))
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.tradeoffs import _ratio
 from whichgpu.engine.advisor.record import make_record
 from whichgpu.engine.core.canonical import canonical_json
@@ -25,14 +25,14 @@ RUN = {
 }
 
 
-def test_an_answer_has_them_only_where_asked(expertise: Expertise) -> None:
-    decision = expertise.decide(RUN, decided_at=MOMENT)
+def test_an_answer_has_them_only_where_asked(advisor: Advisor) -> None:
+    decision = advisor.decide(RUN, decided_at=MOMENT)
     assert "trade_offs" not in decision.to_dict()
     assert decision.to_dict(trade_offs=True)["trade_offs"]
 
 
-def test_they_say_what_to_change_and_what_it_brings(expertise: Expertise) -> None:
-    answer = expertise.decide(RUN, decided_at=MOMENT).to_dict(trade_offs=True)
+def test_they_say_what_to_change_and_what_it_brings(advisor: Advisor) -> None:
+    answer = advisor.decide(RUN, decided_at=MOMENT).to_dict(trade_offs=True)
     hour = answer["recommendation"]["cost"]["usd_per_hour"]
     place = next(entry for entry in answer["trade_offs"] if entry["kind"] == "place")
     assert place["change"] == {"regions_allowed": None}
@@ -44,12 +44,12 @@ def test_they_say_what_to_change_and_what_it_brings(expertise: Expertise) -> Non
     assert fastest["says"].startswith("The fastest plan: ")
 
 
-def test_a_record_with_them_is_reproducible(expertise: Expertise) -> None:
-    answer = expertise.decide(RUN, decided_at=MOMENT).to_dict(trade_offs=True)
+def test_a_record_with_them_is_reproducible(advisor: Advisor) -> None:
+    answer = advisor.decide(RUN, decided_at=MOMENT).to_dict(trade_offs=True)
     record = make_record(answer)
-    checks = {check.name: check.holds for check in audit(record, record.to_json(), expertise, samples=0)}
+    checks = {check.name: check.holds for check in audit(record, record.to_json(), advisor, samples=0)}
     assert checks["reproducible"]
-    again = expertise.decide(RUN, decided_at=MOMENT).to_dict(trade_offs=True)
+    again = advisor.decide(RUN, decided_at=MOMENT).to_dict(trade_offs=True)
     assert canonical_json(again["trade_offs"]) == canonical_json(answer["trade_offs"])
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from whichgpu import Expertise
-from whichgpu import load_expertise
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu import Advisor
+from whichgpu import load_advisor
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.authoring.diff.answers import Answer
 from whichgpu.engine.authoring.diff.answers import Edition
 from whichgpu.engine.authoring.diff.answers import answer_of
@@ -59,10 +59,10 @@ def lay(tmp_path: Path) -> Lay:
 def shipped_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The shipped rulebook is loaded once for all tests."""
 
-    def load(layers: Sequence[Path] = (), **options: Any) -> Expertise:
-        return load_expertise(layers, **options) if layers else shipped_expertise()
+    def load(layers: Sequence[Path] = (), **options: Any) -> Advisor:
+        return load_advisor(layers, **options) if layers else shipped_advisor()
 
-    monkeypatch.setattr("whichgpu.engine.authoring.diff.answers.load_expertise", load)
+    monkeypatch.setattr("whichgpu.engine.authoring.diff.answers.load_advisor", load)
 
 
 @pytest.fixture(autouse=True)
@@ -166,47 +166,47 @@ def test_two_processes_answer_as_one_does(lay: Lay) -> None:
     ]
 
 
-def test_plans_that_are_lent_change_no_answer(lay: Lay, expertise: Expertise) -> None:
+def test_plans_that_are_lent_change_no_answer(lay: Lay, advisor: Advisor) -> None:
     old, new = Edition("a"), lay(RULE.format(limit=40, because="So it is."))
-    workloads = sample_workloads(expertise.vocabulary, 15, seed=3)
+    workloads = sample_workloads(advisor.vocabulary, 15, seed=3)
     apart = [old.load(), new.load()]
     each = [tuple(answer_of(edition, workload, MOMENT) for edition in apart) for workload in workloads]
     assert answer_pairs(old, new, workloads, MOMENT) == each
     assert any(one != other for one, other in each)
 
 
-def test_the_sample_is_the_same_for_one_seed(expertise: Expertise) -> None:
-    vocabulary = expertise.vocabulary
+def test_the_sample_is_the_same_for_one_seed(advisor: Advisor) -> None:
+    vocabulary = advisor.vocabulary
     first = sample_workloads(vocabulary, 30)
     assert first == sample_workloads(vocabulary, 60)[:30]
     assert first != [{**facts, "id": "x"} for facts in sample_workloads(vocabulary, 30, seed=2)]
     assert {facts["task"] for facts in sample_workloads(vocabulary, 200)} == set(vocabulary.facts["task"].choices)
 
 
-def test_the_sample_is_realistic(expertise: Expertise) -> None:
+def test_the_sample_is_realistic(advisor: Advisor) -> None:
     """Nearly all can be read, most get a recommendation, and together they fire most of the rulebook."""
-    answers = [answer_of(expertise, facts, MOMENT) for facts in sample_workloads(expertise.vocabulary, 80)]
+    answers = [answer_of(advisor, facts, MOMENT) for facts in sample_workloads(advisor.vocabulary, 80)]
     assert sum(answer.refused is not None for answer in answers) <= 3
     assert sum(answer.recommendation is not None for answer in answers) > 0.8 * len(answers)
     fired = set().union(*(answer.fired for answer in answers))
-    assert len(fired & set(expertise.rules)) > 0.5 * len(expertise.rules)
+    assert len(fired & set(advisor.rules)) > 0.5 * len(advisor.rules)
     assert {answer.procurement for answer in answers} >= {"rent", "hybrid"}
 
 
-def test_facts_that_an_edition_does_not_know_are_left_out(expertise: Expertise) -> None:
+def test_facts_that_an_edition_does_not_know_are_left_out(advisor: Advisor) -> None:
     known = {"task": "inference", "param_count_b": 8}
-    assert answer_of(expertise, {**known, "no_such_fact": 1}, MOMENT) == answer_of(expertise, known, MOMENT)
+    assert answer_of(advisor, {**known, "no_such_fact": 1}, MOMENT) == answer_of(advisor, known, MOMENT)
 
 
-def test_a_workload_that_cannot_be_read_is_told(expertise: Expertise) -> None:
-    refused = answer_of(expertise, {"task": "inference", "param_count_b": "many"}, MOMENT)
+def test_a_workload_that_cannot_be_read_is_told(advisor: Advisor) -> None:
+    refused = answer_of(advisor, {"task": "inference", "param_count_b": "many"}, MOMENT)
     assert refused.refused is not None
     assert refused.differs_from(Answer()) == ("refused",)
     assert refused.differs_from(refused) == ()
 
 
-def test_no_rule_differs_where_nothing_does(expertise: Expertise) -> None:
-    assert rule_changes(expertise.rulebook, expertise.rulebook) == ()
+def test_no_rule_differs_where_nothing_does(advisor: Advisor) -> None:
+    assert rule_changes(advisor.rulebook, advisor.rulebook) == ()
 
 
 def test_scenarios_beside_rules_are_workloads(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.authoring.guides.guides import Entry
 from whichgpu.engine.authoring.guides.guides import check_coverage
 from whichgpu.engine.authoring.guides.guides import read_manifest
@@ -19,9 +19,9 @@ from whichgpu.engine.core.errors import KnowledgeError
 
 
 @pytest.fixture(scope="module")
-def manifest(expertise: Expertise) -> dict[str, Entry]:
+def manifest(advisor: Advisor) -> dict[str, Entry]:
     """The manifest as it is shipped."""
-    return read_manifest(Path(expertise.knowledge.folder))
+    return read_manifest(Path(advisor.knowledge.folder))
 
 
 def changed(manifest: dict[str, Entry], name: str, **fields: Any) -> dict[str, Entry]:
@@ -29,26 +29,26 @@ def changed(manifest: dict[str, Entry], name: str, **fields: Any) -> dict[str, E
     return {**manifest, name: manifest[name].model_copy(update=fields)}
 
 
-def test_every_heuristic_is_carried_or_set_aside_and_says_so(expertise: Expertise) -> None:
-    assert check_coverage(expertise) == []
+def test_every_heuristic_is_carried_or_set_aside_and_says_so(advisor: Advisor) -> None:
+    assert check_coverage(advisor) == []
 
 
-def test_all_heuristics_are_there_and_few_are_set_aside(expertise: Expertise) -> None:
-    listed = standings(expertise)
+def test_all_heuristics_are_there_and_few_are_set_aside(advisor: Advisor) -> None:
+    listed = standings(advisor)
     assert len(listed) == 529
     aside = [standing for standing in listed if standing.entry is not None and standing.entry.set_aside]
     assert 0 < len(aside) < 60
     assert all(standing.entry and standing.entry.because for standing in aside)
 
 
-def test_every_disagreement_is_reported_by_some_rule(expertise: Expertise) -> None:
-    assert unreported(expertise) == []
-    assert len(expertise.knowledge.disagreements) == 51
+def test_every_disagreement_is_reported_by_some_rule(advisor: Advisor) -> None:
+    assert unreported(advisor) == []
+    assert len(advisor.knowledge.disagreements) == 51
 
 
-def test_the_file_is_as_it_would_be_written_anew(expertise: Expertise) -> None:
-    text = (Path(expertise.knowledge.folder) / "coverage.yaml").read_text(encoding="utf-8")
-    assert refreshed_manifest(expertise) == text
+def test_the_file_is_as_it_would_be_written_anew(advisor: Advisor) -> None:
+    text = (Path(advisor.knowledge.folder) / "coverage.yaml").read_text(encoding="utf-8")
+    assert refreshed_manifest(advisor) == text
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_the_file_is_as_it_would_be_written_anew(expertise: Expertise) -> None:
     ],
 )
 def test_a_slip_in_the_manifest_is_found(
-    expertise: Expertise, manifest: dict[str, Entry], name: str, fields: dict[str, Any], fault: str
+    advisor: Advisor, manifest: dict[str, Entry], name: str, fields: dict[str, Any], fault: str
 ) -> None:
-    faults = check_coverage(expertise, changed(manifest, name, **fields))
+    faults = check_coverage(advisor, changed(manifest, name, **fields))
     assert [said for said in faults if said.startswith(f"{name}: ") and fault in said]
 
 
@@ -99,24 +99,24 @@ def test_a_slip_in_the_manifest_is_found(
     ],
 )
 def test_a_value_that_the_knowledge_does_not_have_is_found(
-    expertise: Expertise, manifest: dict[str, Entry], name: str, entry: dict[str, Any], fault: str
+    advisor: Advisor, manifest: dict[str, Entry], name: str, entry: dict[str, Any], fault: str
 ) -> None:
     changed_entry = Entry.model_validate({**manifest[name].model_dump(exclude_unset=True), **entry})
-    faults = check_coverage(expertise, {**manifest, name: changed_entry})
+    faults = check_coverage(advisor, {**manifest, name: changed_entry})
     assert [said for said in faults if said.startswith(f"{name}: ") and fault in said]
 
 
-def test_ids_that_either_side_does_not_know_are_found(expertise: Expertise, manifest: dict[str, Entry]) -> None:
+def test_ids_that_either_side_does_not_know_are_found(advisor: Advisor, manifest: dict[str, Entry]) -> None:
     stranger = {**manifest, "nobody-said-this": Entry(code=("whichgpu.engine.plans.targets:goals_of",))}
-    assert "nobody-said-this is not in the catalogue of heuristics" in check_coverage(expertise, stranger)
+    assert "nobody-said-this is not in the catalogue of heuristics" in check_coverage(advisor, stranger)
     missing = {name: entry for name, entry in manifest.items() if name != "thunder-mem-must-fit"}
-    assert "thunder-mem-must-fit is not in the manifest" in check_coverage(expertise, missing)
+    assert "thunder-mem-must-fit is not in the manifest" in check_coverage(advisor, missing)
 
 
-def test_setting_much_aside_is_found(expertise: Expertise, manifest: dict[str, Entry]) -> None:
+def test_setting_much_aside_is_found(advisor: Advisor, manifest: dict[str, Entry]) -> None:
     aside = Entry(set_aside="promotion", because="a test")
     lazy = {name: aside if index < 60 else entry for index, (name, entry) in enumerate(manifest.items())}
-    assert any("fewer than 60 may be" in said for said in check_coverage(expertise, lazy))
+    assert any("fewer than 60 may be" in said for said in check_coverage(advisor, lazy))
 
 
 def test_a_misspelt_key_is_an_error_with_its_place(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Expertise
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.authoring.testing.expectations import Expectation
 from whichgpu.engine.authoring.testing.expectations import same
 
@@ -80,22 +80,22 @@ def answer() -> dict[str, Any]:
     ],
 )
 def test_an_expectation_is_met_or_missed_in_words(
-    key: str, met: Any, missed: Any, words: str, answer: dict[str, Any], expertise: Expertise
+    key: str, met: Any, missed: Any, words: str, answer: dict[str, Any], advisor: Advisor
 ) -> None:
-    case = Expectation(answer, expertise.knowledge)
+    case = Expectation(answer, advisor.knowledge)
     assert case.check({key: met}) == []
     found = case.check({key: missed})
     assert found
     assert words in "; ".join(found)
 
 
-def test_an_unknown_expectation_is_a_miss(answer: dict[str, Any], expertise: Expertise) -> None:
-    assert "is no known expectation" in Expectation(answer, expertise.knowledge).check({"gpu_cuont": [1, 1]})[0]
+def test_an_unknown_expectation_is_a_miss(answer: dict[str, Any], advisor: Advisor) -> None:
+    assert "is no known expectation" in Expectation(answer, advisor.knowledge).check({"gpu_cuont": [1, 1]})[0]
 
 
-def test_without_a_recommendation_counts_and_memory_are_missed(answer: dict[str, Any], expertise: Expertise) -> None:
+def test_without_a_recommendation_counts_and_memory_are_missed(answer: dict[str, Any], advisor: Advisor) -> None:
     empty = {**copy.deepcopy(answer), "recommendation": None, "alternatives": []}
-    case = Expectation(empty, expertise.knowledge)
+    case = Expectation(empty, advisor.knowledge)
     assert len(case.check({"gpu_count": [1, 1], "min_vram_gb": 1, "interconnect": "pcie"})) == 3
     assert case.check({"sets_any_of": [{"gpu": "nvidia-t4"}]}) == [
         "none of the expected sets is recommended; the answer has nothing"
@@ -103,9 +103,9 @@ def test_without_a_recommendation_counts_and_memory_are_missed(answer: dict[str,
     assert case.check({"forbid_gpus": ["nvidia-t4"], "forbid_single": ["nvidia-t4"]}) == []
 
 
-def test_a_scenario_that_names_an_unknown_gpu_is_an_error(answer: dict[str, Any], expertise: Expertise) -> None:
+def test_a_scenario_that_names_an_unknown_gpu_is_an_error(answer: dict[str, Any], advisor: Advisor) -> None:
     with pytest.raises(KeyError, match="nvidia-nonsense"):
-        Expectation(answer, expertise.knowledge).check({"forbid_gpus": ["nvidia-nonsense"]})
+        Expectation(answer, advisor.knowledge).check({"forbid_gpus": ["nvidia-nonsense"]})
 
 
 @pytest.mark.parametrize(

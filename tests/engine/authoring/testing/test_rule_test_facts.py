@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.authoring.testing.rule_test_facts import LateFacts
 from whichgpu.engine.authoring.testing.rule_test_facts import Rehearsal
 from whichgpu.engine.core.errors import InputError
@@ -12,7 +12,7 @@ from whichgpu.engine.core.errors import InputError
 
 @pytest.fixture(scope="module")
 def rehearsal() -> Rehearsal:
-    return Rehearsal(shipped_expertise())
+    return Rehearsal(shipped_advisor())
 
 
 def test_facts_are_settled_as_in_a_decision(rehearsal: Rehearsal) -> None:

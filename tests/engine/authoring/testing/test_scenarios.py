@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import shipped_expertise
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.authoring import Scenario
 from whichgpu.engine.authoring import load_scenarios
 from whichgpu.engine.authoring import run_scenarios
@@ -43,8 +43,8 @@ def write(tmp_path: Path) -> Write:
 
 
 def read(folder: Path) -> list[Scenario]:
-    expertise = shipped_expertise()
-    return load_scenarios([folder], expertise.rulebook, expertise.knowledge)
+    advisor = shipped_advisor()
+    return load_scenarios([folder], advisor.rulebook, advisor.knowledge)
 
 
 def problems(folder: Path) -> list[str]:
@@ -121,12 +121,12 @@ DECISION: dict[str, Any] = {
     ],
 )
 def test_what_an_answer_misses(expect: dict[str, Any], misses: list[str]) -> None:
-    assert Expectation(DECISION, shipped_expertise().knowledge).check(expect) == misses
+    assert Expectation(DECISION, shipped_advisor().knowledge).check(expect) == misses
 
 
 def test_an_answer_without_a_recommendation() -> None:
     case = Expectation(
-        DECISION | {"recommendation": None, "no_answer": {"kind": "contradictory"}}, shipped_expertise().knowledge
+        DECISION | {"recommendation": None, "no_answer": {"kind": "contradictory"}}, shipped_advisor().knowledge
     )
     assert case.check({"no_answer": "contradictory"}) == []
     assert case.check({"no_answer": True}) == []
@@ -143,7 +143,7 @@ def test_a_workload_that_cannot_be_read_fails_with_the_reason() -> None:
         return DECISION
 
     scenarios = [Scenario("bad", "", {}, {"gpu_count": [1, 1]}), Scenario("good", "says", {}, {"gpu_count": [1, 1]})]
-    bad, good = run_scenarios(scenarios, decide, shipped_expertise().knowledge)
+    bad, good = run_scenarios(scenarios, decide, shipped_advisor().knowledge)
     assert (bad.passed, bad.misses) == (False, ("there is no fact 'tusk'",))
     assert good.passed
     assert good.to_dict() == {

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from whichgpu import Expertise
+from whichgpu import Advisor
 from whichgpu import Workload
-from whichgpu import load_expertise
+from whichgpu import load_advisor
 from whichgpu.cli.inputs import STDIN
 from whichgpu.cli.inputs import read_stdin
 from whichgpu.cli.layers import layer_folders
@@ -25,7 +25,7 @@ from whichgpu.engine.core.yaml import read_yaml
 from whichgpu.engine.core.yaml import read_yaml_text
 
 
-def load(rules: tuple[str, ...] = (), *, builtin: bool = True, tests: bool = True) -> Expertise:
+def load(rules: tuple[str, ...] = (), *, builtin: bool = True, tests: bool = True) -> Advisor:
     """Everything the engine knows, with the layers of this place and the prices that the user imported.
 
     ``rules`` are folders laid over the built-in rules, or used instead of them. Those of ``WHICHGPU_RULES`` lie under
@@ -40,10 +40,10 @@ def load(rules: tuple[str, ...] = (), *, builtin: bool = True, tests: bool = Tru
         options["own_rules"] = folders[0]
     if own_prices_file().exists():
         options["knowledge"] = with_own_prices(load_knowledge(layers=folders))
-    return load_expertise(folders if builtin else folders[1:], **options)
+    return load_advisor(folders if builtin else folders[1:], **options)
 
 
-def read(expertise: Expertise, file: str, changes: tuple[str, ...]) -> Workload:
+def read(advisor: Advisor, file: str, changes: tuple[str, ...]) -> Workload:
     """The workload in a file or on standard input, with ``fact=value`` changes. Raises InputError with all problems.
 
     What was taken in another sense than it was written is told on standard error.
@@ -52,19 +52,19 @@ def read(expertise: Expertise, file: str, changes: tuple[str, ...]) -> Workload:
         node = read_yaml_text(read_stdin(), "standard input", error=InputError)
     else:
         node = read_yaml(file, error=InputError)
-    workload = expertise.read(node, changes)
+    workload = advisor.read(node, changes)
     for remark in workload.remarks:
         click.echo(f"Note: {remark.render()}", err=True)
     return workload
 
 
-def names_of(expertise: Expertise) -> Names:
+def names_of(advisor: Advisor) -> Names:
     """Display names of GPUs and sources, and the priorities of warnings and advice."""
-    knowledge = expertise.knowledge
+    knowledge = advisor.knowledge
     gpus = {gpu.id: gpu.name for gpu in knowledge.gpus.values()}
     sources = {source.id: _short_title(source) for source in knowledge.sources.values()}
     citations = {source.id: _citation(source) for source in knowledge.sources.values()}
-    priorities = {code.code: code.priority for code in expertise.vocabulary.codes.values()}
+    priorities = {code.code: code.priority for code in advisor.vocabulary.codes.values()}
     return Names(gpus, sources, priorities, citations)
 
 
