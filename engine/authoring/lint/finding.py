@@ -71,7 +71,7 @@ class StatedNumber:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class LintContext:
     """All that a check may look at."""
 
     rulebook: Rulebook
@@ -92,7 +92,7 @@ class Check:
 
     id: str
     severity: Severity
-    run: Callable[[Desk], Iterator[Finding]]
+    run: Callable[[LintContext], Iterator[Finding]]
     page: str
 
     def about(

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.finding import StatedNumber
 from whichgpu.engine.authoring.lint.regions import Regions
 from whichgpu.engine.authoring.lint.silencing import allowance_on
@@ -51,7 +51,7 @@ def lint_rulebook(
     given = frozenset(produced)
     settled_by_rules = {fact for rule in rulebook.rules for fact in rule.writes} - frozenset(calculated or {})
     regions = Regions(rulebook, vocabulary, given - settled_by_rules)
-    desk = Desk(
+    context = LintContext(
         rulebook,
         vocabulary,
         known,
@@ -64,7 +64,7 @@ def lint_rulebook(
         frozenset(check.id for check in ALL_CHECKS),
     )
     places = {rule.id: rule.place for rule in rulebook.rules}
-    found = (finding for check in checks for finding in check.run(desk))
+    found = (finding for check in checks for finding in check.run(context))
 
     def silenced(finding: Finding) -> bool:
         lines = (place.text for place in (finding.place, places.get(finding.rule or "")) if place)

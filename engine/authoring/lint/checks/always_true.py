@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.rules.language.shaping import facts_read
 from whichgpu.engine.rules.language.tree import And
@@ -32,16 +32,16 @@ from whichgpu.engine.rules.language.tree import Not
 from whichgpu.engine.rules.language.tree import Or
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    regions = desk.regions
-    for rule in desk.rulebook.rules:
+def _run(context: LintContext) -> Iterator[Finding]:
+    regions = context.regions
+    for rule in context.rulebook.rules:
         # A table's last row may well catch everything; its table is then what binds.
         if rule.table is None and regions.never(opposite(regions.where(rule))):
             why = "" if rule.when else "has no condition and "
             yield CHECK.about(rule, f"{rule.id} {why}always fires", fix="say when it holds")
             continue
         for condition in rule.when:
-            if facts_read(condition.expr) and not _can_fail(condition.expr, desk):
+            if facts_read(condition.expr) and not _can_fail(condition.expr, context):
                 yield CHECK.about(
                     rule,
                     f"`{condition.text}` in {rule.id} holds for every value",
@@ -50,9 +50,9 @@ def _run(desk: Desk) -> Iterator[Finding]:
                 )
 
 
-def _can_fail(expr: Expr, desk: Desk) -> bool:
+def _can_fail(expr: Expr, context: LintContext) -> bool:
     """Whether some known value fails the condition. ``is known`` and ``is unknown`` ask just that, and are fine."""
-    return _asks_known(expr) or not desk.regions.never(desk.regions.conditions.false(expr))
+    return _asks_known(expr) or not context.regions.never(context.regions.conditions.false(expr))
 
 
 def _asks_known(expr: Expr) -> bool:

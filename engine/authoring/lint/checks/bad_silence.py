@@ -18,20 +18,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.silencing import allowance_on
 from whichgpu.engine.authoring.lint.silencing import places_of
 from whichgpu.engine.core.errors import nearest_words
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    for rule in desk.rulebook.rules:
+def _run(context: LintContext) -> Iterator[Finding]:
+    for rule in context.rulebook.rules:
         for place in places_of(rule):
             allowance = allowance_on(place.text)
             for name in allowance.checks:
-                if name not in desk.checks:
-                    nearest = nearest_words(name, sorted(desk.checks), limit=1)
+                if name not in context.checks:
+                    nearest = nearest_words(name, sorted(context.checks), limit=1)
                     fix = None if nearest else "whichgpu rules lint --list names them"
                     yield CHECK.about(rule, f"there is no check {name!r}", place=place, nearest=nearest, fix=fix)
             if allowance.checks and not allowance.reason:

@@ -34,8 +34,8 @@ from dataclasses import replace
 from itertools import combinations
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.regions import Case
 from whichgpu.engine.authoring.lint.regions import shown
 from whichgpu.engine.rules.language.tree import Const
@@ -43,9 +43,9 @@ from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import SetFact
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
+def _run(context: LintContext) -> Iterator[Finding]:
     setters: dict[str, list[tuple[Rule, SetFact]]] = {}
-    for rule in desk.rulebook.rules:
+    for rule in context.rulebook.rules:
         for effect in rule.effects:
             if isinstance(effect, SetFact):
                 setters.setdefault(effect.fact, []).append((rule, effect))
@@ -53,7 +53,7 @@ def _run(desk: Desk) -> Iterator[Finding]:
         for (one, first), (two, second) in combinations(found, 2):
             if first.expr == second.expr or (one.stage, one.each) != (two.stage, two.each):
                 continue
-            case = desk.regions.find(desk.regions.fires(one), desk.regions.fires(two))
+            case = context.regions.find(context.regions.fires(one), context.regions.fires(two))
             if case:
                 yield _finding(one, first, two, second, case)
 

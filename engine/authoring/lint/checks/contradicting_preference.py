@@ -39,18 +39,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import named
 from whichgpu.engine.rules.rulebook.model import Points
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    regions = desk.regions
-    rejects = desk.rulebook.of_stage("reject", "plan") + desk.rulebook.of_stage("reject", "workload")
-    prefers = desk.rulebook.of_stage("prefer")
+def _run(context: LintContext) -> Iterator[Finding]:
+    regions = context.regions
+    rejects = context.rulebook.of_stage("reject", "plan") + context.rulebook.of_stage("reject", "workload")
+    prefers = context.rulebook.of_stage("prefer")
     for rule in prefers:
         where = regions.fires(rule)
         if regions.never(where):
@@ -64,7 +64,7 @@ def _run(desk: Desk) -> Iterator[Finding]:
                 fix="narrow the rejection, or drop the preference",
             )
             continue
-        opponent = next((other for other in prefers if _opposes(rule, other, desk)), None)
+        opponent = next((other for other in prefers if _opposes(rule, other, context)), None)
         if opponent is not None:
             yield CHECK.about(
                 rule,
@@ -78,14 +78,14 @@ def _points(rule: Rule) -> list[Points]:
     return [effect for effect in rule.effects if isinstance(effect, Points)]
 
 
-def _opposes(rule: Rule, other: Rule, desk: Desk) -> bool:
+def _opposes(rule: Rule, other: Rule, context: LintContext) -> bool:
     """Whether the other rule takes at least what this one gives, for the same reason, wherever this one fires."""
     mine, theirs = _points(rule), _points(other)
     if not mine or not theirs or mine[0].reason != theirs[0].reason or mine[0].points <= 0:
         return False
     if theirs[0].points > -mine[0].points:
         return False
-    return desk.regions.never(desk.regions.fires(rule), opposite(desk.regions.fires(other)))
+    return context.regions.never(context.regions.fires(rule), opposite(context.regions.fires(other)))
 
 
 CHECK = Check("contradicting-preference", "error", _run, __doc__ or "")

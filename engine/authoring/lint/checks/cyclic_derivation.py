@@ -32,15 +32,15 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    derive = desk.rulebook.of_stage("derive", "workload")
+def _run(context: LintContext) -> Iterator[Finding]:
+    derive = context.rulebook.of_stage("derive", "workload")
     feeds: dict[str, dict[str, str]] = {}  # fact -> facts made from it -> by what
-    for output, reads in sorted(desk.calculated.items()):
+    for output, reads in sorted(context.calculated.items()):
         for fact in sorted(reads - {output}):
             feeds.setdefault(fact, {}).setdefault(output, f"the calculator of `{output}`")
     for rule in derive:

@@ -18,16 +18,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.core.errors import nearest_words
 from whichgpu.engine.rules.rulebook.provenance import source_heads
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    for rule in desk.rulebook.rules:
-        named = [("source", name, desk.known.sources) for name in rule.sources]
-        named += [("heuristic", name, desk.known.heuristics) for name in rule.encodes]
+def _run(context: LintContext) -> Iterator[Finding]:
+    for rule in context.rulebook.rules:
+        named = [("source", name, context.known.sources) for name in rule.sources]
+        named += [("heuristic", name, context.known.heuristics) for name in rule.encodes]
         for what, name, known in named:
             # A source may go on with /section, a heuristic may not.
             heads = {name} if what == "heuristic" else source_heads(name)

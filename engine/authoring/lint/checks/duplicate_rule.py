@@ -22,15 +22,15 @@ import json
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.rules.rulebook.digest import canonical
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
+def _run(context: LintContext) -> Iterator[Finding]:
     first: dict[str, Rule] = {}
-    for rule in desk.rulebook.rules:
+    for rule in context.rulebook.rules:
         other = first.setdefault(meaning(rule), rule)
         if other is not rule:
             yield CHECK.about(

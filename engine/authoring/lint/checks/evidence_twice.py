@@ -35,15 +35,15 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.rules.rulebook.model import Points
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    regions = desk.regions
-    prefers = [rule for rule in desk.rulebook.of_stage("prefer") if rule.encodes]
+def _run(context: LintContext) -> Iterator[Finding]:
+    regions = context.regions
+    prefers = [rule for rule in context.rulebook.of_stage("prefer") if rule.encodes]
     for rule, other in combinations(prefers, 2):
         shared = sorted(set(rule.encodes) & set(other.encodes))
         if not shared or not _paid_apart(rule, other) or {rule.id, other.id} & {*rule.overrides, *other.overrides}:

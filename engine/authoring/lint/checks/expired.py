@@ -18,13 +18,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    for rule in desk.rulebook.rules:
-        if rule.valid_until is not None and rule.valid_until < desk.today.isoformat():
+def _run(context: LintContext) -> Iterator[Finding]:
+    for rule in context.rulebook.rules:
+        if rule.valid_until is not None and rule.valid_until < context.today.isoformat():
             yield CHECK.about(
                 rule, f"{rule.id} was valid until {rule.valid_until}", fix="check its sources again and move the day"
             )

@@ -27,8 +27,8 @@ import math
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.finding import StatedNumber
 from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Compare
@@ -44,17 +44,17 @@ from whichgpu.engine.rules.rulebook.model import Rule
 ROOM = 1 / 3
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    for rule in desk.rulebook.rules:
-        stated = {number for name in rule.encodes for number in desk.heuristic_numbers.get(name, ())}
+def _run(context: LintContext) -> Iterator[Finding]:
+    for rule in context.rulebook.rules:
+        stated = {number for name in rule.encodes for number in context.heuristic_numbers.get(name, ())}
         if stated:
-            yield from _disagreeing(rule, stated, desk)
+            yield from _disagreeing(rule, stated, context)
 
 
-def _disagreeing(rule: Rule, stated: set[StatedNumber], desk: Desk) -> Iterator[Finding]:
+def _disagreeing(rule: Rule, stated: set[StatedNumber], context: LintContext) -> Iterator[Finding]:
     limits = [(c, *found) for c in rule.when for found in _limits(c.expr)]
     for fact in sorted({fact for _, fact, _, _ in limits}):
-        unit = desk.vocabulary.facts[fact].unit
+        unit = context.vocabulary.facts[fact].unit
         numbers = sorted({entry.number for entry in stated if entry.of in (fact, unit)})
         own = [(condition, upper, limit) for condition, name, upper, limit in limits if name == fact]
         if not numbers or any(_agree(limit, number, unit) for _, _, limit in own for number in numbers):

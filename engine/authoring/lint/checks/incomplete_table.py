@@ -30,8 +30,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.formulas import Formula
 from whichgpu.engine.authoring.lint.formulas import both
 from whichgpu.engine.authoring.lint.formulas import literal
@@ -46,13 +46,13 @@ from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Table
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    for table in desk.rulebook.tables:
+def _run(context: LintContext) -> Iterator[Finding]:
+    for table in context.rulebook.tables:
         if not table.complete:
             continue
-        gap = uncovered(table, desk)
-        case = desk.regions.find(*gap)
-        if case is None and not desk.regions.never(*gap):
+        gap = uncovered(table, context)
+        case = context.regions.find(*gap)
+        if case is None and not context.regions.never(*gap):
             message = f"{table.id} has too many cases to prove that its rows cover all"
             yield Finding(CHECK.id, "info", message, table.id, table.place)
         elif case:
@@ -69,22 +69,22 @@ def _run(desk: Desk) -> Iterator[Finding]:
             )
 
 
-def uncovered(table: Table, desk: Desk) -> tuple[Formula, ...]:
+def uncovered(table: Table, context: LintContext) -> tuple[Formula, ...]:
     """Where no row of a table matches. Together they hold in its gaps."""
-    rows = [desk.rulebook.rule(row) for row in table.rows]
-    conditions = desk.regions.conditions
+    rows = [context.rulebook.rule(row) for row in table.rows]
+    conditions = context.regions.conditions
     # What holds for the whole table is the case it speaks of, and derived columns stand for themselves.
     missed = (
         opposite(both(*(conditions.true(condition.expr) for condition in row.when if condition.column))) for row in rows
     )
-    return (*missed, *_domain(table, rows, desk))
+    return (*missed, *_domain(table, rows, context))
 
 
-def _domain(table: Table, rows: list[Rule], desk: Desk) -> Iterator[Formula]:
+def _domain(table: Table, rows: list[Rule], context: LintContext) -> Iterator[Formula]:
     """The columns are known, unless a cell asks whether they are; and hold some value that a row speaks of."""
     asked = {cell.column for row in rows for cell in row.when if cell.column and _asks(to_nnf(cell.expr))}
     for column in table.columns:
-        classes = desk.regions.conditions.atlas.of(column)
+        classes = context.regions.conditions.atlas.of(column)
         if column not in asked:
             yield literal(column, classes.known, classes.full)
 

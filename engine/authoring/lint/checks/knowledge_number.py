@@ -27,8 +27,8 @@ import re
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.rules.language.tree import Compare
 from whichgpu.engine.rules.language.tree import Const
 from whichgpu.engine.rules.language.tree import FactRef
@@ -45,10 +45,10 @@ _NAMES = frozenset({"gpu.id", "gpu.family", "gpu.series", "gpu.name", "plan.gpu"
 _FIX = "move it to knowledge/ and read the fact, or report the figure"
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    for rule in desk.rulebook.rules:
+def _run(context: LintContext) -> Iterator[Finding]:
+    for rule in context.rulebook.rules:
         for effect in rule.effects:
-            if isinstance(effect, SetFact) and isinstance(effect.expr, Const) and _is_money(effect.fact, desk):
+            if isinstance(effect, SetFact) and isinstance(effect.expr, Const) and _is_money(effect.fact, context):
                 yield CHECK.about(
                     rule, f"{rule.id} sets `{effect.fact}` to a price of its own, {effect.text}", fix=_FIX
                 )
@@ -61,15 +61,15 @@ def _run(desk: Desk) -> Iterator[Finding]:
         price = next((found for text in texts for found in [_PRICE.search(text)] if found), None)
         if price:
             yield CHECK.about(rule, f"{rule.id} states the price {price.group().strip()!r}", fix=_FIX)
-        yield from _specifications(rule, desk)
+        yield from _specifications(rule, context)
 
 
-def _is_money(fact: str, desk: Desk) -> bool:
-    definition = desk.vocabulary.facts[fact]
+def _is_money(fact: str, context: LintContext) -> bool:
+    definition = context.vocabulary.facts[fact]
     return definition.numeric and bool(_MONEY.search(definition.unit or fact))
 
 
-def _specifications(rule: Rule, desk: Desk) -> Iterator[Finding]:
+def _specifications(rule: Rule, context: LintContext) -> Iterator[Finding]:
     """Figures of a GPU that the rule names itself."""
     named = any(_names_one(condition.expr) for condition in rule.when)
     for condition in rule.when:
@@ -77,7 +77,7 @@ def _specifications(rule: Rule, desk: Desk) -> Iterator[Finding]:
         if not (named and isinstance(expr, Compare) and expr.op == "=="):
             continue
         if isinstance(expr.left, FactRef) and isinstance(expr.right, Const):
-            fact = desk.vocabulary.facts[expr.left.name]
+            fact = context.vocabulary.facts[expr.left.name]
             if fact.scope == "gpu" and fact.numeric:
                 yield CHECK.about(
                     rule,

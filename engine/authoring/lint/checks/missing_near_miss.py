@@ -22,12 +22,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    for rule in desk.rulebook.rules:
+def _run(context: LintContext) -> Iterator[Finding]:
+    for rule in context.rulebook.rules:
         # A rule without conditions has no near miss; without any test, missing-tests says it.
         if rule.when and rule.tests and all(test.fires for test in rule.tests):
             yield CHECK.about(

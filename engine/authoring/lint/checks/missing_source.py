@@ -19,12 +19,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    for rule in desk.rulebook.rules:
+def _run(context: LintContext) -> Iterator[Finding]:
+    for rule in context.rulebook.rules:
         if not rule.sources:
             yield CHECK.about(
                 rule, f"{rule.id} names no source", fix="add `sources:` with ids of knowledge/sources.yaml"

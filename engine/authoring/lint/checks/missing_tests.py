@@ -23,12 +23,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    for rule in desk.rulebook.rules:
+def _run(context: LintContext) -> Iterator[Finding]:
+    for rule in context.rulebook.rules:
         if not any(test.fires for test in rule.tests):
             yield CHECK.about(
                 rule, f"{rule.id} has no test in which it fires", fix="add `tests:` with a case and `fires: true`"

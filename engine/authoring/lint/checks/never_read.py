@@ -20,17 +20,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    read = set(desk.consumed)
-    for rule in desk.rulebook.rules:
+def _run(context: LintContext) -> Iterator[Finding]:
+    read = set(context.consumed)
+    for rule in context.rulebook.rules:
         read |= rule.reads | rule.mentions
-    for rule in desk.rulebook.rules:
+    for rule in context.rulebook.rules:
         for name in sorted(rule.writes - read):
-            fact = desk.vocabulary.fact(name)
+            fact = context.vocabulary.fact(name)
             if fact is None or fact.role != "output":
                 yield CHECK.about(
                     rule, f"{rule.id} sets `{name}`, which nothing reads", fix="let a rule read it, or drop the effect"

@@ -18,16 +18,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.rules.facts import FactDef
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    written = {fact for rule in desk.rulebook.rules for fact in rule.writes} | desk.produced
-    for rule in desk.rulebook.rules:
+def _run(context: LintContext) -> Iterator[Finding]:
+    written = {fact for rule in context.rulebook.rules for fact in rule.writes} | context.produced
+    for rule in context.rulebook.rules:
         for name in sorted(rule.reads - written):
-            fact = desk.vocabulary.fact(name)
+            fact = context.vocabulary.fact(name)
             if fact is not None and _needs_a_producer(fact):
                 yield CHECK.about(
                     rule, f"{rule.id} reads `{name}`, which nothing sets", fix="set it in a derive rule, or ask for it"

@@ -29,21 +29,21 @@ from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.checks.incomplete_table import uncovered
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.regions import shown
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    for table in desk.rulebook.tables:
+def _run(context: LintContext) -> Iterator[Finding]:
+    for table in context.rulebook.tables:
         if table.complete:
             continue
-        gap = uncovered(table, desk)
-        case = desk.regions.find(*gap)
+        gap = uncovered(table, context)
+        case = context.regions.find(*gap)
         if case is not None:
             message = f"{table.id} leaves out {shown(case.example)}, and says nothing of it"
             fix = None
-        elif desk.regions.never(*gap):
+        elif context.regions.never(*gap):
             message, fix = f"{table.id} leaves out no case, and does not say so", "write `complete: true`"
         else:
             continue

@@ -24,15 +24,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import shown
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    regions = desk.regions
-    for rule in desk.rulebook.rules:
+def _run(context: LintContext) -> Iterator[Finding]:
+    regions = context.regions
+    for rule in context.rulebook.rules:
         for row in regions.earlier(rule):
             if (row.effects, row.text) == (rule.effects, rule.text):
                 continue

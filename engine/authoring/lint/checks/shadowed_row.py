@@ -26,14 +26,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.regions import named
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    regions = desk.regions
-    for rule in desk.rulebook.rules:
+def _run(context: LintContext) -> Iterator[Finding]:
+    regions = context.regions
+    for rule in context.rulebook.rules:
         takers = regions.cover(regions.where(rule), regions.earlier(rule), regions.where)
         if takers:
             match = "matches" if len(takers) == 1 else "together match"

@@ -32,8 +32,8 @@ from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.checks.duplicate_rule import meaning
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.rules.rulebook.model import Effect
 from whichgpu.engine.rules.rulebook.model import Points
@@ -41,12 +41,12 @@ from whichgpu.engine.rules.rulebook.model import Reject
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    regions = desk.regions
+def _run(context: LintContext) -> Iterator[Finding]:
+    regions = context.regions
     by_kind: dict[tuple[str, str], list[Rule]] = {}
-    for rule in desk.rulebook.rules:
+    for rule in context.rulebook.rules:
         by_kind.setdefault((rule.stage, rule.each), []).append(rule)
-    for rule in desk.rulebook.rules:
+    for rule in context.rulebook.rules:
         where = regions.fires(rule)
         if regions.never(where):
             continue

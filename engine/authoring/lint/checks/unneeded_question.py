@@ -22,23 +22,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.rules.language.parsing import parse_condition
 from whichgpu.engine.rules.language.shaping import facts_read
 from whichgpu.engine.rules.rulebook.model import Ask
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    read = set(desk.consumed)
-    for rule in desk.rulebook.rules:
+def _run(context: LintContext) -> Iterator[Finding]:
+    read = set(context.consumed)
+    for rule in context.rulebook.rules:
         read |= rule.reads | rule.mentions
         read |= {effect.fact for effect in rule.effects if isinstance(effect, Ask)}
-    for fact in desk.vocabulary.facts.values():
+    for fact in context.vocabulary.facts.values():
         for assumption in fact.assumptions:
             if assumption.when:
-                read |= facts_read(parse_condition(assumption.when, desk.vocabulary, None, "workload"))
-    for name, fact in desk.vocabulary.facts.items():
+                read |= facts_read(parse_condition(assumption.when, context.vocabulary, None, "workload"))
+    for name, fact in context.vocabulary.facts.items():
         if fact.question and fact.askable in ("always", "if_it_matters") and name not in read:
             yield Finding(
                 CHECK.id,

@@ -28,22 +28,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    for rule in desk.rulebook.rules:
-        if desk.regions.never(desk.regions.where(rule)):
+def _run(context: LintContext) -> Iterator[Finding]:
+    for rule in context.rulebook.rules:
+        if context.regions.never(context.regions.where(rule)):
             yield CHECK.about(
-                rule, f"{rule.id} can never fire: {_reason(rule, desk)}", fix="correct one of the conditions"
+                rule, f"{rule.id} can never fire: {_reason(rule, context)}", fix="correct one of the conditions"
             )
 
 
-def _reason(rule: Rule, desk: Desk) -> str:
+def _reason(rule: Rule, context: LintContext) -> str:
     """The condition, or the pair of them, that no facts satisfy."""
-    regions = desk.regions
+    regions = context.regions
     for at, one in enumerate(rule.when):
         if regions.never(regions.true(one.expr)):
             return f"`{one.text}` never holds"

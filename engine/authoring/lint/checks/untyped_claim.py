@@ -27,8 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Check
-from whichgpu.engine.authoring.lint.finding import Desk
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.rules.rulebook.model import Points
 
 
@@ -51,8 +51,8 @@ _FIGURES = frozenset(
 )
 
 
-def _run(desk: Desk) -> Iterator[Finding]:
-    for rule in desk.rulebook.of_stage("prefer"):
+def _run(context: LintContext) -> Iterator[Finding]:
+    for rule in context.rulebook.of_stage("prefer"):
         for effect in rule.effects:
             if not isinstance(effect, Points) or effect.reason not in _COMPUTED_REASONS:
                 continue
