@@ -121,7 +121,7 @@ class PlanMaker:
     def for_one_model(self) -> PlanMaker:
         """The maker for one of the served models alone, without a target: what one slice of a card is given."""
         if self._solo is None:
-            job = replace(self.job, models_served=1, memo={})
+            job = replace(self.job, models_served=1)
             facts = {name: value for name, value in self.facts.items() if name not in _OF_THE_WHOLE_SERVICE}
             self._solo = PlanMaker(job, facts, self.knowledge)
         return self._solo
@@ -363,7 +363,7 @@ class PlanMaker:
             batch = min(batch, job.global_batch)
         batches = self._workings.batches
         if batch not in batches:
-            batches[batch] = replace(job, micro_batch=batch, memo={})
+            batches[batch] = replace(job, micro_batch=batch)
         return batches[batch]
 
 

@@ -134,7 +134,7 @@ class Needs:
     def _probe(self, batch: int) -> Job:
         if batch not in self._probes:
             changed = {"micro_batch": batch} if self._job.training else {"concurrency": batch}
-            self._probes[batch] = replace(self._job, **changed, memo={})  # type: ignore[arg-type]
+            self._probes[batch] = replace(self._job, **changed)  # type: ignore[arg-type]
         return self._probes[batch]
 
     def _safety_of_context(self) -> float:

@@ -39,7 +39,7 @@ def remedies_of(job: Job, layout: Layout) -> Iterator[Remedy]:
 
 
 def _with(job: Job, **changes: Any) -> Job:
-    return replace(job, **changes, memo={})
+    return replace(job, **changes)
 
 
 def _serving(job: Job, layout: Layout) -> Iterator[_Change]:

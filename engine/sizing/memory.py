@@ -123,11 +123,7 @@ def max_micro_batch(job: Job, gpu: Gpu, layout: Layout) -> int | None:
     limit = gpu.usable_gb
 
     def fits(batch: int) -> bool:
-        tried = (
-            replace(job, micro_batch=batch, memo={})
-            if job.training
-            else replace(job, concurrency=batch * layout.data, memo={})
-        )
+        tried = replace(job, micro_batch=batch) if job.training else replace(job, concurrency=batch * layout.data)
         estimate = estimate_memory(tried, gpu, layout)
         return estimate is not None and estimate.per_gpu_gb <= limit
 

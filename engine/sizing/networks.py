@@ -172,7 +172,7 @@ def _training(job: Job, params_b: float, layout: Layout, context_gb: float) -> M
     if workspace > activation[1]:
         parts.append((STEP, workspace - activation[1], (workspace, activation[1])))
     # Where it is assumed that activations are recomputed, a sixteenth of what would be kept without is allowed for.
-    plain = replace(job, checkpointing="none", memo={})
+    plain = replace(job, checkpointing="none")
     unsure = job.family == "speech" and "gradient_checkpointing" in job.unstated
     open_gb = 0.0625 * _training_activation(plain, params_b)[1] if unsure else 0.0
     known = job.model is not None

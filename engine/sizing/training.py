@@ -155,7 +155,7 @@ def _in_pipeline(job: Job, pipeline: int) -> Job:
     if pipeline == 1 or batch is None or job.micro_batch <= batch:
         return job
     steps = -(-job.micro_batch // batch) * (job.gradient_accumulation or 1)
-    return replace(job, micro_batch=batch, gradient_accumulation=steps, memo={})
+    return replace(job, micro_batch=batch, gradient_accumulation=steps)
 
 
 def _on_rank(job: Job, shape: Shape, layout: Layout, layer_params: float, end_params: float) -> float:
@@ -336,10 +336,10 @@ def _left_open(job: Job, shape: Shape, layout: Layout, soft: float) -> Iterator[
         yield 0.2 * soft, 0.5 * soft, "sequence length or micro-batch is not stated"
     if job.checkpointing == "full" and "gradient_checkpointing" in job.unstated:
         # Without recomputation far more is kept: of that a sixteenth is allowed for, a third where no framework tells.
-        plain = replace(job, checkpointing="none", memo={})
+        plain = replace(job, checkpointing="none")
         kept = activations_gb(plain, shape, layout.tensor, layout.pipeline)[0]
         yield 0.0, kept * (0.0625 if job.framework else 0.33), "whether activations are recomputed is not stated"
     if job.loss_assumed:
         # A chunked loss is the framework's habit, which a run may not have.
-        whole = logits_gb(replace(job, chunked_loss=False, memo={}), shape, layout.tensor)
+        whole = logits_gb(replace(job, chunked_loss=False), shape, layout.tensor)
         yield 0.0, 0.5 * whole, "whether the loss is fused is not stated"

@@ -1,0 +1,40 @@
+"""What formulas keep of a job never reaches a job that was made from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.sizing.intake import job_from_facts
+from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.memory import estimate_memory
+from whichgpu.engine.sizing.speed import estimate_speed
+
+
+KNOWLEDGE = load_knowledge()
+CARD = KNOWLEDGE.gpus["nvidia-h100-80gb-sxm"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "change"),
+    [
+        ({"task": "inference", "concurrency": 4}, {"concurrency": 64}),
+        ({"task": "inference", "context_tokens": 2048}, {"context_tokens": 16384, "input_tokens": 15872}),
+        ({"task": "full_finetuning", "batch_size_per_gpu": 1}, {"micro_batch": 8}),
+        ({"task": "peft_finetuning", "peft_method": "lora"}, {"checkpointing": "none"}),
+    ],
+)
+def test_a_changed_job_has_figures_of_its_own(facts: Facts, change: dict[str, object]) -> None:
+    model = KNOWLEDGE.models["llama-3.1-8b"]
+    used, fresh = (job_from_facts(facts, model) for _ in range(2))
+    for job in (used, replace(fresh, **change)):  # type: ignore[arg-type]
+        estimate_memory(job, CARD, Layout())
+        estimate_speed(job, CARD, Layout(), "none", "none", nodes=1, room=None)
+    assert used.memo
+    changed, anew = replace(used, **change), replace(job_from_facts(facts, model), **change)  # type: ignore[arg-type]
+    assert not changed.memo
+    assert estimate_memory(changed, CARD, Layout()) == estimate_memory(anew, CARD, Layout())
+    assert estimate_memory(changed, CARD, Layout()) != estimate_memory(used, CARD, Layout())
