@@ -33,6 +33,11 @@ _OF_THE_ANSWER = {
     "guide_cards": "A guide names the answer's card for this case, and not this one",
     "guide_counts": "A guide names the answer's count for this case, and not this one",
 }
+#: The same, where the answer stands in for the plan that guides and evidence put first.
+_OF_ITS_FIRST = {
+    "guide_cards": "A guide names the card that the answer stands in for, and not this one",
+    "guide_counts": "A guide names the count that the answer stands in for, and not this one",
+}
 #: Where both have as many GPUs: a guide asks for the smallest number of a card that fits, which differs by card.
 _SAME_COUNT = "What a guide says of the count here fits the answer, and not this one"
 _KEPT_BACK = {
@@ -51,7 +56,7 @@ def chosen_over_blocks(decision: JsonObject, names: Names, *, everything: bool) 
     if not entries and not preference:
         return []
     shown = entries if everything else entries[:SHOWN_CHOSEN_OVER]
-    items = _chosen_over(shown, names, plan["count"], by_the_hour=is_service(decision))
+    items = _chosen_over(shown, names, plan, by_the_hour=is_service(decision))
     if len(shown) < len(entries):
         items.append(Item(f"and {count_of(len(entries) - len(shown), 'more plan')}; --all shows them"))
     blocks: list[Block] = [Heading("Chosen over"), Paragraph(_measured(decision), "faint")]
@@ -60,19 +65,19 @@ def chosen_over_blocks(decision: JsonObject, names: Names, *, everything: bool) 
     return [*blocks, Bullets(tuple(items))] if items else blocks
 
 
-def _chosen_over(entries: list[JsonObject], names: Names, count: int, *, by_the_hour: bool) -> list[Item]:
+def _chosen_over(entries: list[JsonObject], names: Names, plan: JsonObject, *, by_the_hour: bool) -> list[Item]:
     """One line a plan; a reason is said in full where it is met first."""
     items, said = [], set()
     for entry in entries:
         line = f"{short_name(entry, names)} ({_beside(entry)})"
         cost = _price(entry, by_the_hour=by_the_hour)
-        same_count = entry["reason"] == "guide_counts" and entry["count"] == count
+        same_count = entry["reason"] == "guide_counts" and entry["count"] == plan["count"]
         reason = (entry["rule"], entry["reason"], same_count)
         if entry["rule"] and reason in said:
             items.append(Item(f"{line}: likewise.{cost}"))
             continue
         said.add(reason)
-        items.append(Item(f"{line}: {_ground(entry, same_count=same_count)}.{cost}", _below(entry, names)))
+        items.append(Item(f"{line}: {_ground(entry, plan, same_count=same_count)}.{cost}", _below(entry, names)))
     return items
 
 
@@ -84,10 +89,11 @@ def _price(entry: JsonObject, *, by_the_hour: bool) -> str:
     return f" That makes the work {percent(100 * (1 / ratio - 1))} costlier." if ratio and ratio < 1 - _SAME else ""
 
 
-def _ground(entry: JsonObject, *, same_count: bool) -> str:
+def _ground(entry: JsonObject, plan: JsonObject, *, same_count: bool) -> str:
     """The reason against a plan, with the facts that it rests on."""
     because = entry["because"].strip().rstrip(".")
-    ground = _SAME_COUNT if same_count else _OF_THE_ANSWER.get(entry["reason"], because)
+    of_the_answer = _OF_ITS_FIRST if plan.get("stands_in_for") else _OF_THE_ANSWER
+    ground = _SAME_COUNT if same_count else of_the_answer.get(entry["reason"], because)
     unnamed = [name for name in entry.get("waits_for") or () if name not in because]
     facts = joined(entry["facts"]) if entry["rule"] else ""
     if not facts and len(unnamed) == len(entry.get("waits_for") or ()) and unnamed:

@@ -46,7 +46,8 @@ def loss_of(entry: Judged, answer: Judged | None, judged: Sequence[Judged]) -> L
             for name, mine, its in zip(PLACES, entry.standing.tier, answer.standing.tier, strict=True)
             if mine and not its
         )
-        return Loss(kind, answer, rules_behind(kind, entry, first), *_ratios(entry, answer), behind=behind)
+        to = first if kind in {"guide_cards", "guide_counts"} else answer  # The guide names the first by evidence.
+        return Loss(kind, to, rules_behind(kind, entry, first), *_ratios(entry, answer), behind=behind)
     if entry.standing.dominated_by is not None:
         by = next(other for other in judged if other.ranked.plan.id == entry.standing.dominated_by)
         return Loss("dominated", by, (), *_ratios(entry, by), behind=behind)

@@ -15,6 +15,7 @@ from whichgpu.cli.render.choice import standing_words
 from whichgpu.cli.render.choice import trade_off_blocks
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.reasons import claim_blocks
+from whichgpu.cli.render.reasons import stand_in_blocks
 
 
 NAMES = Names(gpus={"nvidia-rtx-4090": "RTX 4090", "nvidia-b200": "B200"}, sources={}, priorities={})
@@ -91,6 +92,19 @@ def test_a_guides_reason_speaks_of_the_answer() -> None:
     entry = over(reason="guide_cards", because="The table names these cards", facts=["task"])
     said = lines(chosen_over_blocks(decision(chosen_over=[entry]), NAMES, everything=False))
     assert "A guide names the answer's card for this case, and not this one (task)." in said[1]
+
+
+def test_where_the_answer_stands_in_for_a_guides_card_that_is_said() -> None:
+    first = {"gpu": "nvidia-rtx-4090", "count": 2, "cost_ratio": 1.25, "speed_ratio": 0.5, "rules": ["a", "b"]}
+    answered = decision(chosen_over=[over(reason="guide_cards")], stands_in_for=first)
+    (says,) = lines(stand_in_blocks(answered, NAMES))
+    assert says == (
+        "The guides and the evidence put 2 x RTX 4090 first (rules a and b). "
+        "This plan is its equal in all else, 20 % cheaper and 2 x as fast."
+    )
+    said = lines(chosen_over_blocks(answered, NAMES, everything=False))
+    assert "A guide names the card that the answer stands in for, and not this one" in said[1]
+    assert stand_in_blocks(decision(), NAMES) == []
 
 
 def test_what_could_be_stated_is_named_where_the_reason_does_not() -> None:

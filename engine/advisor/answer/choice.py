@@ -142,7 +142,8 @@ def _entry(
     elif reason == "fallback":
         text = fallback_text(rule, {**shared, **entry.facts}, vocabulary)
     else:
-        text = because(rule, {**shared, **answer.facts}, vocabulary)
+        first = first_by_evidence(answer, outcome.round.judged if outcome.round else ())
+        text = because(rule, {**shared, **first.facts}, vocabulary)
     stated = _stated(rule, outcome) if rule else list(entry.missing)
     waits = sorted(f for f in rule.reads if f not in shared and "." not in f) if rule else []
     return {
