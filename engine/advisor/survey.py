@@ -31,9 +31,7 @@ class Measures:
     time: float | None
     weighed_cost: float | None = None
     weighed_time: float | None = None  # raised by what twice as many GPUs have to bring
-    usd_per_hour: float | None = (
-        None  # where the cost is of one piece of work, of which nobody said how many are wanted
-    )
+    usd_per_hour: float | None = None  # of a job whose length is not known: its cost is then that of a piece of work
 
     @property
     def speed(self) -> float | None:

@@ -42,23 +42,40 @@ class TasksFile(BaseModel):
 
 
 @cache
-def load_tasks(folder: Path | None = None) -> Mapping[str, TaskProfile]:
-    """The profiles of a knowledge folder, or of the one that comes with the program, by task. Raises KnowledgeError."""
-    return read_constants(TasksFile, "tasks.yaml", folder).tasks
+def task_profiles() -> Mapping[str, TaskProfile]:
+    """The profiles that come with the program, by task. Raises KnowledgeError."""
+    return read_constants(TasksFile, "tasks.yaml").tasks
 
 
 def profile_of(task: str) -> TaskProfile:
     """The profile of a task. Raises KnowledgeError where there is none: no task is taken for another in silence."""
-    profiles = load_tasks()
+    profiles = task_profiles()
     if task not in profiles:
-        raise KnowledgeError([_without_profile(task, profiles)])
+        raise KnowledgeError(_without_profile(task, profiles))
     return profiles[task]
 
 
-def check_profiles(choices: Collection[str], folder: Path | None) -> None:
-    """Hold the choices of ``task`` against the profiles. Raises KnowledgeError with every task that has none."""
-    profiles = load_tasks(folder)
+def check_profiles(choices: Collection[str], folder: Path) -> None:
+    """Hold the choices of ``task`` and the profiles of a knowledge folder against each other.
+
+    Sizing goes by the profiles that come with the program, as it goes by the program's constants: a profile that only
+    another folder has, or has otherwise, is refused rather than passed over.
+
+    Raises:
+        KnowledgeError: with every task that has no profile, and every profile that would not be followed.
+    """
+    profiles = read_constants(TasksFile, "tasks.yaml", folder).tasks
     missing = [_without_profile(task, profiles) for task in choices if task not in profiles]
+    missing += [
+        Problem(
+            "task-profile-not-followed",
+            f"the profile of {name!r} in {folder} is not the program's own, by which jobs are sized",
+            fact="task",
+            fix="change knowledge/tasks.yaml of the program",
+        )
+        for name, profile in profiles.items()
+        if task_profiles().get(name) != profile
+    ]
     unknown = [
         Problem(
             "unknown-task",

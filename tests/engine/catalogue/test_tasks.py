@@ -11,8 +11,8 @@ from whichgpu import Advisor
 from whichgpu import KnowledgeError
 from whichgpu import load_advisor
 from whichgpu.engine.catalogue.tasks import check_profiles
-from whichgpu.engine.catalogue.tasks import load_tasks
 from whichgpu.engine.catalogue.tasks import profile_of
+from whichgpu.engine.catalogue.tasks import task_profiles
 from whichgpu.engine.core.locate import locate
 from whichgpu.engine.sizing.intake import job_from_facts
 
@@ -43,6 +43,16 @@ def test_a_task_without_a_profile_is_refused_when_the_knowledge_loads(copied: Pa
     assert problem.fix
 
 
+def test_a_profile_that_sizing_would_not_follow_is_refused(copied: Path) -> None:
+    file = copied / "tasks.yaml"
+    file.write_text(
+        file.read_text(encoding="utf-8").replace("sized_as: full", "sized_as: adapters", 1), encoding="utf-8"
+    )
+    with pytest.raises(KnowledgeError) as refused:
+        load_advisor(knowledge_folder=copied)
+    assert [problem.code for problem in refused.value.problems] == ["task-profile-not-followed"]
+
+
 def test_a_task_that_nobody_defined_is_not_sized() -> None:
     with pytest.raises(KnowledgeError, match="'reinforcement_learning' has no profile"):
         job_from_facts({"task": "reinforcement_learning", "param_count_b": 7}, None)
@@ -59,9 +69,9 @@ def test_the_other_phase_is_a_task(copied: Path) -> None:
 
 
 def test_profiles_and_tasks_are_the_same(advisor: Advisor) -> None:
-    assert set(load_tasks()) == set(advisor.vocabulary.facts["task"].choices)
+    assert set(task_profiles()) == set(advisor.vocabulary.facts["task"].choices)
     topics = {fact.topic for fact in advisor.vocabulary.facts.values()}
-    for task, profile in load_tasks().items():
+    for task, profile in task_profiles().items():
         assert set(profile.skips_topics) <= topics
         assert profile.trains != (profile.sized_as in {"serving", "trial"}), task
         assert profile_of(profile.other_phase).serves != profile.serves or profile.sized_as == "trial"
