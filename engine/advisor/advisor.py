@@ -18,6 +18,7 @@ from whichgpu.engine.advisor.answer.tradeoffs import trade_off_list
 from whichgpu.engine.advisor.further_facts import check_further_facts
 from whichgpu.engine.advisor.intake import Reader
 from whichgpu.engine.advisor.intake import Workload
+from whichgpu.engine.advisor.objectives import check_objectives
 from whichgpu.engine.advisor.objectives import load_objectives
 from whichgpu.engine.advisor.objectives import load_trade_offs
 from whichgpu.engine.advisor.options import TradeOffSettings
@@ -223,6 +224,7 @@ def load_advisor(
     check_further_facts(knowledge, vocabulary, layers)
     rulebook = load_rulebook(folders, vocabulary, known_names(knowledge), tests=tests)
     objectives, default = load_objectives(knowledge_folder)
+    check_objectives(vocabulary.facts["objective"].choices, objectives)
     stages = prepare(rulebook, vocabulary, registered().values(), defaults_of(vocabulary), make_level)
     return Advisor(
         vocabulary=vocabulary,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
@@ -14,6 +15,9 @@ from whichgpu.engine.advisor.options import Loosening
 from whichgpu.engine.advisor.options import TradeOffSettings
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.core.constants import read_constants
+from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import nearest_words
 from whichgpu.engine.core.locate import locate
 
 
@@ -111,6 +115,34 @@ def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
         for name, entry in sorted(file.objectives.items())
     }
     return objectives, file.default
+
+
+def check_objectives(choices: Collection[str], objectives: Collection[str]) -> None:
+    """Hold the choices of the fact ``objective`` against the objectives. Raises KnowledgeError where they differ."""
+    problems = [
+        Problem(
+            "no-such-objective",
+            f"{name!r} is a choice of the fact objective, and knowledge/objectives.yaml has no objective of that name",
+            fact="objective",
+            nearest=nearest_words(name, objectives),
+            fix="add it there, or take the choice out of vocabulary.yaml",
+        )
+        for name in choices
+        if name not in objectives
+    ]
+    problems += [
+        Problem(
+            "objective-without-choice",
+            f"nobody can state the objective {name!r} of knowledge/objectives.yaml",
+            fact="objective",
+            nearest=nearest_words(name, choices),
+            fix="add it to the choices of the fact objective in vocabulary.yaml",
+        )
+        for name in objectives
+        if name not in choices
+    ]
+    if problems:
+        raise KnowledgeError(problems)
 
 
 @cache

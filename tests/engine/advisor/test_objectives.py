@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor.objectives import check_objectives
 from whichgpu.engine.advisor.objectives import load_objectives
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import KnowledgeError
@@ -14,7 +15,7 @@ from whichgpu.engine.core.errors import KnowledgeError
 
 def test_the_shipped_objectives_minimise_what_their_names_say(advisor: Advisor) -> None:
     known = advisor.objectives
-    assert set(known) == {"cheapest", "balanced", "fastest"}
+    assert set(known) >= {"cheapest", "balanced", "fastest"}
     assert known["cheapest"].merit(3, 100, 1) < known["cheapest"].merit(4, 1, 1)
     assert known["fastest"].merit(400, 2, 1) < known["fastest"].merit(1, 3, 1)
     assert known["balanced"].merit(2, 3, 1) == known["balanced"].merit(3, 2, 1) == 6
@@ -63,3 +64,11 @@ def test_a_wrong_file_is_refused_with_its_place(tmp_path: Path) -> None:
     )
     with pytest.raises(KnowledgeError, match=r"objectives\.yaml:3"):
         load_objectives(tmp_path)
+
+
+def test_choices_and_objectives_are_the_same(advisor: Advisor) -> None:
+    check_objectives(advisor.vocabulary.facts["objective"].choices, advisor.objectives)
+    with pytest.raises(KnowledgeError) as refused:
+        check_objectives(("cheapest", "fastet"), ("cheapest", "fastest"))
+    assert [problem.code for problem in refused.value.problems] == ["no-such-objective", "objective-without-choice"]
+    assert refused.value.problems[0].nearest == ("fastest",)
