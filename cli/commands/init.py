@@ -11,7 +11,7 @@ from whichgpu.cli.inputs import STDIN
 from whichgpu.cli.layers import load_facts
 from whichgpu.cli.options import layers_option
 from whichgpu.cli.template import template
-from whichgpu.engine.catalogue.tasks import load_tasks
+from whichgpu.engine.catalogue.tasks import task_profiles
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 
@@ -19,7 +19,7 @@ from whichgpu.engine.core.errors import Problem
 @click.command()
 @click.argument("file", default="workload.yaml", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option(
-    "--task", type=click.Choice([*load_tasks()]), help="What the GPU will do; leaves out what does not concern it."
+    "--task", type=click.Choice([*task_profiles()]), help="What the GPU will do; leaves out what does not concern it."
 )
 @click.option("--all", "everything", is_flag=True, help="Every fact, also those that seldom matter.")
 @click.option("--force", is_flag=True, help="Overwrite the file if it is there.")

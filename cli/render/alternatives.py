@@ -11,7 +11,6 @@ from whichgpu.cli.render.blocks import Item
 from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.blocks import Table
 from whichgpu.cli.render.choice import is_service
-from whichgpu.cli.render.choice import ratio_words
 from whichgpu.cli.render.choice import standing_words
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import gb
@@ -22,6 +21,7 @@ from whichgpu.cli.render.figures import usd
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.plan import short_name
 from whichgpu.cli.render.speed import headline_speed
+from whichgpu.engine.advisor.answer.wording import ratio_words
 
 
 JsonObject = dict[str, Any]
@@ -85,16 +85,16 @@ def _against(plan: JsonObject, best: JsonObject | None) -> str:
     if best is None:
         return ""
     if "cost_ratio" in plan:
-        cost = ratio_words(plan["cost_ratio"], "cheaper", "costlier")
-        speed = ratio_words(plan["speed_ratio"], "slower", "faster")
+        cost = ratio_words(plan["cost_ratio"], of_cost=True)
+        speed = ratio_words(plan["speed_ratio"], of_cost=False)
         return ", ".join(words for words in (cost, speed) if words)
     says = []  # A record of before the ratios were in it.
     mine, its = plan["cost"]["usd_per_hour"], best["cost"]["usd_per_hour"]
     if mine is not None and its:
-        says.append(ratio_words(mine / its, "cheaper", "costlier"))
+        says.append(ratio_words(mine / its, of_cost=True))
     for name in ("tokens_per_s", "samples_per_s", "images_per_s"):
         if plan["speed"].get(name) and best["speed"].get(name):
-            says.append(ratio_words(plan["speed"][name] / best["speed"][name], "slower", "faster"))
+            says.append(ratio_words(plan["speed"][name] / best["speed"][name], of_cost=False))
             break
     return ", ".join(says)
 

@@ -12,13 +12,14 @@ from whichgpu.cli.render.blocks import Item
 from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
-from whichgpu.cli.render.figures import number
 from whichgpu.cli.render.figures import percent
 from whichgpu.cli.render.figures import usd
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.plan import short_name
 from whichgpu.cli.render.reasons import origin
-from whichgpu.engine.catalogue.tasks import load_tasks
+from whichgpu.engine.advisor.answer.wording import ratio_words
+from whichgpu.engine.advisor.objectives import shipped_objectives
+from whichgpu.engine.catalogue.tasks import task_profiles
 
 
 JsonObject = dict[str, Any]
@@ -109,14 +110,15 @@ def _below(entry: JsonObject, names: Names) -> tuple[str, ...]:
 
 def _preference(decision: JsonObject, names: Names) -> Paragraph | None:
     """What preferences cost, and the plan that would be the answer without them."""
-    cost, objective = decision["recommendation"].get("preference_cost"), decision["objective"]
+    cost = decision["recommendation"].get("preference_cost")
     if not cost:
         return None
+    objective = shipped_objectives()[decision["objective"]]
     price, share = cost["price_usd_per_hour"], percent(100 * (cost["share"] or 0))
     by_the_hour = price is not None and price > 0 and is_service(decision)
-    if objective == "fastest":
+    if not objective.cost_exponent:
         says = f"costs {share} of the time" + (f" and saves {usd(-price)} an hour" if price and price < 0 else "")
-    elif objective == "cheapest":
+    elif not objective.time_exponent:
         says = f"costs {usd(price)} an hour ({share})" if by_the_hour else f"makes the work {share} costlier"
     else:
         says = f"makes cost x time {share} higher" + (f" and costs {usd(price)} an hour" if by_the_hour else "")
@@ -132,24 +134,12 @@ def _beside(entry: JsonObject) -> str:
     parts += [
         words
         for words in (
-            ratio_words(entry["cost_ratio"], "cheaper", "costlier"),
-            ratio_words(entry["speed_ratio"], "slower", "faster"),
+            ratio_words(entry["cost_ratio"], of_cost=True),
+            ratio_words(entry["speed_ratio"], of_cost=False),
         )
         if words
     ]
     return ", ".join(parts) or "no figures"
-
-
-def ratio_words(ratio: float | None, less: str, more: str) -> str:
-    """``27 % cheaper``, ``2.6 x the cost``, ``as fast``; nothing where it is not known."""
-    if ratio is None:
-        return ""
-    cost = less == "cheaper"
-    if abs(ratio - 1) < _SAME:
-        return "as cheap" if cost else "as fast"
-    if ratio >= 2:
-        return f"{number(round(ratio, 1))} x {'the cost' if cost else 'as fast'}"
-    return f"{percent(round(abs(ratio - 1) * 100))} {less if ratio < 1 else more}"
 
 
 def trade_off_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
@@ -176,7 +166,7 @@ def is_service(decision: JsonObject) -> bool:
     """Whether plans are compared by the month and the time of an answer, and not by the piece of work."""
     facts = decision["facts"]
     task, mode = (facts.get(name, {}).get("value") for name in ("task", "serving_mode"))
-    profile = load_tasks().get(task)
+    profile = task_profiles().get(task)
     return profile is not None and profile.serves and mode != "batch"
 
 

@@ -14,8 +14,8 @@ from whichgpu.cli.render.blocks import Table
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
 from whichgpu.cli.render.figures import number
-from whichgpu.cli.render.figures import percent
 from whichgpu.cli.render.names import Names
+from whichgpu.engine.advisor.answer.wording import ratio_words
 
 
 JsonObject = dict[str, Any]
@@ -69,8 +69,8 @@ def stand_in_blocks(decision: JsonObject, names: Names) -> list[Block]:
     if not first:
         return []
     name = f"{first['count']} x {names.gpu(first['gpu'])}"
-    cheaper = f"{percent(100 * (1 - 1 / first['cost_ratio']))} cheaper"
-    faster = f"{number(round(1 / first['speed_ratio'], 2))} x as fast"
+    cheaper = ratio_words(1 / first["cost_ratio"], of_cost=True)
+    faster = ratio_words(1 / first["speed_ratio"], of_cost=False)
     rules = f" (rules {joined(first['rules'])})" if first["rules"] else ""
     beside = f"This plan is its equal in all else, {cheaper} and {faster}."
     says = f"The guides and the evidence put {name} first{rules}. {beside}"

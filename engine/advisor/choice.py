@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -80,21 +81,9 @@ def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str
     """
     tiers = {entry.id: _tier(entry, objective) for entry in contenders}
     merits = _merits(contenders, objective)
-    dominated: dict[str, str] = {}
-    for tier in sorted(set(tiers.values())):
-        group = [entry for entry in contenders if tiers[entry.id] == tier]
-        # Without a stated objective nobody asked for the last cent: more cards over PCIe or more machines beat no plan.
-        comparable = None if objective.stated else _joined_as_simply
-        dominated |= dominated_plans(group, objective.dominance_margin, comparable)
+    dominated = _dominated_in_tier(contenders, tiers, objective)
     outweighed = {} if objective.stated else beaten_by_equals(contenders, objective)
-    pool: list[Contender] = []
-    for tier in sorted(set(tiers.values())):
-        pool = [entry for entry in contenders if tiers[entry.id] == tier and entry.id not in dominated]
-        if pool:
-            break
-    # A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one.
-    sound = {entry.ranked.plan.gpu.family for entry in pool if entry.id not in outweighed}
-    pool = [entry for entry in pool if entry.id not in outweighed or entry.ranked.plan.gpu.family not in sound]
+    pool = _pool(contenders, tiers, dominated, outweighed)
     limit = math.inf
     if objective.stated:
         best = min((_at_least(merits[entry.id]) for entry in pool), default=math.inf)
@@ -136,6 +125,33 @@ def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str
         )
         for entry in sorted(contenders, key=order)
     }
+
+
+def _dominated_in_tier(
+    contenders: Sequence[Contender], tiers: Mapping[str, Tier], objective: Objective
+) -> dict[str, str]:
+    """The plans that one of their own tier beats, each with the one that beats it most."""
+    # Without a stated objective nobody asked for the last cent: more cards over PCIe or more machines beat no plan.
+    comparable = None if objective.stated else _joined_as_simply
+    found: dict[str, str] = {}
+    for tier in sorted(set(tiers.values())):
+        group = [entry for entry in contenders if tiers[entry.id] == tier]
+        found |= dominated_plans(group, objective.dominance_margin, comparable)
+    return found
+
+
+def _pool(
+    contenders: Sequence[Contender],
+    tiers: Mapping[str, Tier],
+    dominated: Mapping[str, str],
+    outweighed: Mapping[str, str],
+) -> list[Contender]:
+    """The plans among which merit or evidence chooses: those of the best tier that none beats."""
+    best = min(tiers[entry.id] for entry in contenders if entry.id not in dominated) if contenders else None
+    pool = [entry for entry in contenders if tiers[entry.id] == best and entry.id not in dominated]
+    # A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one.
+    sound = {entry.ranked.plan.gpu.family for entry in pool if entry.id not in outweighed}
+    return [entry for entry in pool if entry.id not in outweighed or entry.ranked.plan.gpu.family not in sound]
 
 
 def _joined_as_simply(one: Contender, other: Contender) -> bool:
@@ -222,9 +238,9 @@ def keeps_count(one: Plan, other: Plan, *, guided: bool) -> bool:
 def outweighs_guide(one: Measures, other: Measures, objective: Objective) -> bool:
     """Whether the first plan beats the second so clearly that a guide's word for the second does not stand.
 
-    A service, and a run of known length, costs what it costs: there the margin of dominance is enough. A piece of work
-    of which nobody said how many are wanted may cost less on a machine that costs several times more an hour: there the
-    guide's card stands up to a multiple of the cost, unless the other is no dearer by the hour either.
+    A service, and a run of known length, costs what it costs: there the margin of dominance is enough. A job whose
+    length is not stated is compared by the piece of work, which may cost less on a machine that costs several times
+    more an hour: there the guide's card stands up to a multiple of the cost, unless the other costs no more an hour.
     """
     if one.cost is None or other.cost is None or one.time is None or other.time is None:
         return False

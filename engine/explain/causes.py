@@ -23,7 +23,7 @@ def causes_of(
     for change in facts:
         kind: CauseKind = "knowledge" if origins[change.what]["origin"] == "looked_up" else "fact"
         causes.append(Cause(kind, change.what, f"{shown(change.before)} became {shown(change.after)}"))
-    if before["objective"] != after["objective"]:
+    if before["objective"] != after["objective"] and not any(change.what == "objective" for change in facts):
         causes.append(Cause("objective", "objective", f"{before['objective']} became {after['objective']}"))
     if before["rulebook"]["digest"] != after["rulebook"]["digest"]:
         causes += _rulebook_causes(before, after, rules)

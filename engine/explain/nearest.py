@@ -142,8 +142,7 @@ def _singles(base: Outcome | None, levers: Levers, hunt: _Hunt) -> list[FactChan
         if fact.type == "list":
             changes += _list_changes(fact, hunt)
         else:
-            now = base.objective.name if base and name == "objective" else settled.get(name)
-            changes += probes(fact, now, levers.rules, stated=stated)
+            changes += probes(fact, settled.get(name), levers.rules, stated=stated)
 
     def order(change: FactChange) -> tuple[bool, float, str, str]:
         return change.fact not in levers.first, change.distance, change.fact, str(change.after)

@@ -217,7 +217,7 @@ def _tries(base: Outcome, origins: Mapping[str, str], advisor: Advisor) -> list[
         fact = advisor.vocabulary.facts[name]
         if fact.type in ("list", "text", "gpu"):
             continue
-        now = base.objective.name if name == "objective" else base.intake.facts.get(name)
+        now = base.intake.facts.get(name)
         rules = tuple(rule for rule in advisor.rulebook.rules if name in rule.reads)
         changes = probes(fact, now, rules, stated=origin == "given")
         changes += [change for change in _factored(fact, now) if change not in changes]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from whichgpu.engine.advisor.answer.wording import ratio_words
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
@@ -20,7 +21,6 @@ from whichgpu.engine.explain.phrases import Phrases
 
 __all__ = ["Explainer", "Step", "to_dict"]
 
-#: Conclusions that have a word of their own.
 #: Why a plan stands below the answer, whatever its points.
 _BELOW_FOR = {
     "unverified": "a stated limit cannot be checked for it, so plans that were checked come first",
@@ -28,6 +28,7 @@ _BELOW_FOR = {
     "guide_cards": "a guide names other cards for the case, and no objective is stated",
     "guide_counts": "a guide names another number of GPUs for the case, and no objective is stated",
 }
+#: Conclusions that have a word of their own.
 TOPICS = ("recommendation", "gpu", "count", "memory", "speed", "cost", "score", "procurement", "power")
 _PLAN_FACTS = {
     "memory": ("plan.per_gpu_gb",),
@@ -103,12 +104,26 @@ class Explainer:
     def _plan(self, plan: Mapping[str, Any], scope: str, teller: Teller) -> Step:
         chosen = scope == self.evidence.chosen
         says = f"{self._name(plan)} is recommended" if chosen else f"{self._name(plan)}: {self._standing(plan)}"
-        steps = [self._score(plan, scope, teller), self._count(plan, scope, teller)]
+        steps = [*self._stands_in(plan, teller), self._score(plan, scope, teller), self._count(plan, scope, teller)]
         cost = self._known(("plan.usd_per_hour",), scope, teller)
         speed = self._known(("speed.tokens_per_s", "speed.samples_per_s", "speed.hours"), scope, teller)
         runner_up = self._runner_up() if chosen else ()
         steps += [*speed[:1], *cost, *runner_up]
         return Step(says, "conclusion", steps=tuple(steps))
+
+    def _stands_in(self, plan: Mapping[str, Any], teller: Teller) -> tuple[Step, ...]:
+        """The plan that guides and evidence put first, where the recommended one beats it as its equal."""
+        first = plan.get("stands_in_for")
+        if not first:
+            return ()
+        cheaper = ratio_words(1 / first["cost_ratio"], of_cost=True)
+        faster = ratio_words(1 / first["speed_ratio"], of_cost=False)
+        says = (
+            f"it stands in for {self._name(first)}, which the guides and the evidence put first: of the same vendor, "
+            f"in a segment no lower, on no more machines and cards over PCIe, {cheaper} and {faster}"
+        )
+        whole = self.evidence.plans.get(first["id"])
+        return (Step(says, "conclusion", steps=(self._score(whole, first["id"], teller),) if whole else ()),)
 
     def _standing(self, plan: Mapping[str, Any]) -> str:
         best = self.evidence.decision["recommendation"]
@@ -122,7 +137,8 @@ class Explainer:
             return f"too far behind the best by the stated objective, {self.evidence.decision['objective']}"
         if lost_at in _BELOW_FOR:
             return _BELOW_FOR[lost_at]
-        return f"{best['score'] - plan['score']:.2f} points behind {self._name(best)}"
+        first = best.get("stands_in_for") or best
+        return f"{first['score'] - plan['score']:.2f} points behind {self._name(first)}"
 
     def _runner_up(self) -> tuple[Step, ...]:
         others = self.evidence.decision["alternatives"]

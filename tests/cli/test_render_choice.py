@@ -10,7 +10,6 @@ from whichgpu.cli.render.blocks import Bullets
 from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.choice import chosen_over_blocks
 from whichgpu.cli.render.choice import plan_name
-from whichgpu.cli.render.choice import ratio_words
 from whichgpu.cli.render.choice import standing_words
 from whichgpu.cli.render.choice import trade_off_blocks
 from whichgpu.cli.render.names import Names
@@ -205,10 +204,3 @@ def test_why_an_alternative_is_not_the_answer(plan: dict[str, Any], says: str) -
 )
 def test_plans_by_their_id(plan: str, name: str) -> None:
     assert plan_name(plan, NAMES) == name
-
-
-def test_ratios_in_words() -> None:
-    assert ratio_words(None, "cheaper", "costlier") == ""
-    assert ratio_words(1.0, "cheaper", "costlier") == "as cheap"
-    assert ratio_words(0.5, "slower", "faster") == "50 % slower"
-    assert ratio_words(2.61, "cheaper", "costlier") == "2.6 x the cost"

@@ -92,7 +92,8 @@ def stands_in_for(outcome: Outcome) -> dict[str, Any] | None:
     first = first_by_evidence(answer, outcome.round.judged)
     if first is answer:
         return None
-    return {**_beside(first, answer), "rules": sorted({*first.card_bands, *first.count_bands})}
+    rules = sorted({*first.card_bands, *first.count_bands})
+    return {**_beside(first, answer), "score": first.ranked.score, "rules": rules}
 
 
 def below_answer(judged: Judged, outcome: Outcome) -> dict[str, Any]:

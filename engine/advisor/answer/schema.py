@@ -286,7 +286,7 @@ def _plan() -> Schema:
             "id": _WORD,
             "chosen_over": _list(_chosen_over()),
             "stands_in_for": _described(
-                _nullable(_beside({"rules": _list(_WORD)})),
+                _nullable(_beside({"score": _NUMBER, "rules": _list(_WORD)})),
                 "The plan that the evidence puts first, and that the answer, its equal, beats in cost and speed.",
             ),
             "preference_cost": _nullable(_beside({"share": _nullable(_NUMBER)})),

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from whichgpu.engine.advisor.answer.wording import ratio_words
 from whichgpu.engine.advisor.objectives import shipped_objectives
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.tradeoffs import TradeOff
 from whichgpu.engine.core.canonical import plain
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language import format_value
-
-
-#: Ratios nearer to one than this are called the same.
-_SAME = 0.01
 
 
 def trade_off_list(found: Sequence[TradeOff], outcome: Outcome, vocabulary: Vocabulary) -> list[dict[str, Any]]:
@@ -51,7 +48,7 @@ def trade_off_sentence(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary
     price = f" at {_usd(entry.usd_per_hour)} an hour" if entry.usd_per_hour is not None else ""
     price += " for electricity and upkeep" if entry.plan.cost.origin == "owned" and price else ""
     price += " if it is bought" if entry.plan.cost.origin == "purchase" and price else ""
-    ratios = [_ratio(entry.cost_ratio, "cheaper", "costlier"), _ratio(entry.speed_ratio, "slower", "faster")]
+    ratios = [ratio_words(entry.cost_ratio, of_cost=True), ratio_words(entry.speed_ratio, of_cost=False)]
     beside = ", ".join(words for words in ratios if words)
     after = f" {_AFTER[entry.kind]}" if entry.kind in _AFTER else ""
     return f"{_lead(entry, outcome, vocabulary)}: {plan}{price}{', ' if beside else ''}{beside}.{after}"
@@ -92,21 +89,6 @@ def _changed(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
         return f"With {entry.value} as {label}"
     instead = f" instead of {format_value(fact, before)}" if before is not None else ""
     return f"At {format_value(fact, entry.value)}{instead} ({label})"
-
-
-def _ratio(ratio: float | None, less: str, more: str) -> str:
-    """``27 % cheaper``, ``2.6 x the cost``, ``as fast``."""
-    if ratio is None:
-        return ""
-    cost = less == "cheaper"
-    if abs(ratio - 1) < _SAME:
-        return "at the same cost" if cost else "as fast"
-    if ratio >= 2:
-        return f"{ratio:.2g} x {'the cost' if cost else 'as fast'}" if ratio < 100 else f"{ratio:,.0f} x {_OF[cost]}"
-    return f"{abs(ratio - 1) * 100:.0f} % {less if ratio < 1 else more}"
-
-
-_OF = {True: "the cost", False: "as fast"}
 
 
 def _usd(value: float | None) -> str:

@@ -10,6 +10,10 @@ from whichgpu.engine.rules.rulebook.model import Reject
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
+#: Ratios nearer to one than this are called the same.
+_SAME = 0.01
+
+
 def say(template: str, facts: Facts, vocabulary: Vocabulary) -> str:
     """A template with its facts filled in, as one line."""
     return " ".join(render(template, facts, vocabulary).split())
@@ -28,3 +32,16 @@ def rejection_text(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
 def fallback_text(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
     """Why this rule lets this plan be chosen only where no other qualifies."""
     return "; ".join(say(effect.text, facts, vocabulary) for effect in rule.effects if isinstance(effect, Fallback))
+
+
+def ratio_words(ratio: float | None, *, of_cost: bool) -> str:
+    """A cost or speed beside another: ``27 % cheaper``, ``2.6 x the cost``, ``as fast``; nothing if it is not known."""
+    if ratio is None:
+        return ""
+    if abs(ratio - 1) < _SAME:
+        return "as cheap" if of_cost else "as fast"
+    if ratio >= 2:
+        times = f"{ratio:,.1f}".removesuffix(".0") if ratio < 100 else f"{ratio:,.0f}"
+        return f"{times} x {'the cost' if of_cost else 'as fast'}"
+    less, more = ("cheaper", "costlier") if of_cost else ("slower", "faster")
+    return f"{round(abs(ratio - 1) * 100)} % {less if ratio < 1 else more}"

@@ -8,8 +8,8 @@ from typing import Any
 
 from whichgpu.engine.advisor.objectives import shipped_objectives
 from whichgpu.engine.catalogue.tasks import TaskProfile
-from whichgpu.engine.catalogue.tasks import load_tasks
 from whichgpu.engine.catalogue.tasks import profile_of
+from whichgpu.engine.catalogue.tasks import task_profiles
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 
@@ -63,7 +63,7 @@ def sample_workloads(vocabulary: Vocabulary, amount: int, *, seed: int = 1) -> l
 
 def _draw(vocabulary: Vocabulary, seed: int, number: int) -> Facts:
     chance = random.Random(f"{seed}/{number}")  # noqa: S311  # Each workload its own, so that more add to the same ones.
-    shares = {**_TASK_SHARES, **{task: _TASK_SHARE for task in load_tasks() if task not in _TASK_SHARES}}
+    shares = {**_TASK_SHARES, **{task: _TASK_SHARE for task in task_profiles() if task not in _TASK_SHARES}}
     task = chance.choices(tuple(shares), tuple(shares.values()))[0]
     profile = profile_of(task)
     families = ("llm", "vision", "diffusion_image", "diffusion_video", "multimodal")

@@ -8,7 +8,6 @@ from datetime import datetime
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.answer.tradeoffs import _ratio
 from whichgpu.engine.advisor.record import make_record
 from whichgpu.engine.core.canonical import canonical_json
 from whichgpu.engine.explain.audit import audit
@@ -51,20 +50,3 @@ def test_a_record_with_them_is_reproducible(advisor: Advisor) -> None:
     assert checks["reproducible"]
     again = advisor.decide(RUN, decided_at=MOMENT).to_dict(trade_offs=True)
     assert canonical_json(again["trade_offs"]) == canonical_json(answer["trade_offs"])
-
-
-@pytest.mark.parametrize(
-    ("ratio", "cost", "speed"),
-    [
-        (None, "", ""),
-        (1.004, "at the same cost", "as fast"),
-        (0.73, "27 % cheaper", "27 % slower"),
-        (1.3, "30 % costlier", "30 % faster"),
-        (2.64, "2.6 x the cost", "2.6 x as fast"),
-        (12.4, "12 x the cost", "12 x as fast"),
-        (120.0, "120 x the cost", "120 x as fast"),
-    ],
-)
-def test_ratios_in_words(ratio: float | None, cost: str, speed: str) -> None:
-    assert _ratio(ratio, "cheaper", "costlier") == cost
-    assert _ratio(ratio, "slower", "faster") == speed
