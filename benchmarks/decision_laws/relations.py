@@ -175,8 +175,8 @@ class Relations(Invariance):
         if new is None:
             return f"{change}: {words(old, work)} becomes no answer"
         if facts["objective"] == "cheapest":
-            pair = costs(new, old, work)
-            worse = pair is not None and pair[0] > most * pair[1]
+            pair = costs(old, new, work)  # of two ways to pay for trying things out, the one that speaks for the new
+            worse = pair is not None and pair[1] > most * pair[0]
         else:
             pace = speed_ratio(new, old, work)
             worse = pace is not None and pace < SLOWER
