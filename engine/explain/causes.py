@@ -22,8 +22,10 @@ def causes_of(
     origins = before["facts"] | after["facts"]
     for change in facts:
         kind: CauseKind = "knowledge" if origins[change.what]["origin"] == "looked_up" else "fact"
+        if change.what == "objective":
+            kind = "objective"
         causes.append(Cause(kind, change.what, f"{shown(change.before)} became {shown(change.after)}"))
-    if before["objective"] != after["objective"] and not any(change.what == "objective" for change in facts):
+    if before["objective"] != after["objective"] and all(cause.kind != "objective" for cause in causes):
         causes.append(Cause("objective", "objective", f"{before['objective']} became {after['objective']}"))
     if before["rulebook"]["digest"] != after["rulebook"]["digest"]:
         causes += _rulebook_causes(before, after, rules)
