@@ -39,7 +39,8 @@ def on_site(hooks: ModuleType, page: str, markdown: str) -> str:
         ("decisions/0001-x.md", "[a](../../CONTRIBUTING.md#words)", "[a](../CONTRIBUTING.md#words)"),
         ("rules.md", "[the rules](../rules)", "the rules"),
         ("CONTRIBUTING.md", "[a](docs/rules.md#layers)", "[a](rules.md#layers)"),
-        ("benchmarks/accuracy/REPORT.md", "[a](README.md)", "a"),
+        ("benchmarks/accuracy/REPORT.md", "[a](README.md)", "[a](README.md)"),
+        ("benchmarks/accuracy/REPORT.md", "[a](run.py)", "a"),
         ("rules.md", "[a](nowhere.md)", "[a](nowhere.md)"),
     ],
 )

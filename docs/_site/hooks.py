@@ -1,18 +1,16 @@
 """What the site takes in besides the pages of docs/, and what it may not ask of a network. Called by MkDocs.
 
-Pages that lie elsewhere in the repository (``MOUNTED``) and one page per room of ``engine/`` are added; links that hold
+Pages that lie elsewhere in the repository and one page per room of ``engine/`` are added; links that hold
 in the repository are made to hold on the site; a diagram that would need a script becomes a table.
 """
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 import shutil
 import tempfile
 from pathlib import Path
-from pathlib import PurePosixPath
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
@@ -23,15 +21,12 @@ from mkdocs.structure.pages import Page
 
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Where a page of the repository that is not in docs/ stands on the site.
-MOUNTED = {
-    "CONTRIBUTING.md": "CONTRIBUTING.md",
-    "CHANGELOG.md": "CHANGELOG.md",
-    "benchmarks/QUESTIONS.md": "benchmarks/QUESTIONS.md",
-    "benchmarks/decisions.md": "benchmarks/decisions.md",
-    "benchmarks/deployments.md": "benchmarks/deployments.md",
-    "benchmarks/accuracy/REPORT.md": "benchmarks/accuracy/REPORT.md",
-}
+#: Pages of the repository that are not in docs/; on the site they have the same path.
+ELSEWHERE = (
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "benchmarks").rglob("*.md")),
+)
 _LINK = re.compile(r"\[(?P<text>[^\]\n]*(?:\n[^\]\n]*)?)\]\((?P<path>[\w./-]+)(?P<anchor>#[\w./-]+)?\)")
 _MERMAID = re.compile(r"^```mermaid\n(?P<graph>.*?)^```$", re.DOTALL | re.MULTILINE)
 _NODE = re.compile(r'^ *(\w+)\W+"([^"]+)"', re.MULTILINE)
@@ -60,8 +55,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the pages that lie elsewhere, and one page per room."""
-    for source, page in MOUNTED.items():
-        files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
+    for page in ELSEWHERE:
+        files.append(File.generated(config, page, abs_src_path=str(ROOT / page)))
     for room in rooms():
         files.append(File.generated(config, f"reference/{room.name}.md", content=reference_of(room)))
     return files
@@ -111,15 +106,15 @@ def fetched_by(path: Path) -> list[str]:
 
 def _relinked(link: re.Match[str], page: str) -> str:
     """A link that leaves docs/: to the page on the site, or only its words where the site has none."""
-    here = next((source for source, mounted in MOUNTED.items() if mounted == page), f"docs/{page}")
+    here = page if page in ELSEWHERE else f"docs/{page}"
     target = posixpath.normpath(posixpath.join(posixpath.dirname(here), link["path"]))
-    inside = PurePosixPath(target).is_relative_to("docs")
-    if (here == f"docs/{page}" and inside) or not (ROOT / target).exists():
+    inside = target.startswith("docs/")
+    if (inside and here != page) or not (ROOT / target).exists():
         return link.group()
-    wanted = MOUNTED.get(target) or (os.path.relpath(target, "docs") if inside else None)
-    if wanted is None or not wanted.endswith((".md", ".json")):
+    if target not in ELSEWHERE and not (inside and target.endswith((".md", ".json"))):
         return link["text"]
-    return f"[{link['text']}]({posixpath.relpath(wanted, posixpath.dirname(page) or '.')}{link['anchor'] or ''})"
+    path = posixpath.relpath(target.removeprefix("docs/"), posixpath.dirname(page) or ".")
+    return f"[{link['text']}]({path}{link['anchor'] or ''})"
 
 
 def _table_of(fence: re.Match[str]) -> str:
