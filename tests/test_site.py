@@ -1,8 +1,9 @@
-"""The hooks of the site: what they take in, how links are made to hold, and what is refused."""
+"""The site: links hold in the repository too; what its hooks take in, relink and refuse."""
 
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 from types import SimpleNamespace
@@ -10,19 +11,31 @@ from types import SimpleNamespace
 import pytest
 
 
-pytest.importorskip("mkdocs", reason="needs the extra docs")
-
 ROOT = Path(__file__).parents[1]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")]
+LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 
 
 @pytest.fixture(scope="module")
 def hooks() -> ModuleType:
+    pytest.importorskip("mkdocs", reason="needs the extra docs")
     spec = importlib.util.spec_from_file_location("site_hooks", ROOT / "docs" / "_site" / "hooks.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_links_lead_somewhere_in_the_repository() -> None:
+    broken = [
+        f"{page.relative_to(ROOT)}: {link}"
+        for page in PAGES
+        for link in LINK.findall(page.read_text(encoding="utf-8"))
+        if "://" not in link and not (page.parent / link).exists()
+    ]
+    assert len(PAGES) > 50
+    assert not broken
 
 
 def on_site(hooks: ModuleType, page: str, markdown: str) -> str:
