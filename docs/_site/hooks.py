@@ -45,10 +45,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Lay the folders of the checkout under their import name, where mkdocstrings reads them (docs/decisions/0011)."""
     tree = tempfile.TemporaryDirectory(prefix="whichgpu-site-")
     _staged.append(tree)
-    for name, inside in (("whichgpu", "whichgpu"), ("engine", "whichgpu/engine"), ("cli", "whichgpu/cli")):
-        shutil.copytree(
-            ROOT / name, Path(tree.name, inside), ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True
-        )
+    for name, inside in (("whichgpu", "whichgpu"), ("engine", "whichgpu/engine")):
+        shutil.copytree(ROOT / name, Path(tree.name, inside), ignore=shutil.ignore_patterns("__pycache__"))
     config.plugins["mkdocstrings"].config["handlers"]["python"]["paths"] = [tree.name]
     return config
 
