@@ -91,6 +91,7 @@ def test_every_room_has_a_page_with_all_that_it_exports(hooks: ModuleType) -> No
             '<a href="https://example.org">there</a> <script src="../x.js"></script> <svg xmlns="http://www.w3.org">',
             0,
         ),
+        ("a.html", '<link rel="canonical" href="http://127.0.0.1:8000/a.html">', 0),
         ("a.css", "a { background: url(x.png) }", 0),
     ],
 )

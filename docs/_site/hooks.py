@@ -31,9 +31,10 @@ _LINK = re.compile(r"\[(?P<text>[^\]\n]*(?:\n[^\]\n]*)?)\]\((?P<path>[\w./-]+)(?
 _MERMAID = re.compile(r"^```mermaid\n(?P<graph>.*?)^```$", re.DOTALL | re.MULTILINE)
 _NODE = re.compile(r'^ *(\w+)\W+"([^"]+)"', re.MULTILINE)
 _EDGE = re.compile(r"^ *(\w+) -->(?:\|([^|]*)\|)? (\w+)$", re.MULTILINE)
-#: A tag but <a> that names an outside address, the same in a style, and what the theme fetches a script for.
+#: A tag but <a> that names an outside address, the same in a style, and what the theme fetches a script for. The
+#: address of the page itself, which `mkdocs serve` adds, is not fetched.
 _FETCHED = re.compile(
-    r"""<(?!a\b)\w+\b[^>]*?\s(?:src|srcset|href|data|poster)=["']?(?:https?:)?//[^\s"'>]*"""
+    r"""<(?!a\b|link\s+rel="canonical")\w+\b[^>]*?\s(?:src|srcset|href|data|poster)=["']?(?:https?:)?//[^\s"'>]*"""
     r"""|(?:url\(\s*["']?|@import\s+["'])(?:https?:)?//[^\s"')]*"""
     r"""|class=["']?mermaid\b"""
 )
