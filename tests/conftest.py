@@ -49,7 +49,7 @@ SLOW = (
     "acceptance/test_unseen_cases.py",
     "cli/report/test_report_in_browser.py",
     "cli/test_explain_commands.py",
-    "cli/test_first_rule_guide.py",
+    "cli/test_guides.py",
     "cli/test_interview_commands.py",
     "cli/test_interview_transcripts.py",
     "cli/test_rules_checking.py",
