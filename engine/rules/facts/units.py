@@ -132,7 +132,9 @@ def factor_of(suffix: str, unit: Unit | None) -> float | None:
     rest = 1.0 if not noun else _in_dimension(noun, unit.dimension)
     if rest is None:
         return None
-    base = unit.factor if not unit.counts and not noun else 1.0
+    # `70b` of a fact in billions is 70; `1.5k` of a rate is so many of its unit.
+    plain_count = unit.counts and "/" not in unit.dimension
+    base = 1.0 if plain_count or noun else unit.factor
     return SCALES[scale] * rest * base / unit.factor
 
 
