@@ -52,7 +52,7 @@ from whichgpu.engine.rules.inference.driver import durable_available
 from whichgpu.engine.rules.inference.firing import Level
 from whichgpu.engine.rules.language import evaluate
 from whichgpu.engine.rules.language import parse_condition
-from whichgpu.engine.rules.resolution.graph import Default
+from whichgpu.engine.rules.resolution.run import Default
 from whichgpu.engine.rules.resolution.run import MakeLevel
 from whichgpu.engine.rules.rulebook import load_rulebook
 from whichgpu.engine.rules.rulebook.model import Known

@@ -11,7 +11,7 @@ from whichgpu.engine.core.calculators import Calculator
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.resolution.graph import Default
+from whichgpu.engine.rules.resolution.run import Default
 from whichgpu.engine.rules.resolution.run import MakeLevel
 from whichgpu.engine.rules.resolution.run import Settler
 from whichgpu.engine.rules.rulebook.model import Rule

@@ -18,7 +18,7 @@ from whichgpu.engine.rules.language import compile_expr
 from whichgpu.engine.rules.language import facts_read
 from whichgpu.engine.rules.language import parse_condition
 from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.resolution.graph import Default
+from whichgpu.engine.rules.resolution.run import Default
 from whichgpu.engine.rules.rulebook.model import Fallback
 from whichgpu.engine.rules.rulebook.model import Points
 from whichgpu.engine.rules.rulebook.model import Rule

@@ -18,8 +18,8 @@ from whichgpu.engine.interview.rule_index import RuleView
 from whichgpu.engine.interview.rule_index import written_constants
 from whichgpu.engine.rules.language import evaluate
 from whichgpu.engine.rules.language import facts_read
-from whichgpu.engine.rules.resolution.graph import Default
 from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.resolution.run import Default
 
 
 _MOST_RUNS = 64

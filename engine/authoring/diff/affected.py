@@ -13,7 +13,7 @@ from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import Regions
 from whichgpu.engine.authoring.lint.regions import shown
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.digest import canonical
+from whichgpu.engine.rules.rulebook.layers import canonical
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 

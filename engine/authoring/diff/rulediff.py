@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from dataclasses import replace
 from typing import Literal
 
-from whichgpu.engine.rules.rulebook.digest import canonical
-from whichgpu.engine.rules.rulebook.digest import rule_digest
+from whichgpu.engine.rules.rulebook.layers import canonical
+from whichgpu.engine.rules.rulebook.layers import rule_digest
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 

@@ -12,8 +12,6 @@ from typing import cast
 
 from whichgpu.engine.authoring.lint.atlas import Atlas
 from whichgpu.engine.authoring.lint.atlas import is_simple
-from whichgpu.engine.rules.language.shaping import facts_read
-from whichgpu.engine.rules.language.shaping import to_nnf
 from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Compare
 from whichgpu.engine.rules.language.tree import CompareOp
@@ -25,7 +23,9 @@ from whichgpu.engine.rules.language.tree import Known
 from whichgpu.engine.rules.language.tree import Member
 from whichgpu.engine.rules.language.tree import Not
 from whichgpu.engine.rules.language.tree import Or
-from whichgpu.engine.rules.rulebook.writing import written
+from whichgpu.engine.rules.language.tree import facts_read
+from whichgpu.engine.rules.language.tree import to_nnf
+from whichgpu.engine.rules.language.tree import written
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from whichgpu.engine.rules.language.tree import Known
 from whichgpu.engine.rules.language.tree import Member
 from whichgpu.engine.rules.language.tree import Not
 from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.language.tree import written
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.writing import written
 
 
 #: A limit moves by this share of itself, whole numbers by one at least.

@@ -19,7 +19,6 @@ from whichgpu.engine.rules.inference.compile import Unit
 from whichgpu.engine.rules.inference.compile import batches
 from whichgpu.engine.rules.inference.compile import compile_units
 from whichgpu.engine.rules.inference.compile import unit
-from whichgpu.engine.rules.inference.conjunction import is_local
 from whichgpu.engine.rules.inference.driver import MAX_FACTS
 from whichgpu.engine.rules.inference.driver import Session
 from whichgpu.engine.rules.inference.encode import Kind
@@ -29,6 +28,7 @@ from whichgpu.engine.rules.inference.native import NativeTest
 from whichgpu.engine.rules.inference.native import native_tests
 from whichgpu.engine.rules.inference.reference import Evaluation
 from whichgpu.engine.rules.inference.reference import ReferenceMatcher
+from whichgpu.engine.rules.inference.reference import is_local
 from whichgpu.engine.rules.rulebook.model import Rule
 
 

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from whichgpu.engine.core.values import Scalar
-from whichgpu.engine.rules.inference.conjunction import Conjunct
 from whichgpu.engine.rules.inference.encode import MAX_FACTOR
 from whichgpu.engine.rules.inference.encode import Kind
 from whichgpu.engine.rules.inference.encode import Unencodable
 from whichgpu.engine.rules.inference.encode import encode
 from whichgpu.engine.rules.inference.encode import kind_of
+from whichgpu.engine.rules.inference.reference import Conjunct
 from whichgpu.engine.rules.language.tree import Arith
 from whichgpu.engine.rules.language.tree import Compare
 from whichgpu.engine.rules.language.tree import CompareOp

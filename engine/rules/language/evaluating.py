@@ -94,7 +94,7 @@ def calculate(op: str, left: Any, right: Any) -> int | float | None:
 
 def first_failure(conditions: Iterable[Expr], facts: Facts) -> tuple[Expr, Value | None] | None:
     """The first false condition and the value that made it false (None unless it reads one fact), or None."""
-    from whichgpu.engine.rules.language.shaping import facts_read  # noqa: PLC0415  # Only explanations need it.
+    from whichgpu.engine.rules.language.tree import facts_read  # noqa: PLC0415  # Only explanations need it.
 
     for condition in conditions:
         if evaluate(condition, facts) is False:

@@ -10,8 +10,8 @@ from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language.evaluating import evaluate
-from whichgpu.engine.rules.language.figures import format_number
-from whichgpu.engine.rules.language.figures import format_value
+from whichgpu.engine.rules.language.texts import format_number
+from whichgpu.engine.rules.language.texts import format_value
 from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Arith
 from whichgpu.engine.rules.language.tree import Compare

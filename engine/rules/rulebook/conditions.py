@@ -1,4 +1,4 @@
-"""Reading ``when``: lines that must all hold, and ``any:`` groups of alternatives."""
+"""Reading ``when`` and the cells of table rows: lines that must all hold, and ``any:`` groups of alternatives."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from whichgpu.engine.core.errors import WhichgpuError
 from whichgpu.engine.core.yaml import Mapping
 from whichgpu.engine.core.yaml import Node
 from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core.yaml import Sequence
 from whichgpu.engine.core.yaml import place_of
 from whichgpu.engine.core.yaml import place_within
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.language.parsing import parse_cell
 from whichgpu.engine.rules.language.parsing import parse_condition
-from whichgpu.engine.rules.language.shaping import facts_read
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.language.tree import facts_read
+from whichgpu.engine.rules.language.tree import written
+from whichgpu.engine.rules.rulebook.grammar import reading_complaint
 from whichgpu.engine.rules.rulebook.model import Condition
 from whichgpu.engine.rules.rulebook.model import Each
 from whichgpu.engine.rules.rulebook.model import Stage
@@ -22,7 +27,6 @@ from whichgpu.engine.rules.rulebook.raw_rule import Context
 from whichgpu.engine.rules.rulebook.reading import is_empty
 from whichgpu.engine.rules.rulebook.reading import kind_of
 from whichgpu.engine.rules.rulebook.reading import read_items
-from whichgpu.engine.rules.rulebook.scopes import reading_complaint
 
 
 _FORM = "write a condition such as `plan.count > 8`, or `any:` with a list of conditions"
@@ -101,3 +105,41 @@ def spot_of(name: str, node: Scalar) -> Place:
 def one_line(text: str) -> str:
     """Text without breaks and doubled spaces."""
     return " ".join(text.split())
+
+
+def read_cells(
+    node: Node, columns: tuple[FactDef | None, ...], stage: Stage, each: Each, context: Context
+) -> tuple[Condition, ...]:
+    """The conditions of a row, in the order of the columns; cells that say "anything" have none."""
+    cells = read_items(node, "`if`", context.problems)
+    if isinstance(node, Sequence) and len(cells) != len(columns):
+        context.problems.add(
+            "wrong-form",
+            f"the row has {_count(len(cells), 'cell')} for {_count(len(columns), 'column')}",
+            node,
+            fix="write one cell for each column, `-` where anything will do",
+        )
+        return ()
+    conditions = (
+        _read_cell(cell, fact, stage, each, context) for cell, fact in zip(cells, columns, strict=False) if fact
+    )
+    return tuple(condition for condition in conditions if condition is not None)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _read_cell(node: Node, fact: FactDef, stage: Stage, each: Each, context: Context) -> Condition | None:
+    if isinstance(node, Mapping):
+        fix = "write `-` (anything), a value, a list of values, 7..13, or a comparison such as `< 3` or `is known`"
+        context.problems.add("wrong-form", "a cell is a mapping (key: value)", node, fix=fix)
+        return None
+    try:
+        expr = parse_cell(node, fact, context.vocabulary, None, each, known_gpus=context.known.gpus)
+    except WhichgpuError as error:
+        context.problems.extend(error.problems)
+        return None
+    if expr is None or (isinstance(node, Scalar) and not check_reads(expr, node, stage, each, context)):
+        return None
+    return Condition(expr, written(expr), place_of(node), fact.name)

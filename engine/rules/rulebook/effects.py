@@ -11,13 +11,14 @@ from whichgpu.engine.core.yaml import Scalar
 from whichgpu.engine.core.yaml import Sequence
 from whichgpu.engine.core.yaml import typed
 from whichgpu.engine.rules.facts import READABLE
-from whichgpu.engine.rules.language.templates import check_template
-from whichgpu.engine.rules.language.templates import template_facts
+from whichgpu.engine.rules.language.texts import check_template
+from whichgpu.engine.rules.language.texts import template_facts
 from whichgpu.engine.rules.rulebook.claims import read_band
 from whichgpu.engine.rules.rulebook.claims import read_claim
 from whichgpu.engine.rules.rulebook.conditions import spot_of
 from whichgpu.engine.rules.rulebook.grammar import COMPANIONS
 from whichgpu.engine.rules.rulebook.grammar import EFFECT_KEYS
+from whichgpu.engine.rules.rulebook.grammar import reading_complaint
 from whichgpu.engine.rules.rulebook.model import STAGE_RULE
 from whichgpu.engine.rules.rulebook.model import Ask
 from whichgpu.engine.rules.rulebook.model import ConsiderCounts
@@ -35,7 +36,6 @@ from whichgpu.engine.rules.rulebook.reading import kind_of
 from whichgpu.engine.rules.rulebook.reading import read_names
 from whichgpu.engine.rules.rulebook.reading import read_number
 from whichgpu.engine.rules.rulebook.reading import read_word
-from whichgpu.engine.rules.rulebook.scopes import reading_complaint
 from whichgpu.engine.rules.rulebook.settings import read_settings
 
 

@@ -10,8 +10,8 @@ from whichgpu.engine.core.yaml import Scalar
 from whichgpu.engine.core.yaml import Sequence
 from whichgpu.engine.core.yaml import place_of
 from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.language.shaping import facts_read
-from whichgpu.engine.rules.rulebook.cells import read_cells
+from whichgpu.engine.rules.language.tree import facts_read
+from whichgpu.engine.rules.rulebook.conditions import read_cells
 from whichgpu.engine.rules.rulebook.conditions import read_conditions
 from whichgpu.engine.rules.rulebook.effects import read_effects
 from whichgpu.engine.rules.rulebook.grammar import DISABLE_KEYS
@@ -21,6 +21,7 @@ from whichgpu.engine.rules.rulebook.grammar import ROW_KEYS
 from whichgpu.engine.rules.rulebook.grammar import RULE_KEYS
 from whichgpu.engine.rules.rulebook.grammar import TABLE_KEYS
 from whichgpu.engine.rules.rulebook.grammar import Key
+from whichgpu.engine.rules.rulebook.grammar import reading_complaint
 from whichgpu.engine.rules.rulebook.model import STAGE_RULE
 from whichgpu.engine.rules.rulebook.model import Condition
 from whichgpu.engine.rules.rulebook.model import Each
@@ -44,7 +45,6 @@ from whichgpu.engine.rules.rulebook.reading import read_names
 from whichgpu.engine.rules.rulebook.reading import read_text
 from whichgpu.engine.rules.rulebook.reading import read_word
 from whichgpu.engine.rules.rulebook.ruletests import read_tests
-from whichgpu.engine.rules.rulebook.scopes import reading_complaint
 
 
 _RULE = {key.name: key for key in RULE_KEYS}

@@ -15,17 +15,17 @@ from whichgpu.engine.core.yaml import Sequence
 from whichgpu.engine.core.yaml import read_yaml
 from whichgpu.engine.core.yaml import read_yaml_text
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.digest import combined
-from whichgpu.engine.rules.rulebook.digest import rule_digest
 from whichgpu.engine.rules.rulebook.entries import read_entry
 from whichgpu.engine.rules.rulebook.layers import Stack
+from whichgpu.engine.rules.rulebook.layers import combined
+from whichgpu.engine.rules.rulebook.layers import rule_digest
 from whichgpu.engine.rules.rulebook.model import Known
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 from whichgpu.engine.rules.rulebook.model import Table
+from whichgpu.engine.rules.rulebook.order import check_overrides
 from whichgpu.engine.rules.rulebook.order import levels
-from whichgpu.engine.rules.rulebook.overriding import check_overrides
-from whichgpu.engine.rules.rulebook.overriding import without_removed
+from whichgpu.engine.rules.rulebook.order import without_removed
 from whichgpu.engine.rules.rulebook.raw_rule import Context
 from whichgpu.engine.rules.rulebook.reading import kind_of
 

@@ -9,13 +9,13 @@ from whichgpu.engine.core.yaml import Scalar
 from whichgpu.engine.rules.language.parsing import parse_expression
 from whichgpu.engine.rules.rulebook.conditions import check_reads
 from whichgpu.engine.rules.rulebook.conditions import one_line
+from whichgpu.engine.rules.rulebook.grammar import setting_complaint
 from whichgpu.engine.rules.rulebook.model import Effect
 from whichgpu.engine.rules.rulebook.model import SetFact
 from whichgpu.engine.rules.rulebook.raw_rule import Context
 from whichgpu.engine.rules.rulebook.raw_rule import Draft
 from whichgpu.engine.rules.rulebook.reading import is_empty
 from whichgpu.engine.rules.rulebook.reading import kind_of
-from whichgpu.engine.rules.rulebook.scopes import setting_complaint
 
 
 _FORM = "write set: {fact: value}"

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.rules.language.evaluating import evaluate
-from whichgpu.engine.rules.language.shaping import facts_read
 from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import facts_read
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Verdict
 from whichgpu.engine.rules.rulebook.resolve import Resolution

@@ -24,12 +24,12 @@ from whichgpu.engine.authoring.lint.finding import Check
 from whichgpu.engine.authoring.lint.finding import Finding
 from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.formulas import opposite
-from whichgpu.engine.rules.language.shaping import facts_read
 from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.language.tree import Known
 from whichgpu.engine.rules.language.tree import Not
 from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.language.tree import facts_read
 
 
 def _run(context: LintContext) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from whichgpu.engine.authoring.lint.finding import Check
 from whichgpu.engine.authoring.lint.finding import Finding
 from whichgpu.engine.authoring.lint.finding import LintContext
-from whichgpu.engine.rules.rulebook.digest import canonical
+from whichgpu.engine.rules.rulebook.layers import canonical
 from whichgpu.engine.rules.rulebook.model import Rule
 
 

@@ -37,11 +37,11 @@ from whichgpu.engine.authoring.lint.formulas import both
 from whichgpu.engine.authoring.lint.formulas import literal
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import shown
-from whichgpu.engine.rules.language.shaping import to_nnf
 from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.language.tree import Known
 from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.language.tree import to_nnf
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Table
 

@@ -25,7 +25,7 @@ from whichgpu.engine.authoring.lint.finding import Check
 from whichgpu.engine.authoring.lint.finding import Finding
 from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.rules.language.parsing import parse_condition
-from whichgpu.engine.rules.language.shaping import facts_read
+from whichgpu.engine.rules.language.tree import facts_read
 from whichgpu.engine.rules.rulebook.model import Ask
 
 

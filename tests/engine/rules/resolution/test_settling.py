@@ -12,9 +12,9 @@ from whichgpu.engine.rules.language.tree import Compare
 from whichgpu.engine.rules.language.tree import Const
 from whichgpu.engine.rules.language.tree import FactRef
 from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.resolution.graph import Default
 from whichgpu.engine.rules.resolution.model import Claim
 from whichgpu.engine.rules.resolution.model import differ
+from whichgpu.engine.rules.resolution.run import Default
 from whichgpu.engine.rules.resolution.run import Settler
 from whichgpu.engine.rules.rulebook.model import Condition
 from whichgpu.engine.rules.rulebook.model import Rule
