@@ -41,7 +41,7 @@ from whichgpu.engine.interview import Done
 from whichgpu.engine.interview import Interviewer
 from whichgpu.engine.interview import Question
 from whichgpu.engine.interview import State
-from whichgpu.engine.interview.robustness import missing_answers
+from whichgpu.engine.interview.tried_answers import missing_answers
 
 
 _session_option = click.option("--session", metavar="FILE", type=click.Path(dir_okay=False), help="Keep answers here.")

@@ -38,9 +38,9 @@ from whichgpu.engine.core.calculators import registered
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core.folders import distinct
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.core.gc_pause import collection_paused
-from whichgpu.engine.core.layers import distinct
-from whichgpu.engine.core.locate import locate
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.version import VERSION
 from whichgpu.engine.core.yaml import Node
@@ -204,7 +204,7 @@ def load_advisor(
 
     Args:
         rules_folders: further layers over the shipped rules, the lowest first: rules, and the facts, questions, GPUs,
-            sources and prices that they bring (see ``whichgpu.engine.core.layers``).
+            sources and prices that they bring (see ``whichgpu.engine.core.folders``).
         knowledge_folder: in place of the shipped knowledge.
         own_rules: in place of the shipped rulebook.
         knowledge: loaded already, with the same layers; for prices that were changed since.

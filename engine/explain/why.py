@@ -10,13 +10,13 @@ from whichgpu.engine.advisor.answer.wording import ratio_words
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import Step
 from whichgpu.engine.explain.derivation import Teller
 from whichgpu.engine.explain.derivation import to_dict
 from whichgpu.engine.explain.evidence import Entry
 from whichgpu.engine.explain.evidence import Evidence
 from whichgpu.engine.explain.evidence import plan_id
-from whichgpu.engine.explain.phrases import Phrases
 
 
 __all__ = ["Explainer", "Step", "to_dict"]

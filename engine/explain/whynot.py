@@ -18,6 +18,7 @@ from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import Step
 from whichgpu.engine.explain.derivation import Teller
 from whichgpu.engine.explain.evidence import Evidence
@@ -26,7 +27,6 @@ from whichgpu.engine.explain.influencing_facts import levers_against
 from whichgpu.engine.explain.nearest import DECISIONS
 from whichgpu.engine.explain.nearest import Search
 from whichgpu.engine.explain.nearest import nearest_changes
-from whichgpu.engine.explain.phrases import Phrases
 from whichgpu.engine.explain.probing import Laboratory
 from whichgpu.engine.explain.rerun import decide_again
 from whichgpu.engine.explain.rerun import recorded_moment

@@ -11,7 +11,6 @@ from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.interview.bundles import Bundle
 from whichgpu.engine.interview.bundles import Bundles
-from whichgpu.engine.interview.fates import Fate
 from whichgpu.engine.interview.possible_outcomes import Fog
 from whichgpu.engine.interview.possible_outcomes import truths_of
 from whichgpu.engine.interview.rule_index import Line
@@ -30,6 +29,15 @@ MARKS: tuple[Mark, ...] = ("fallback", "counts", "cards")
 
 #: What two plans can be at once in one respect: (the first, the second).
 Pairs = frozenset[tuple[bool, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What may become of one plan, and the askable facts behind it."""
+
+    rejecting: frozenset[str] = frozenset()  # behind the rules that may put it out; empty: none may
+    unproven: frozenset[bool] = frozenset((False,))  # whether a limit may stand that it cannot be held against
+    unproven_behind: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

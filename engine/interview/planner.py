@@ -16,8 +16,9 @@ from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.interview.certificate import Unasked
-from whichgpu.engine.interview.order import by_topic
-from whichgpu.engine.interview.order import pick
+from whichgpu.engine.interview.certificate import unasked_of
+from whichgpu.engine.interview.partial_plans import Shapes
+from whichgpu.engine.interview.partial_plans import Workshop
 from whichgpu.engine.interview.partial_plans import settle_intake
 from whichgpu.engine.interview.plan_contest import Extra
 from whichgpu.engine.interview.plan_contest import contest_of
@@ -25,18 +26,75 @@ from whichgpu.engine.interview.plan_contest import extra_counts
 from whichgpu.engine.interview.possible_outcomes import NEVER
 from whichgpu.engine.interview.possible_outcomes import Fog
 from whichgpu.engine.interview.possible_outcomes import truths_of
-from whichgpu.engine.interview.reasons import unasked_of
 from whichgpu.engine.interview.rule_index import Atlas
 from whichgpu.engine.interview.rule_index import draw_atlas
 from whichgpu.engine.interview.settling import fog_over
-from whichgpu.engine.interview.shapes import Shapes
-from whichgpu.engine.interview.shapes import Workshop
 from whichgpu.engine.interview.state import State
 from whichgpu.engine.interview.verdict import Verdicts
 from whichgpu.engine.interview.verdict import verdicts_of
 from whichgpu.engine.interview.verdict import with_ledger
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.resolution.model import Settlement
+
+
+#: The order in which a person thinks of a job; topics that the vocabulary adds follow by name.
+TOPICS = (
+    "job",
+    "model",
+    "precision",
+    "data",
+    "serving",
+    "rhythm",
+    "scale",
+    "software",
+    "reliability",
+    "money",
+    "candidates",
+    "measurements",
+)
+#: A topic that was begun goes on while it holds a question at least this much as informative as the best elsewhere.
+_STAY = 0.5
+
+
+def topic_rank(fact: FactDef) -> tuple[int, str]:
+    """Where the topic of a fact stands."""
+    return (TOPICS.index(fact.topic) if fact.topic in TOPICS else len(TOPICS), fact.topic)
+
+
+def by_topic(names: Iterable[str], facts: Mapping[str, FactDef], *, last: Sequence[str] = ()) -> list[list[str]]:
+    """Facts by topic, in order; those put off make up a topic of their own at the end."""
+    groups: dict[tuple[int, str], list[str]] = {}
+    late = []
+    for name in sorted(names):
+        if name in last:
+            late.append(name)
+        else:
+            groups.setdefault(topic_rank(facts[name]), []).append(name)
+    return [groups[key] for key in sorted(groups)] + ([late] if late else [])
+
+
+def pick(weights: Mapping[str, float], atlas: Atlas, state: State) -> str:
+    """The fact to ask: the weightiest, though a topic that was begun is finished first where it weighs nearly as much.
+
+    Equal weights go to what is always asked, then to what more rules read, then by topic and name.
+    """
+    facts = atlas.advisor.vocabulary.facts
+    fresh = {name: weight for name, weight in weights.items() if name not in state.skipped} or dict(weights)
+    most = max(fresh.values())
+    asked = [answer.fact for answer in state.answers if answer.origin == "asked"]
+    topic = facts[asked[-1]].topic if asked else None
+    same = {name: w for name, w in fresh.items() if facts[name].topic == topic and w >= most * _STAY}
+    pool = same or fresh
+    return min(
+        pool,
+        key=lambda name: (
+            -round(pool[name], 6),
+            facts[name].askable != "always",
+            -len(atlas.readers.get(name, ())),
+            topic_rank(facts[name]),
+            name,
+        ),
+    )
 
 
 #: Wishes that no rule reads, since ranking itself does.

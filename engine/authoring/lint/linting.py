@@ -12,8 +12,8 @@ from whichgpu.engine.authoring.lint.finding import Check
 from whichgpu.engine.authoring.lint.finding import Finding
 from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.finding import StatedNumber
+from whichgpu.engine.authoring.lint.finding import allowance_on
 from whichgpu.engine.authoring.lint.regions import Regions
-from whichgpu.engine.authoring.lint.silencing import allowance_on
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook.model import Known
 from whichgpu.engine.rules.rulebook.model import Rulebook

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.layers import distinct
-from whichgpu.engine.core.layers import is_rule_file
-from whichgpu.engine.core.layers import layer_names
+from whichgpu.engine.core.folders import distinct
+from whichgpu.engine.core.folders import is_rule_file
+from whichgpu.engine.core.folders import layer_names
 from whichgpu.engine.core.yaml import Node
 from whichgpu.engine.core.yaml import Sequence
 from whichgpu.engine.core.yaml import read_yaml

@@ -7,10 +7,10 @@ import pytest
 
 from whichgpu import Advisor
 from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.influencing_facts import levers_against
 from whichgpu.engine.explain.nearest import REACHED
 from whichgpu.engine.explain.nearest import Nearest
-from whichgpu.engine.explain.phrases import Phrases
 from whichgpu.engine.explain.probing import FactChange
 from whichgpu.engine.explain.probing import Laboratory
 from whichgpu.engine.explain.probing import OutOfDecisionsError

@@ -19,9 +19,9 @@ from whichgpu.engine.interview import Question
 from whichgpu.engine.interview import State
 from whichgpu.engine.interview import answered
 from whichgpu.engine.interview import check_certificate
-from whichgpu.engine.interview.effects import effects_of
-from whichgpu.engine.interview.effects import waiting_for
-from whichgpu.engine.interview.robustness import missing_answers
+from whichgpu.engine.interview.tried_answers import effects_of
+from whichgpu.engine.interview.tried_answers import missing_answers
+from whichgpu.engine.interview.tried_answers import waiting_for
 
 
 MOMENT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -21,8 +21,8 @@ from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.interview.bundles import Bundles
 from whichgpu.engine.interview.entrants import Comparer
 from whichgpu.engine.interview.entrants import Entrant
+from whichgpu.engine.interview.entrants import Fate
 from whichgpu.engine.interview.entrants import entrant_of
-from whichgpu.engine.interview.fates import Fate
 from whichgpu.engine.interview.possible_outcomes import Fog
 from whichgpu.engine.interview.scales import Scales
 from whichgpu.engine.interview.score_bounds import Field

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from whichgpu.engine.authoring.lint.finding import Check
 from whichgpu.engine.authoring.lint.finding import Finding
 from whichgpu.engine.authoring.lint.finding import LintContext
-from whichgpu.engine.authoring.lint.silencing import allowance_on
-from whichgpu.engine.authoring.lint.silencing import places_of
+from whichgpu.engine.authoring.lint.finding import allowance_on
+from whichgpu.engine.authoring.lint.finding import places_of
 from whichgpu.engine.core.errors import nearest_words
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.facts import load_vocabulary
 

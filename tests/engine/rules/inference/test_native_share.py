@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.rules.facts import load_vocabulary
 from whichgpu.engine.rules.inference.firing import Level
 from whichgpu.engine.rules.rulebook import load_rulebook

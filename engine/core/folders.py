@@ -1,14 +1,22 @@
-"""The folders that lie over the shipped rulebook: what each file in them is, and what each layer is called.
-
-A layer is one folder: rule files, and beside them what those rules need that nobody knew before. Its files are told
-apart by their names, so that nobody has to list them.
-"""
+"""Where the shipped rulebook and knowledge lie, and what the folders that lie over them as layers hold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Sequence
 from pathlib import Path
+
+
+_ENGINE = Path(__file__).resolve().parents[1]
+
+
+def locate(name: str) -> Path:
+    """The folder ``rules`` or ``knowledge``. Raises FileNotFoundError if neither place has it."""
+    for root in (_ENGINE / "_data", _ENGINE.parent):
+        folder = root / name
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError(f"the folder {name!r} is neither in the package nor beside it")
 
 
 #: Files of a layer that add to the vocabulary.
