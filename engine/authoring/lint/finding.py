@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import inspect
 import re
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -115,6 +116,23 @@ class Check:
         if possible and rank == "error":
             rank = "warning"
         return Finding(self.id, rank, message, rule.id, where, nearest, fix, possible, example)
+
+
+def check(
+    severity: Severity, *, silence: str = "with the rule's id"
+) -> Callable[[Callable[[LintContext], Iterator[Finding]]], Check]:
+    """Make a check of a function, by whose name it goes and whose docstring is its page.
+
+    ``silence`` says at the end of which line the remark stands that silences it; a page that says so itself goes first.
+    """
+
+    def make(run: Callable[[LintContext], Iterator[Finding]]) -> Check:
+        name, page = run.__name__.replace("_", "-"), inspect.cleandoc(run.__doc__ or "")
+        if "\nSilence: " not in page:
+            page += f"\n\nSilence: put ``# lint: allow {name}: why`` at the end of the line {silence}."
+        return Check(name, severity, run, page)
+
+    return make
 
 
 _ALLOW = re.compile(r"#\s*lint:\s*allow\s+(?P<checks>[a-z0-9-]+(?:\s*,\s*[a-z0-9-]+)*)\s*(?::\s*(?P<reason>.*))?$")
