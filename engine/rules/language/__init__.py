@@ -2,8 +2,7 @@
 
 from whichgpu.engine.rules.language.compiling import Compiled
 from whichgpu.engine.rules.language.compiling import compile_expr
-from whichgpu.engine.rules.language.evaluating import evaluate
-from whichgpu.engine.rules.language.evaluating import first_failure
+from whichgpu.engine.rules.language.compiling import evaluate
 from whichgpu.engine.rules.language.parsing import parse_cell
 from whichgpu.engine.rules.language.parsing import parse_condition
 from whichgpu.engine.rules.language.parsing import parse_expression
@@ -25,7 +24,6 @@ __all__ = [
     "conjuncts",
     "evaluate",
     "facts_read",
-    "first_failure",
     "format_number",
     "format_value",
     "parse_cell",

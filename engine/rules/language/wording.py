@@ -9,7 +9,7 @@ from whichgpu.engine.core.values import Scalar
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.evaluating import evaluate
+from whichgpu.engine.rules.language.compiling import evaluate
 from whichgpu.engine.rules.language.texts import format_number
 from whichgpu.engine.rules.language.texts import format_value
 from whichgpu.engine.rules.language.tree import And

@@ -9,7 +9,7 @@ from dataclasses import field
 
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.language.evaluating import evaluate
+from whichgpu.engine.rules.language.compiling import compile_expr
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import SetFact
 
@@ -44,7 +44,8 @@ class Resolver:
         self._above = overriders(self._rules)
         self._first = {rule.id: rule.table for rule in ordered if rule.table and rule.hit == "first"}
         self._setters = {
-            rule.id: tuple(effect for effect in rule.effects if isinstance(effect, SetFact)) for rule in ordered
+            rule.id: [(e.fact, compile_expr(e.expr)) for e in rule.effects if isinstance(e, SetFact)]
+            for rule in ordered
         }
 
     def resolve(self, matches: Iterable[str], facts: Facts) -> Resolution:
@@ -78,10 +79,10 @@ class Resolver:
     ) -> tuple[dict[str, Value], dict[str, tuple[str, ...]], tuple[Collision, ...]]:
         claims: dict[str, list[tuple[str, Value]]] = {}
         for name in fired:
-            for effect in self._setters[name]:
-                value = evaluate(effect.expr, facts)
+            for fact, value_of in self._setters[name]:
+                value = value_of(facts)
                 if value is not None:  # an expression over unknown facts says nothing
-                    claims.setdefault(effect.fact, []).append((name, value))
+                    claims.setdefault(fact, []).append((name, value))
         values: dict[str, Value] = {}
         set_by: dict[str, tuple[str, ...]] = {}
         collisions: list[Collision] = []

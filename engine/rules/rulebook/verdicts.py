@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from whichgpu.engine.core.values import Facts
-from whichgpu.engine.rules.language.evaluating import evaluate
+from whichgpu.engine.rules.language.compiling import evaluate
 from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.language.tree import facts_read
