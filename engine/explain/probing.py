@@ -152,7 +152,7 @@ def valid(fact: FactDef, value: float) -> Value | None:
         return None
     number = round(value) if fact.type == "int" else float(rounded(value))
     try:
-        return coerce(fact, number, error=InputError)
+        return coerce(fact, number)
     except InputError:
         return None
 

@@ -34,7 +34,7 @@ def recorded_facts(decision: Mapping[str, Any], advisor: Advisor) -> dict[str, V
             problems.append(Problem("unknown-fact", message, fact=name, nearest=advisor.vocabulary.nearest(name)))
             continue
         try:
-            value = coerce(fact, entry["value"], error=InputError)
+            value = coerce(fact, entry["value"])
         except InputError as error:
             problems += error.problems
             continue

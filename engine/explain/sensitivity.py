@@ -20,6 +20,8 @@ from whichgpu.engine.explain.probing import valid
 from whichgpu.engine.explain.rerun import recorded_facts
 from whichgpu.engine.explain.rerun import recorded_moment
 from whichgpu.engine.explain.rerun import unstated_objective
+from whichgpu.engine.interview import Answered
+from whichgpu.engine.interview import answered
 from whichgpu.engine.rules.facts import FactDef
 
 
@@ -35,25 +37,12 @@ _CHOICES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What must be stable: the GPU, the count, and whether to rent or buy."""
-
-    gpu: str | None
-    count: int | None
-    procurement: str
-
-    def differs_in(self, other: Verdict) -> tuple[str, ...]:
-        """Which of the three differ."""
-        return tuple(name for name in ("gpu", "count", "procurement") if getattr(self, name) != getattr(other, name))
-
-
-@dataclass(frozen=True, slots=True)
 class Turn:
     """A change that flips the decision, and to what. ``origin`` says how the fact stood: given, assumed or unknown."""
 
     change: FactChange
     origin: str
-    verdict: Verdict
+    verdict: Answered
     flips: tuple[str, ...]
     narrowed: bool  # a number brought as near as three digits say
 
@@ -62,7 +51,7 @@ class Turn:
 class Sensitivity:
     """What flips the decision, nearest first, and what does not."""
 
-    verdict: Verdict
+    verdict: Answered
     turns: tuple[Turn, ...]
     steady: tuple[str, ...]  # facts of which no value that was tried flips it
     decisions: int
@@ -90,8 +79,8 @@ def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = D
     laboratory = Laboratory(advisor, given, objective, recorded_moment(decision), limit)
     base = laboratory.outcome()
     if base is None:  # The recorded facts were read, so they decide; this tells the type checker.
-        return Sensitivity(Verdict(None, None, "undecided"), (), (), laboratory.made, limit, complete=True)
-    study = _Study(laboratory, verdict_of(base), advisor.vocabulary.facts)
+        return Sensitivity(Answered(None, None, "undecided"), (), (), laboratory.made, limit, complete=True)
+    study = _Study(laboratory, answered(base), advisor.vocabulary.facts)
     origins = _origins(base, decision, advisor)
     complete = True
     try:
@@ -112,15 +101,8 @@ def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = D
     )
 
 
-def verdict_of(outcome: Outcome) -> Verdict:
-    """GPU, count and procurement verdict of an outcome."""
-    plan = outcome.chosen.ranked.plan if outcome.chosen else None
-    procurement = str(outcome.final.facts.get("procurement", "undecided"))
-    return Verdict(plan.gpu.id if plan else None, plan.count if plan else None, procurement)
-
-
 class _Study:
-    def __init__(self, laboratory: Laboratory, base: Verdict, facts: Mapping[str, FactDef]) -> None:
+    def __init__(self, laboratory: Laboratory, base: Answered, facts: Mapping[str, FactDef]) -> None:
         self.laboratory = laboratory
         self.base = base
         self.facts = facts
@@ -148,7 +130,7 @@ class _Study:
         """The flip that a change makes, if it makes one. A workload that contradicts itself is no flip."""
         outcome = self.laboratory.outcome((change,))
         contradictory = outcome is None or (outcome.no_answer is not None and outcome.no_answer.kind == "contradictory")
-        verdict = self.base if contradictory or outcome is None else verdict_of(outcome)
+        verdict = self.base if contradictory or outcome is None else answered(outcome)
         flips = self.base.differs_in(verdict)
         self.tried[change] = bool(flips)
         return Turn(change, "", verdict, flips, narrowed=False) if flips else None

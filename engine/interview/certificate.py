@@ -49,6 +49,10 @@ class Answered:
         plan = f"{self.count} x {self.gpu}" if self.gpu else "no plan"
         return f"{plan}, {self.procurement}"
 
+    def differs_in(self, other: Answered) -> tuple[str, ...]:
+        """Which of the three differ."""
+        return tuple(name for name in ("gpu", "count", "procurement") if getattr(self, name) != getattr(other, name))
+
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:

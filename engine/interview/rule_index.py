@@ -96,10 +96,8 @@ class Atlas:
     counting: tuple[RuleView, ...]  # derive rules that want further counts planned
     contradicting: tuple[RuleView, ...]
     rejecting: tuple[RuleView, ...]
-    deriving: tuple[RuleView, ...]  # plan-scope derive rules
     preferring: tuple[RuleView, ...]
     above: Mapping[str, frozenset[str]]  # prefer rules by those that override them
-    surveying: tuple[RuleView, ...]
     advising: tuple[RuleView, ...]  # advise rules that set a fact
     court: Court
     readers: Mapping[str, tuple[str, ...]]  # rules by the fact that they read
@@ -123,10 +121,8 @@ def draw_atlas(advisor: Advisor) -> Atlas:
         counting=_views(views, (r for r in rulebook.of_stage("derive", "workload") if not r.writes)),
         contradicting=_views(views, stages.contradictions.rules),
         rejecting=_views(views, stages.reject.rules),
-        deriving=_views(views, rulebook.of_stage("derive", "plan")),
         preferring=_views(views, stages.prefer.rules),
         above=overriders({rule.id: rule for rule in stages.prefer.rules}),
-        surveying=_views(views, (r for level in stages.survey.levels for r in level.rules)),
         advising=_views(views, (r for level in stages.outcome_of_chosen.levels for r in level.rules if r.writes)),
         court=_court(_views(views, (r for r in rulebook.rules if VERDICT in r.writes))),
         readers=_readers(rulebook.rules),

@@ -45,7 +45,6 @@ class Rivalry:
     heirs: tuple[Threat, ...] = ()  # other splits of the same GPUs: the answer stays if the verdict does
     narrowest: float | None = None  # the least by which the front-runner stays ahead of a rival of its standing
     moves: Mapping[str, float] = field(default_factory=dict)  # points that each askable fact could move for any rival
-    tiers: frozenset[str] = frozenset()  # askable facts that could move plans between tiers
     read: frozenset[str] = frozenset()  # askable facts that waiting rules of preference read
 
 
@@ -73,10 +72,8 @@ class Field:
         heirs: list[Threat] = []
         narrowest: float | None = None
         moves: dict[str, float] = {}
-        tiers: frozenset[str] = frozenset()
         for other in self.others:
             above, level = self.order.against(self.leader, other)
-            tiers |= self.order.tier_causes(self.leader, other)
             gains: dict[str, float] = {}
             overtakes = level and other.merits[0] <= self._window
             if overtakes:
@@ -97,7 +94,6 @@ class Field:
             tuple(sorted(heirs, key=lambda threat: threat.plan)),
             narrowest,
             moves,
-            tiers,
             self.comparer.bundles.causes,
         )
 

@@ -79,7 +79,6 @@ def mutate(
     *,
     computed: Iterable[str] = (),
     rules: Iterable[str] | None = None,
-    suggest: bool = True,
 ) -> MutationReport:
     """Try every mutant of all rules, or of those named (ids of rules or tables), on the tests of its rule or table.
 
@@ -89,7 +88,6 @@ def mutate(
         vocabulary: the facts.
         computed: facts that calculators and the pipeline give.
         rules: which rules; None for all.
-        suggest: whether to look for a test that would notice each survivor.
     """
     wanted = None if rules is None else frozenset(rules)
     chosen = [rule for rule in rulebook.rules if wanted is None or rule.id in wanted or rule.table in wanted]
@@ -106,7 +104,7 @@ def mutate(
             elif field.same(rule, mutant):
                 equivalent += 1
             else:
-                found = field.suggestion(rule, mutant) if suggest else None
+                found = field.suggestion(rule, mutant)
                 survivors.append(Survivor(rule.id, mutant.what, rule.when[mutant.condition].place, found))
     return MutationReport(killed, tuple(survivors), equivalent)
 

@@ -144,4 +144,4 @@ class Rehearsal:
         if fact is None:
             nearest = self.advisor.vocabulary.nearest(name)
             raise InputError(Problem("unknown-fact", f"there is no fact {name!r}", fact=name, nearest=nearest))
-        return coerce(fact, raw, error=InputError)
+        return coerce(fact, raw)

@@ -12,7 +12,6 @@ from typing import Any
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import WhichgpuError
 from whichgpu.engine.core.errors import nearest_words
 from whichgpu.engine.core.values import Scalar
 from whichgpu.engine.core.values import Value
@@ -48,32 +47,23 @@ class _Refused(Exception):  # noqa: N818  # Control flow inside this module; nev
         self.fix = fix
 
 
-def coerce(
-    fact: FactDef,
-    raw: object,
-    place: Place | None = None,
-    *,
-    error: type[WhichgpuError] = InputError,
-    known_gpus: AbstractSet[str] = frozenset(),
-) -> Value | None:
+def coerce(fact: FactDef, raw: object, *, known_gpus: AbstractSet[str] = frozenset()) -> Value | None:
     """Type a raw value by its fact.
 
     Args:
         fact: the definition.
         raw: text as a person writes it (``24 GB``, ``70b``, ``2 weeks``, ``yes``) or a Python value.
-        place: where it was written.
-        error: the class to raise.
         known_gpus: the GPU names that are accepted; empty to accept all.
 
     Returns:
         The value in the fact's unit, or None for unknown.
 
     Raises:
-        WhichgpuError: of class ``error``, with what is wrong, the nearest valid word and the fix.
+        InputError: with what is wrong, the nearest valid word and the fix.
     """
-    reading = read_value(fact, raw, place, known_gpus=known_gpus)
+    reading = read_value(fact, raw, known_gpus=known_gpus)
     if reading.problems:
-        raise error(reading.problems)
+        raise InputError(reading.problems)
     return reading.value
 
 

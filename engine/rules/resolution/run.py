@@ -225,7 +225,7 @@ def _calculate(level: Level, run: _Run) -> None:
                 inputs = tuple(name for name in names if name in facts)
                 run.claim(
                     calculator.output,
-                    Claim(calculator.kind, calculator.name, value, inputs, calculator.formula, (calculator.source,)),
+                    Claim("computed", calculator.name, value, inputs, calculator.formula, (calculator.source,)),
                 )
 
 

@@ -64,7 +64,11 @@ def _cycle_problem(
     waiting: Mapping[str, set[str]], nodes: Mapping[str, Node], places: Mapping[str, Place | None]
 ) -> Problem:
     """The shortest circle among producers that wait for each other, in words."""
-    path = min((found for name in waiting if (found := _circle_through(name, waiting))), key=lambda p: (len(p), p))
+    readers: dict[str, list[str]] = {}
+    for reader in sorted(waiting):
+        for writer in waiting[reader] & waiting.keys():
+            readers.setdefault(writer, []).append(reader)
+    path = min((found for name in waiting if (found := shortest_circle(name, readers))), key=lambda p: (len(p), p))
     steps = [
         f"{writer} (sets {', '.join(sorted(nodes[writer][1] & nodes[reader][0]))})" for writer, reader in pairwise(path)
     ]
@@ -76,24 +80,17 @@ def _cycle_problem(
     )
 
 
-def _circle_through(start: str, waiting: Mapping[str, set[str]]) -> list[str] | None:
-    """The shortest path writer -> reader -> ... from ``start`` back to it, or None."""
-    readers: dict[str, list[str]] = {}
-    for reader in sorted(waiting):
-        for writer in waiting[reader] & waiting.keys():
-            readers.setdefault(writer, []).append(reader)
+def shortest_circle(start: str, after: Mapping[str, Iterable[str]]) -> list[str] | None:
+    """The shortest path from ``start``, by way of what comes ``after`` each step, back to it; None if there is none."""
     paths = [[start]]
     seen: set[str] = set()
-    while paths:
-        longer: list[list[str]] = []
-        for path in paths:
-            for reader in readers.get(path[-1], ()):
-                if reader == start:
-                    return [*path, start]
-                if reader not in seen:
-                    seen.add(reader)
-                    longer.append([*path, reader])
-        paths = longer
+    for path in paths:  # Grows as it is walked, so that shorter paths come before longer ones.
+        for step in after.get(path[-1], ()):
+            if step == start:
+                return [*path, start]
+            if step not in seen:
+                seen.add(step)
+                paths.append([*path, step])
     return None
 
 
@@ -184,8 +181,13 @@ def check_overrides(rules: Iterable[Rule], tables: Iterable[Table], context: Con
         rule.id: replace(rule, overrides=_expand(rule, rows)) if any(name in rows for name in rule.overrides) else rule
         for rule in by_id.values()
     }
-    for circle in _circles(expanded):
-        first = expanded[circle[0]]
+    told: set[str] = set()
+    below = {rule.id: [name for name in rule.overrides if name != rule.id] for rule in expanded.values()}
+    for first in sorted(expanded.values(), key=lambda rule: rule.id):
+        circle = None if first.id in told else shortest_circle(first.id, below)
+        if circle is None:
+            continue
+        told.update(circle)
         context.problems.add(
             "override-circle",
             f"these rules override each other in a circle: {' -> '.join(circle)}",
@@ -238,34 +240,3 @@ def without_removed(rules: Iterable[Rule]) -> list[Rule]:
 def _expand(rule: Rule, rows: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     names = {other for name in rule.overrides for other in rows.get(name, (name,))}
     return tuple(sorted(names - {rule.id}))
-
-
-def _circles(rules: Mapping[str, Rule]) -> list[list[str]]:
-    """One circle for each group of rules that override each other, starting at its smallest id."""
-    circles: list[list[str]] = []
-    done: set[str] = set()
-    for start in sorted(rules):
-        if start in done:
-            continue
-        path = _path_back(start, rules)
-        if path:
-            circles.append(path)
-            done.update(path)
-    return circles
-
-
-def _path_back(start: str, rules: Mapping[str, Rule]) -> list[str] | None:
-    """The shortest way from ``start`` along overrides back to it."""
-    paths = [[start]]
-    seen: set[str] = set()
-    while paths:
-        longer: list[list[str]] = []
-        for path in paths:
-            for name in rules[path[-1]].overrides:
-                if name == start and path[-1] != start:
-                    return [*path, start]
-                if name in rules and name not in seen and name != start:
-                    seen.add(name)
-                    longer.append([*path, name])
-        paths = longer
-    return None

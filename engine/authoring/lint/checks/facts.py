@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from collections.abc import Mapping
 from itertools import pairwise
 
 from whichgpu.engine.authoring.lint.finding import Finding
@@ -13,7 +12,7 @@ from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.language.parsing import parse_condition
 from whichgpu.engine.rules.language.tree import facts_read
 from whichgpu.engine.rules.rulebook.model import Ask
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.order import shortest_circle
 
 
 @check("warning")
@@ -150,28 +149,13 @@ def cyclic_derivation(context: LintContext) -> Iterator[Finding]:
         for fact in sorted(rule.reads - rule.writes):
             for made in sorted(rule.writes):
                 feeds.setdefault(fact, {}).setdefault(made, rule.id)
+    made_from = {fact: sorted(made) for fact, made in feeds.items()}
     told: set[str] = set()
     for rule in derive:
-        path = _circle(rule, feeds)
+        path = next((found for fact in sorted(rule.writes) if (found := shortest_circle(fact, made_from))), None)
         if path and not told.intersection(path):
             told.update(path)
             steps = "; ".join(f"{feeds[a][b]} makes `{b}` from `{a}`" for a, b in pairwise(path))
             yield cyclic_derivation.about(
                 rule, f"{rule.id} is part of a circle: {steps}", fix="let one of them read something else"
             )
-
-
-def _circle(rule: Rule, feeds: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
-    """The shortest way from a fact that the rule sets back to itself through the rule; empty if there is none."""
-    for start in sorted(rule.writes):
-        paths: list[tuple[str, ...]] = [(start,)]
-        seen: set[str] = set()
-        while paths:
-            path = paths.pop(0)
-            for fact in sorted(feeds.get(path[-1], ())):
-                if fact == start and len(path) > 1:
-                    return (*path, fact)
-                if fact not in seen:
-                    seen.add(fact)
-                    paths.append((*path, fact))
-    return ()

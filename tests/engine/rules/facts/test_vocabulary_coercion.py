@@ -193,8 +193,8 @@ def test_choices_are_folded(raw: object, value: str | None):
 
 
 def test_a_wrong_choice_names_the_nearest_and_all():
-    with pytest.raises(RulebookError) as caught:
-        coerce(TASK, "inferense", error=RulebookError)
+    with pytest.raises(InputError) as caught:
+        coerce(TASK, "inferense")
     (problem,) = caught.value.problems
     assert problem.code == "unknown-choice"
     assert problem.nearest[0] == "inference"

@@ -65,9 +65,6 @@ def test_scopes_and_settling(tmp_path: Path):
     vocabulary = load(tmp_path)
     count = vocabulary.facts["plan.count"]
     assert (count.scope, count.askable) == ("plan", "never")
-    assert vocabulary.readable("plan.count", "plan")
-    assert not vocabulary.readable("plan.count", "workload")
-    assert not vocabulary.readable("nothing", "plan")
     assert vocabulary.facts["task"].settle == "must_ask"
     assert vocabulary.facts["task"].assumptions == ()
     (seven,) = vocabulary.facts["param_count_b"].assumptions
