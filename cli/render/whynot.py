@@ -20,8 +20,8 @@ from whichgpu.cli.render.reasons import signed
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.nearest import Nearest
 from whichgpu.engine.explain.nearest import Search
-from whichgpu.engine.explain.probing import FactChange
-from whichgpu.engine.explain.probing import read_back
+from whichgpu.engine.explain.rerun import FactChange
+from whichgpu.engine.explain.rerun import read_back
 from whichgpu.engine.explain.whynot import WhyNot
 
 

@@ -17,11 +17,11 @@ from whichgpu.engine.advisor.losses import loss_of
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.explain.influencing_facts import Levers
-from whichgpu.engine.explain.probing import FactChange
-from whichgpu.engine.explain.probing import Laboratory
-from whichgpu.engine.explain.probing import OutOfDecisionsError
-from whichgpu.engine.explain.probing import between
-from whichgpu.engine.explain.probing import probes
+from whichgpu.engine.explain.rerun import FactChange
+from whichgpu.engine.explain.rerun import Laboratory
+from whichgpu.engine.explain.rerun import OutOfDecisionsError
+from whichgpu.engine.explain.rerun import between
+from whichgpu.engine.explain.rerun import probes
 from whichgpu.engine.rules.facts import FactDef
 
 

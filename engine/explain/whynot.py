@@ -27,7 +27,7 @@ from whichgpu.engine.explain.influencing_facts import levers_against
 from whichgpu.engine.explain.nearest import DECISIONS
 from whichgpu.engine.explain.nearest import Search
 from whichgpu.engine.explain.nearest import nearest_changes
-from whichgpu.engine.explain.probing import Laboratory
+from whichgpu.engine.explain.rerun import Laboratory
 from whichgpu.engine.explain.rerun import decide_again
 from whichgpu.engine.explain.rerun import recorded_moment
 from whichgpu.engine.explain.rerun import unstated_objective

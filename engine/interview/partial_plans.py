@@ -147,14 +147,6 @@ def _same_but_for_scale(one: Mapping[str, Measures], other: Mapping[str, Measure
     return True
 
 
-def try_draft(advisor: Advisor, given: Mapping[str, Value], counts: Sequence[int] = ()) -> Draft | None:
-    """The same, or None where these facts cannot stand together."""
-    try:
-        return draft(advisor, given, counts)
-    except InputError:
-        return None
-
-
 #: At most so many values of one fact are tried.
 _MOST_PROBES = 5
 #: Numbers beyond this say nothing about plans that a smaller one would not.
@@ -181,17 +173,17 @@ class Workshop:
 
     def draft(self, given: Mapping[str, Value], counts: tuple[int, ...] = ()) -> Draft:
         """The plans of these facts. Raises InputError for a model that nobody knows."""
-        key = (tuple(sorted(given.items())), counts)
-        found = self._drafts.get(key)
-        if found is None:
-            found = self._drafts[key] = draft(self.atlas.advisor, given, counts)
-        return found
+        found = self.tried(given, counts)
+        return draft(self.atlas.advisor, given, counts) if found is None else found  # Then it says what is wrong.
 
     def tried(self, given: Mapping[str, Value], counts: tuple[int, ...]) -> Draft | None:
         """The same, or None where these facts cannot stand together."""
         key = (tuple(sorted(given.items())), counts)
         if key not in self._drafts:
-            self._drafts[key] = try_draft(self.atlas.advisor, given, counts)
+            try:
+                self._drafts[key] = draft(self.atlas.advisor, given, counts)
+            except InputError:
+                self._drafts[key] = None
         return self._drafts[key]
 
     def shapes(

@@ -24,10 +24,10 @@ from whichgpu.engine.interview.entrants import entrant_of
 from whichgpu.engine.interview.possible_outcomes import Fog
 from whichgpu.engine.interview.possible_outcomes import Truths
 from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.interview.precedence import Scales
 from whichgpu.engine.interview.rule_index import Atlas
 from whichgpu.engine.interview.rule_index import Line
 from whichgpu.engine.interview.rule_index import RuleView
-from whichgpu.engine.interview.scales import Scales
 from whichgpu.engine.interview.score_bounds import Field
 from whichgpu.engine.interview.score_bounds import Rivalry
 from whichgpu.engine.plans.candidates import candidate_plans

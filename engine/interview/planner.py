@@ -165,7 +165,9 @@ class Interviewer:
                 return Question(facts[name], "start")
         view = self.view(state)
         keys = [name for name in KEYS if name in view.open and name not in state.skipped]
-        if keys and self._sizes(view, keys):
+        if keys and any(
+            name in view.open for name in ("param_count_b", "model_family", "is_moe")
+        ):  # The name would tell it.
             return Question(facts[keys[0]], "plans")
         topics = by_topic(view.open, facts, last=state.skipped)
         extra = extra_counts(self.atlas, view.intake.facts, view.fog)
@@ -221,10 +223,6 @@ class Interviewer:
         if settled is None or settled.claim.origin == "assumed":
             return True
         return settled.claim.origin == "looked_up" and self.advisor.vocabulary.facts[name].topic == "precision"
-
-    def _sizes(self, view: View, keys: Sequence[str]) -> bool:
-        """Whether a look-up would tell something that is not known."""
-        return any(name in view.open for name in ("param_count_b", "model_family", "is_moe")) and bool(keys)
 
     def _verdicts(self, outcome: Outcome, judged: Judged | None, fog: Fog) -> Verdicts:
         shared = outcome.round.survey.facts if outcome.round else outcome.intake.facts

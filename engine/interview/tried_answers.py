@@ -105,7 +105,9 @@ def missing_answers(interviewer: Interviewer, state: State) -> tuple[Missing, ..
     for fact in state.unknown:
         settled = outcome.intake.settled.get(fact)
         assumed = settled.claim.value if settled is not None else None
-        found.append(Missing(fact, assumed, _changes(interviewer, state, fact, base)))
+        tried = ((effect.value, effect.answer) for effect in effects_of(interviewer, state, fact))
+        changes = tuple((value, other) for value, other in tried if other is not None and other != base)
+        found.append(Missing(fact, assumed, changes))
     return tuple(sorted(found, key=lambda item: (-_weight(item), item.fact)))
 
 
@@ -121,21 +123,6 @@ def tried_values(interviewer: Interviewer, fact: str) -> tuple[Value, ...]:
         return values
     step = (len(values) - 1) / (_MOST_VALUES - 1)
     return tuple(values[round(index * step)] for index in range(_MOST_VALUES))
-
-
-def _changes(interviewer: Interviewer, state: State, fact: str, base: Answered) -> tuple[tuple[Value, Answered], ...]:
-    found = []
-    for value in tried_values(interviewer, fact):
-        try:
-            outcome = interviewer.decide(state.answer(fact, value)).outcome
-        except InputError:
-            continue
-        if outcome.no_answer is not None and outcome.no_answer.kind == "contradictory":
-            continue
-        other = answered(outcome)
-        if other != base:
-            found.append((value, other))
-    return tuple(found)
 
 
 def _weight(item: Missing) -> int:

@@ -70,34 +70,14 @@ def with_ledger(atlas: Atlas, facts: Facts, plan: Plan | None, fog: Fog) -> tupl
         names = {name for each in drawn for name in each}
         spread = {name: {each.get(name) for each in drawn} for name in names}
         return known, _fogged(fog, {n: v for n, v in spread.items() if len(v) > 1}, atlas, causes)
-    outcome = {n for n, fact in atlas.advisor.vocabulary.facts.items() if fact.available == "outcome"}
-    moving = outcome & (figures.keys() | _LEDGER_FACTS) - _OF_THE_PLAN
+    facts_of = atlas.advisor.vocabulary.facts
+    moving = {n for n, fact in facts_of.items() if fact.available == "outcome" and fact.scope == "workload"}
+    moving -= _OF_THE_PLAN | {VERDICT}
     return known, _fogged(fog, {name: set() for name in moving}, atlas, causes)
 
 
 #: Outcome facts that the plan alone settles, whatever else is answered.
 _OF_THE_PLAN = frozenset({"already_owned", "desk_card"})
-#: Outcome facts that the ledger may give.
-_LEDGER_FACTS = frozenset(
-    {
-        "breakeven_gpu_hours",
-        "breakeven_months",
-        "monthly_rent_usd",
-        "monthly_own_usd",
-        "purchase_usd",
-        "own_cheaper_over_horizon",
-        "breakeven_within_horizon",
-        "thresholds_disagree",
-        "own_vs_rent_cost_ratio",
-        "comparison_says",
-        "comparison_clear",
-        "hybrid_pays",
-        "utilization_line_applies",
-        "total_hours_line_applies",
-        "yearly_hours_line_applies",
-        "monthly_spend_line_applies",
-    }
-)
 
 
 def _figures(facts: Facts, plan: Plan | None, atlas: Atlas) -> dict[str, Value]:

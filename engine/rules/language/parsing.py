@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence as AbstractSequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.core.errors import WhichgpuError
 from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import Node
 from whichgpu.engine.core.yaml import Scalar
 from whichgpu.engine.core.yaml import Sequence
 from whichgpu.engine.core.yaml import place_of
@@ -21,6 +22,7 @@ from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.facts import yes_or_no
 from whichgpu.engine.rules.language.checking import Checker
 from whichgpu.engine.rules.language.grammar import MAX_LENGTH
+from whichgpu.engine.rules.language.grammar import LeafKind
 from whichgpu.engine.rules.language.grammar import RawLeaf
 from whichgpu.engine.rules.language.grammar import parse_raw
 from whichgpu.engine.rules.language.lexer import BadExpression
@@ -83,7 +85,6 @@ def parse_expression(
     *,
     target: FactDef | None = None,
     known_gpus: AbstractSet[str] = frozenset(),
-    error: type[WhichgpuError] = RulebookError,
 ) -> Expr:
     """Parse and check an expression that gives a value, such as the right side of ``set``.
 
@@ -97,8 +98,8 @@ def parse_expression(
         raw = parse_raw(text)
         tree = checker.anything(raw) if target is None else checker.value(raw, target)
     except BadExpression as bad:
-        raise error(_problem(bad, text, place)) from None
-    return _finished(tree, checker, text, place, error)
+        raise RulebookError(_problem(bad, text, place)) from None
+    return _finished(tree, checker, text, place, RulebookError)
 
 
 def _is_prose(text: str, vocabulary: Vocabulary) -> bool:
@@ -133,77 +134,60 @@ def locate(text: str, place: Where, start: int, length: int) -> Place:
 _RANGE = re.compile(r"\s*(\S.*?)\s*\.\.\s*(\S.*?)\s*\Z")
 _RELATION = re.compile(r"\s*(==|!=|<|>|(in|not|has|is)\b)")
 
-CellText = str | bool | int | float | Scalar | Sequence | Mapping | AbstractSequence[object] | None
-
 
 def parse_cell(
-    cell: CellText,
+    cell: Node,
     fact: FactDef,
     vocabulary: Vocabulary,
-    place: Where = None,
     each: Each = "workload",
     *,
     known_gpus: AbstractSet[str] = frozenset(),
-    error: type[WhichgpuError] = RulebookError,
 ) -> Expr | None:
     """The condition that a cell of the column ``fact`` stands for; None for ``-``, which always holds.
 
     Args:
-        cell: a YAML node (places are then exact), or plain text, number, bool, or a list of these.
+        cell: a word, a list, a range or a relation without its left side.
         fact: the column.
         vocabulary: for the facts that a comparison in the cell may name.
-        place: where the cell stands, if it is no node.
         each: the scope of the table.
         known_gpus: every name of a GPU that is accepted; empty to accept all.
-        error: the class to raise.
 
     Raises:
-        WhichgpuError: of class ``error``.
+        RulebookError: with what is wrong in the cell.
     """
     if fact.scope not in READABLE[each]:
         message = f"{fact.name} is not known to a table of each: {each}"
-        where = place_of(cell) if isinstance(cell, (Scalar, Sequence, Mapping)) else locate("", place, 0, 1)
-        raise error(Problem("out-of-scope", message, where, fact.name))
-    return _Cells(fact, vocabulary, each, known_gpus, error).read(cell, place)
+        raise RulebookError(Problem("out-of-scope", message, place_of(cell), fact.name))
+    return _Cells(fact, vocabulary, each, known_gpus).read(cell)
 
 
+@dataclass(frozen=True, slots=True)
 class _Cells:
-    def __init__(
-        self,
-        fact: FactDef,
-        vocabulary: Vocabulary,
-        each: Each,
-        known_gpus: AbstractSet[str],
-        error: type[WhichgpuError],
-    ) -> None:
-        self.fact = fact
-        self.ref = FactRef(fact.name)
-        self.vocabulary = vocabulary
-        self.each = each
-        self.known_gpus = known_gpus
-        self.error = error
+    fact: FactDef
+    vocabulary: Vocabulary
+    each: Each
+    known_gpus: AbstractSet[str]
 
-    def read(self, cell: CellText, place: Where) -> Expr | None:
+    @property
+    def ref(self) -> FactRef:
+        return FactRef(self.fact.name)
+
+    def read(self, cell: Node) -> Expr | None:
         if isinstance(cell, Mapping):
-            raise self.error(Problem("bad-cell", "a cell is a word, a list or a comparison", place_of(cell)))
-        if isinstance(cell, Scalar):
-            return self._text(cell.text, cell)
-        if isinstance(cell, Sequence):
-            return self._list(list(cell.items), place_of(cell))
-        if isinstance(cell, (bool, int, float, str)) or cell is None:
-            return self._text(_as_text(cell), place)
-        return self._list(list(cell), place)
+            raise RulebookError(Problem("bad-cell", "a cell is a word, a list or a comparison", place_of(cell)))
+        return self._list(cell) if isinstance(cell, Sequence) else self._text(cell)
 
-    def _list(self, items: AbstractSequence[object], place: Where) -> Expr:
-        if not items:
-            raise self.error(Problem("bad-cell", "the list is empty", _where(place), fix="write - for anything"))
+    def _list(self, cell: Sequence) -> Expr:
+        where = place_of(cell)
+        if not cell.items:
+            raise RulebookError(Problem("bad-cell", "the list is empty", where, fix="write - for anything"))
         parts: list[Expr] = []
-        for item in items:
-            if not isinstance(item, (Scalar, str, bool, int, float)):
-                raise self.error(Problem("bad-cell", "a list in a cell holds words or numbers", _where(place)))
-            part = self.read(item, place)
+        for item in cell.items:
+            if not isinstance(item, Scalar):
+                raise RulebookError(Problem("bad-cell", "a list in a cell holds words or numbers", where))
+            part = self._text(item)
             if part is None:
-                raise self.error(Problem("bad-cell", "- cannot stand in a list", _where(place), fix="write - alone"))
+                raise RulebookError(Problem("bad-cell", "- cannot stand in a list", where, fix="write - alone"))
             parts.append(part)
         values = [part.right.value for part in parts if isinstance(part, Compare) and isinstance(part.right, Const)]
         plain = all(isinstance(part, Compare) and part.op == "==" for part in parts)
@@ -211,74 +195,51 @@ class _Cells:
             return Member(self.ref, tuple(dict.fromkeys(values))) if len(parts) > 1 else parts[0]
         return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 
-    def _text(self, text: str, place: Where) -> Expr | None:
-        stripped = text.strip()
+    def _text(self, cell: Scalar) -> Expr | None:
+        text, stripped, fact = cell.text, cell.text.strip(), self.fact
         if len(text) > MAX_LENGTH:
-            message = f"longer than {MAX_LENGTH} characters"
-            raise self.error(Problem("expression-too-long", message, locate(text, place, 0, 1), self.fact.name))
+            raise self._bad("expression-too-long", f"longer than {MAX_LENGTH} characters", cell, 0, 1)
         if stripped == "-":
             return None
         if not stripped:
-            fix = "write - for anything, or is unknown"
-            raise self.error(
-                Problem("bad-cell", "the cell is empty", locate(text, place, 0, 1), self.fact.name, fix=fix)
-            )
-        if stripped in {"unknown", "known"} and self.fact.choice(stripped) is None:
+            raise self._bad("bad-cell", "the cell is empty", cell, 0, 1, "write - for anything, or is unknown")
+        if stripped in {"unknown", "known"} and fact.choice(stripped) is None:
             return Known(self.ref, negated=stripped == "unknown")
         if _RELATION.match(text):
             return parse_condition(
-                text,
-                self.vocabulary,
-                place,
-                self.each,
-                known_gpus=self.known_gpus,
-                subject=self.fact.name,
-                error=self.error,
+                text, self.vocabulary, cell, self.each, known_gpus=self.known_gpus, subject=fact.name
             )
         bounds = _RANGE.match(text)
-        if bounds and self.fact.numeric:
-            return self._range(text, bounds, place)
-        return self._value(stripped, text, place)
+        if bounds and fact.numeric:
+            low, high = self._const(bounds[1], cell), self._const(bounds[2], cell)
+            if isinstance(low.value, str) or isinstance(high.value, str) or low.value > high.value:
+                message = f"the range starts above its end: {stripped}"
+                raise self._bad("empty-range", message, cell, 0, len(text), "swap the two ends")
+            return And((Compare(">=", self.ref, low), Compare("<=", self.ref, high)))
+        truth = yes_or_no(stripped) if fact.type == "bool" else None
+        if truth is not None:
+            return self.ref if truth else Not(self.ref)
+        const = self._const(stripped, cell)
+        return Has(self.ref, const.value) if fact.type == "list" else Compare("==", self.ref, const)
 
-    def _range(self, text: str, bounds: re.Match[str], place: Where) -> Expr:
-        low = self._const(bounds[1], text, place)
-        high = self._const(bounds[2], text, place)
-        if isinstance(low.value, str) or isinstance(high.value, str) or low.value > high.value:
-            where = locate(text, place, 0, len(text))
-            message = f"the range starts above its end: {text.strip()}"
-            raise self.error(Problem("empty-range", message, where, self.fact.name, fix="swap the two ends"))
-        return And((Compare(">=", self.ref, low), Compare("<=", self.ref, high)))
-
-    def _value(self, value: str, text: str, place: Where) -> Expr:
-        if self.fact.type == "bool":
-            truth = yes_or_no(value)
-            if truth is not None:
-                return self.ref if truth else Not(self.ref)
-        const = self._const(value, text, place)
-        return Has(self.ref, const.value) if self.fact.type == "list" else Compare("==", self.ref, const)
-
-    def _const(self, value: str, text: str, place: Where) -> Const:
-        start = text.find(value)
-        leaf = RawLeaf("number" if self._numeric() else "quoted", value, start, start + len(value))
-        const = literal(self.fact, leaf, self.known_gpus)
+    def _const(self, value: str, cell: Scalar) -> Const:
+        fact, start = self.fact, cell.text.find(value)
+        kind: LeafKind = "number" if fact.numeric or fact.items == "int" else "quoted"
+        leaf = RawLeaf(kind, value, start, start + len(value))
+        const = literal(fact, leaf, self.known_gpus)
         if const is not None:
             return const
-        code, message, fix = literal_error(self.fact, leaf, self.known_gpus)
-        near = near_literals(self.fact, leaf, self.known_gpus)
-        where = locate(text, place, start, len(value))
-        raise self.error(Problem(code, message, where, self.fact.name, near, fix))
+        code, message, fix = literal_error(fact, leaf, self.known_gpus)
+        raise self._bad(code, message, cell, start, len(value), fix, near_literals(fact, leaf, self.known_gpus))
 
-    def _numeric(self) -> bool:
-        return self.fact.numeric or self.fact.items == "int"
-
-
-def _as_text(cell: bool | float | str | None) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    return str(cell)
-
-
-def _where(place: Where) -> Place | None:
-    return place_of(place) if isinstance(place, Scalar) else place
+    def _bad(
+        self,
+        code: str,
+        message: str,
+        cell: Scalar,
+        start: int,
+        length: int,
+        fix: str | None = None,
+        near: tuple[str, ...] = (),
+    ) -> RulebookError:
+        return RulebookError(Problem(code, message, place_within(cell, start, length), self.fact.name, near, fix))

@@ -95,7 +95,9 @@ class Or:
 Expr = Const | FactRef | Arith | Compare | Member | Has | Known | Not | And | Or
 
 
-_OPPOSITE: dict[CompareOp, CompareOp] = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+#: The comparison that holds where another does not, and the same one with its sides exchanged.
+OPPOSITE: dict[CompareOp, CompareOp] = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+MIRRORED: dict[CompareOp, CompareOp] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def facts_read(expr: Expr) -> frozenset[str]:  # noqa: PLR0911  # One case per kind of node.
@@ -142,7 +144,7 @@ def _negated(expr: Expr) -> Expr:  # noqa: PLR0911  # One case per kind of node.
         case Or(operands):
             return And(tuple(_negated(operand) for operand in operands))
         case Compare(op, left, right):
-            return Compare(_OPPOSITE[op], left, right)
+            return Compare(OPPOSITE[op], left, right)
         case Member(left, choices, negated):
             return Member(left, choices, not negated)
         case Known(fact, negated):

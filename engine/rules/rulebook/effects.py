@@ -13,8 +13,7 @@ from whichgpu.engine.core.yaml import typed
 from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.language.texts import check_template
 from whichgpu.engine.rules.language.texts import template_facts
-from whichgpu.engine.rules.rulebook.claims import read_band
-from whichgpu.engine.rules.rulebook.claims import read_claim
+from whichgpu.engine.rules.rulebook.conditions import read_settings
 from whichgpu.engine.rules.rulebook.conditions import spot_of
 from whichgpu.engine.rules.rulebook.grammar import COMPANIONS
 from whichgpu.engine.rules.rulebook.grammar import EFFECT_KEYS
@@ -30,13 +29,14 @@ from whichgpu.engine.rules.rulebook.model import Points
 from whichgpu.engine.rules.rulebook.model import Reject
 from whichgpu.engine.rules.rulebook.model import Say
 from whichgpu.engine.rules.rulebook.model import ShowFigure
-from whichgpu.engine.rules.rulebook.raw_rule import Context
-from whichgpu.engine.rules.rulebook.raw_rule import Draft
+from whichgpu.engine.rules.rulebook.provenance import read_band
+from whichgpu.engine.rules.rulebook.provenance import read_claim
+from whichgpu.engine.rules.rulebook.reading import Context
+from whichgpu.engine.rules.rulebook.reading import Draft
 from whichgpu.engine.rules.rulebook.reading import kind_of
 from whichgpu.engine.rules.rulebook.reading import read_names
 from whichgpu.engine.rules.rulebook.reading import read_number
 from whichgpu.engine.rules.rulebook.reading import read_word
-from whichgpu.engine.rules.rulebook.settings import read_settings
 
 
 _KEYS = {key.name: key for key in EFFECT_KEYS}
@@ -140,14 +140,6 @@ def _mentions(node: Node, draft: Draft, context: Context) -> set[str]:
     return mentioned
 
 
-def _read_reject(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    return [Reject(_read_template(node, draft, context))]
-
-
-def _read_fallback(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    return [Fallback(_read_template(node, draft, context))]
-
-
 def _read_points(node: Node, draft: Draft, context: Context) -> list[Effect]:
     points = read_number(node, "`points`", context.problems)
     if points == 0:
@@ -161,8 +153,7 @@ def _read_points(node: Node, draft: Draft, context: Context) -> list[Effect]:
 def _read_codes(kind: str) -> Callable[[Node, Draft, Context], list[Effect]]:
     letter = {"advise": "A-", "warn": "W-"}[kind]
 
-    def read(node: Node, draft: Draft, context: Context) -> list[Effect]:
-        del draft
+    def read(node: Node, _: Draft, context: Context) -> list[Effect]:
         effects: list[Effect] = []
         codes = [code for code in context.vocabulary.codes if code.startswith(letter)]
         for name in read_names(node, f"`{kind}`", context.problems):
@@ -184,14 +175,12 @@ def _read_codes(kind: str) -> Callable[[Node, Draft, Context], list[Effect]]:
     return read
 
 
-def _read_ask(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    del draft
+def _read_ask(node: Node, _: Draft, context: Context) -> list[Effect]:
     facts = [context.fact(name, "`ask`") for name in read_names(node, "`ask`", context.problems)]
     return [Ask(fact.name) for fact in facts if fact]
 
 
-def _read_monitor(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    del draft
+def _read_monitor(node: Node, _: Draft, context: Context) -> list[Effect]:
     if not isinstance(node, Mapping) or not node.entries:
         context.problems.add("wrong-form", f"`monitor` is {kind_of(node)}", node, fix="write {figure: [low, high]}")
         return []
@@ -214,20 +203,12 @@ def _read_monitor(node: Node, draft: Draft, context: Context) -> list[Effect]:
     return effects
 
 
-def _read_figures(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    del draft
-    return [ShowFigure(name) for name in _outside_names(node, "figure", context.known.figures, context)]
-
-
-def _read_disagreements(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    del draft
-    return [Disagree(name) for name in _outside_names(node, "disagree", context.known.disagreements, context)]
-
-
-def _outside_names(node: Node, key: str, known: frozenset[str], context: Context) -> list[str]:
+def _known_names(node: Node, key: str, context: Context) -> list[str]:
     """Names of figures or disagreements; those that the knowledge does not have are problems."""
     names: list[str] = []
-    home = "figures" if key == "figure" else "disagreements"
+    home, known = (
+        ("figures", context.known.figures) if key == "figure" else ("disagreements", context.known.disagreements)
+    )
     for name in read_names(node, f"`{key}`", context.problems):
         names.append(name.text)
         if known and name.text not in known:
@@ -242,8 +223,7 @@ def _outside_names(node: Node, key: str, known: frozenset[str], context: Context
     return names
 
 
-def _read_counts(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    del draft
+def _read_counts(node: Node, _: Draft, context: Context) -> list[Effect]:
     counts: set[int] = set()
     for name in read_names(node, "`consider_counts`", context.problems):
         count = typed(name.text)
@@ -259,13 +239,13 @@ def _read_counts(node: Node, draft: Draft, context: Context) -> list[Effect]:
 _READERS: dict[str, Callable[[Node, Draft, Context], list[Effect]]] = {
     "set": read_settings,
     "consider_counts": _read_counts,
-    "reject": _read_reject,
-    "fallback": _read_fallback,
+    "reject": lambda node, draft, context: [Reject(_read_template(node, draft, context))],
+    "fallback": lambda node, draft, context: [Fallback(_read_template(node, draft, context))],
     "points": _read_points,
     "advise": _read_codes("advise"),
     "warn": _read_codes("warn"),
     "ask": _read_ask,
     "monitor": _read_monitor,
-    "figure": _read_figures,
-    "disagree": _read_disagreements,
+    "figure": lambda node, _, context: [ShowFigure(name) for name in _known_names(node, "figure", context)],
+    "disagree": lambda node, _, context: [Disagree(name) for name in _known_names(node, "disagree", context)],
 }

@@ -32,11 +32,11 @@ from whichgpu.engine.rules.rulebook.model import Stage
 from whichgpu.engine.rules.rulebook.model import Table
 from whichgpu.engine.rules.rulebook.provenance import INHERITED
 from whichgpu.engine.rules.rulebook.provenance import read_grounds
-from whichgpu.engine.rules.rulebook.raw_rule import Context
-from whichgpu.engine.rules.rulebook.raw_rule import Draft
-from whichgpu.engine.rules.rulebook.raw_rule import Removal
+from whichgpu.engine.rules.rulebook.reading import Context
+from whichgpu.engine.rules.rulebook.reading import Draft
 from whichgpu.engine.rules.rulebook.reading import Fields
 from whichgpu.engine.rules.rulebook.reading import Problems
+from whichgpu.engine.rules.rulebook.reading import Removal
 from whichgpu.engine.rules.rulebook.reading import read_fields
 from whichgpu.engine.rules.rulebook.reading import read_flag
 from whichgpu.engine.rules.rulebook.reading import read_id

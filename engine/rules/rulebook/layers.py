@@ -22,8 +22,8 @@ from whichgpu.engine.rules.rulebook.model import Change
 from whichgpu.engine.rules.rulebook.model import Layer
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Table
-from whichgpu.engine.rules.rulebook.raw_rule import Context
-from whichgpu.engine.rules.rulebook.raw_rule import Removal
+from whichgpu.engine.rules.rulebook.reading import Context
+from whichgpu.engine.rules.rulebook.reading import Removal
 
 
 #: Where a rule stands, how it is filed and tested decides nothing; the rest of these follows from other fields.

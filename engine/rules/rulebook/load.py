@@ -26,7 +26,7 @@ from whichgpu.engine.rules.rulebook.model import Table
 from whichgpu.engine.rules.rulebook.order import check_overrides
 from whichgpu.engine.rules.rulebook.order import levels
 from whichgpu.engine.rules.rulebook.order import without_removed
-from whichgpu.engine.rules.rulebook.raw_rule import Context
+from whichgpu.engine.rules.rulebook.reading import Context
 from whichgpu.engine.rules.rulebook.reading import kind_of
 
 

@@ -15,7 +15,7 @@ from whichgpu.engine.core.errors import nearest_words
 from whichgpu.engine.core.yaml import Scalar
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Table
-from whichgpu.engine.rules.rulebook.raw_rule import Context
+from whichgpu.engine.rules.rulebook.reading import Context
 
 
 #: A producer: what it reads, what it writes.

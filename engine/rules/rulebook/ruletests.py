@@ -18,7 +18,7 @@ from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS
 from whichgpu.engine.rules.rulebook.grammar import TEST_KEYS
 from whichgpu.engine.rules.rulebook.model import Each
 from whichgpu.engine.rules.rulebook.model import RuleTest
-from whichgpu.engine.rules.rulebook.raw_rule import Context
+from whichgpu.engine.rules.rulebook.reading import Context
 from whichgpu.engine.rules.rulebook.reading import Fields
 from whichgpu.engine.rules.rulebook.reading import kind_of
 from whichgpu.engine.rules.rulebook.reading import read_fields

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from whichgpu import Advisor
-from whichgpu.engine.explain.probing import read_back
 from whichgpu.engine.explain.rerun import decide_again
+from whichgpu.engine.explain.rerun import read_back
 from whichgpu.engine.explain.rerun import recorded_facts
 from whichgpu.engine.explain.rerun import with_changes
 from whichgpu.engine.explain.sensitivity import Sensitivity

@@ -24,7 +24,7 @@ from whichgpu.engine.interview.entrants import Entrant
 from whichgpu.engine.interview.entrants import Fate
 from whichgpu.engine.interview.entrants import entrant_of
 from whichgpu.engine.interview.possible_outcomes import Fog
-from whichgpu.engine.interview.scales import Scales
+from whichgpu.engine.interview.precedence import Scales
 from whichgpu.engine.interview.score_bounds import Field
 from whichgpu.engine.interview.score_bounds import Rivalry
 from whichgpu.engine.plans.model import Cost

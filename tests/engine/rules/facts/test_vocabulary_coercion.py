@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import coerce
 from whichgpu.engine.rules.facts import gpu_and_count
