@@ -23,6 +23,7 @@ from whichgpu.engine.rules.rulebook.model import Fallback
 from whichgpu.engine.rules.rulebook.model import Points
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import SetFact
+from whichgpu.engine.rules.rulebook.order import rows_above
 from whichgpu.engine.rules.rulebook.resolve import overriders
 
 
@@ -199,15 +200,8 @@ def _producers(advisor: Advisor, views: Mapping[str, RuleView]) -> tuple[Produce
 
 def _court(views: tuple[RuleView, ...]) -> Court:
     rules = {view.rule.id: view.rule for view in views}
-    above = overriders(rules)
-    earlier = {
-        rule.id: frozenset(
-            other.id
-            for other in rules.values()
-            if rule.table is not None and rule.hit == "first" and other.table == rule.table and other.row < rule.row
-        )
-        for rule in rules.values()
-    }
+    above, rows = overriders(rules), rows_above(rules.values())
+    earlier = {name: frozenset(row.id for row in rows.get(name, ())) for name in rules}
     return Court(views, earlier, {name: above.get(name, frozenset()) for name in rules})
 
 

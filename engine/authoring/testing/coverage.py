@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from whichgpu.engine.authoring.testing.rule_tests import FactsFor
-from whichgpu.engine.authoring.testing.rule_tests import Settled
+from whichgpu.engine.authoring.testing.rule_tests import TestCases
 from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.rules.language.compiling import compile_expr
-from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 
 
@@ -85,26 +82,18 @@ def coverage_of_tests(rulebook: Rulebook, facts_for: FactsFor) -> Coverage:
 
     A rule is looked at on its own tests, a row of a ``first`` table with the rows above it.
     """
-    settled = Settled(facts_for)
-    rows: dict[str, list[Rule]] = {}
-    for rule in rulebook.rules:
-        if rule.table is not None and rule.hit == "first":
-            rows.setdefault(rule.table, []).append(rule)
+    tests = TestCases(rulebook, facts_for)
     rules: list[Covered] = []
     conditions: list[Covered] = []
     for rule in rulebook.rules:
-        cases = [facts for test in rule.tests if (facts := settled.of(test, rule.each)) is not None]
-        above = [row for row in rows.get(rule.table or "", ()) if row.row < rule.row]
-        fired = [_matches(rule, facts) and not any(_matches(row, facts) for row in above) for facts in cases]
-        whole = Covered(rule.id, "", sum(fired), len(fired) - sum(fired), rule.table is not None, rule.place)
+        cases = list(tests.of(rule))
+        held = [[test(facts) is True for test in tests.conditions(rule)] for facts in cases]
+        fired = sum(all(each) and not tests.row_before(rule, facts) for each, facts in zip(held, cases, strict=True))
         # A rule without conditions cannot fail, and need not be shown to.
-        rules.append(whole if rule.when or above else Covered(rule.id, "", whole.held, 1, whole.row, rule.place))
-        for condition in rule.when:
-            test = compile_expr(condition.expr)
-            held = sum(test(facts) is True for facts in cases)
-            conditions.append(Covered(rule.id, condition.text, held, len(cases) - held, False, condition.place))
+        binds = rule.when or tests.rows_above.get(rule.id)
+        failed = len(cases) - fired if binds else 1
+        rules.append(Covered(rule.id, "", fired, failed, rule.table is not None, rule.place))
+        for at, condition in enumerate(rule.when):
+            met = sum(each[at] for each in held)
+            conditions.append(Covered(rule.id, condition.text, met, len(cases) - met, False, condition.place))
     return Coverage(tuple(rules), tuple(conditions))
-
-
-def _matches(rule: Rule, facts: Facts) -> bool:
-    return all(compile_expr(condition.expr)(facts) is True for condition in rule.when)

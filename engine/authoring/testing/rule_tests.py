@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from typing import Literal
@@ -16,11 +18,11 @@ from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language.compiling import Compiled
 from whichgpu.engine.rules.language.compiling import compile_expr
 from whichgpu.engine.rules.language.wording import words
-from whichgpu.engine.rules.rulebook.model import Condition
 from whichgpu.engine.rules.rulebook.model import Each
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 from whichgpu.engine.rules.rulebook.model import RuleTest
+from whichgpu.engine.rules.rulebook.order import rows_above
 from whichgpu.engine.rules.rulebook.verdicts import missing_facts
 
 
@@ -73,7 +75,7 @@ def run_rule_tests(
     other rules are not its matter. ``facts_for`` is asked once for equal inputs.
     """
     wanted = None if rules is None else frozenset(rules)
-    trial = _Trial(rulebook, facts_for, vocabulary)
+    trial = _Trial(TestCases(rulebook, facts_for), vocabulary)
     return [
         trial.run(rule, number, test)
         for rule in rulebook.rules
@@ -82,12 +84,17 @@ def run_rule_tests(
     ]
 
 
-class Settled:
-    """The facts of tests, settled once for equal inputs."""
+class TestCases:
+    """The cases of the tests inside rules: facts settled once for equal inputs, conditions compiled once."""
 
-    def __init__(self, facts_for: FactsFor) -> None:
+    __test__ = False  # pytest would take the name for a test class
+
+    def __init__(self, rulebook: Rulebook, facts_for: FactsFor) -> None:
+        """Prepare the cases of a rulebook; ``facts_for`` settles the facts of one."""
         self._facts_for = facts_for
         self._cache: dict[object, Facts] = {}
+        self._compiled: dict[str, tuple[Compiled, ...]] = {}
+        self.rows_above = rows_above(rulebook.rules)
 
     def facts(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
         """The facts of one case. Raises WhichgpuError where it cannot be settled."""
@@ -96,27 +103,32 @@ class Settled:
             self._cache[key] = self._facts_for(given, plan, each)
         return self._cache[key]
 
-    def of(self, test: RuleTest, each: Each) -> Facts | None:
-        """The facts of a test; None where it cannot be settled."""
-        try:
-            return self.facts(test.given, test.plan, each)
-        except WhichgpuError:
-            return None
+    def of(self, rule: Rule) -> Iterator[Facts]:
+        """The facts of each test of a rule that can be settled."""
+        for test in rule.tests:
+            with suppress(WhichgpuError):
+                yield self.facts(test.given, test.plan, rule.each)
+
+    def conditions(self, rule: Rule) -> tuple[Compiled, ...]:
+        """The conditions of a rule, compiled."""
+        if rule.id not in self._compiled:
+            self._compiled[rule.id] = tuple(compile_expr(condition.expr) for condition in rule.when)
+        return self._compiled[rule.id]
+
+    def row_before(self, rule: Rule, facts: Facts) -> Rule | None:
+        """The row above that takes the case, where only the first row of a table counts."""
+        above = self.rows_above.get(rule.id, ())
+        return next((row for row in above if all(test(facts) is True for test in self.conditions(row))), None)
 
 
 class _Trial:
-    def __init__(self, rulebook: Rulebook, facts_for: FactsFor, vocabulary: Vocabulary) -> None:
+    def __init__(self, cases: TestCases, vocabulary: Vocabulary) -> None:
+        self._cases = cases
         self._vocabulary = vocabulary
-        self._settled = Settled(facts_for)
-        self._compiled: dict[str, tuple[tuple[Condition, Compiled], ...]] = {}
-        self._rows: dict[str, list[Rule]] = {}
-        for rule in rulebook.rules:
-            if rule.table is not None and rule.hit == "first":
-                self._rows.setdefault(rule.table, []).append(rule)
 
     def run(self, rule: Rule, number: int, test: RuleTest) -> TestResult:
         try:
-            facts = self._settled.facts(test.given, test.plan, rule.each)
+            facts = self._cases.facts(test.given, test.plan, rule.each)
         except WhichgpuError as error:
             outcome: Outcome = "error"
             why = "; ".join(problem.message for problem in error.problems)
@@ -126,32 +138,22 @@ class _Trial:
             why = "" if (outcome == "fired") == test.fires else self._explain(rule, facts, outcome)
         return TestResult(rule.id, number, test.near_miss is not None, test.fires, outcome, why, test.place)
 
-    def _conditions(self, rule: Rule) -> tuple[tuple[Condition, Compiled], ...]:
-        if rule.id not in self._compiled:
-            self._compiled[rule.id] = tuple((condition, compile_expr(condition.expr)) for condition in rule.when)
-        return self._compiled[rule.id]
-
-    def _earlier_row(self, rule: Rule, facts: Facts) -> Rule | None:
-        rows = self._rows.get(rule.table or "", ())
-        above = sorted((row for row in rows if row.row < rule.row), key=lambda row: row.row)
-        matching = (row for row in above if all(test(facts) is True for _, test in self._conditions(row)))
-        return next(matching, None)
-
     def _judge(self, rule: Rule, facts: Facts) -> Outcome:
-        values = [test(facts) for _, test in self._conditions(rule)]
+        values = [test(facts) for test in self._cases.conditions(rule)]
         if any(value is not None and not value for value in values):
             return "not_fired"
         if None in values:
             return "undecided"
-        return "overridden" if self._earlier_row(rule, facts) else "fired"
+        return "overridden" if self._cases.row_before(rule, facts) else "fired"
 
     def _explain(self, rule: Rule, facts: Facts, outcome: Outcome) -> str:
         """The condition that failed, what is missing, or all that held, with the values of this case."""
         if outcome == "overridden":
-            winner = self._earlier_row(rule, facts)
+            winner = self._cases.row_before(rule, facts)
             return f"the row {winner.id} matches first" if winner else ""
         wanted = {"not_fired": False, "undecided": None, "fired": True}[outcome]
-        found = [condition for condition, test in self._conditions(rule) if test(facts) is wanted]
+        tests = zip(rule.when, self._cases.conditions(rule), strict=True)
+        found = [condition for condition, test in tests if test(facts) is wanted]
         said = [words(condition.expr, self._vocabulary, facts) for condition in found]
         if outcome == "not_fired":
             return f"`{found[0].text}` fails: {said[0]}"

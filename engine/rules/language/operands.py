@@ -12,7 +12,7 @@ from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.facts import read_value
 from whichgpu.engine.rules.facts import yes_or_no
-from whichgpu.engine.rules.facts.numbers import NumberProblem
+from whichgpu.engine.rules.facts.numbers import Refused
 from whichgpu.engine.rules.facts.numbers import read_literal
 from whichgpu.engine.rules.facts.units import Unit
 from whichgpu.engine.rules.language.grammar import Raw
@@ -49,7 +49,7 @@ def _number(fact: FactDef, leaf: RawLeaf) -> Const | None:
         return None
     try:
         return Const(read_literal(leaf.text, fact))
-    except NumberProblem:
+    except Refused:
         return None
 
 
@@ -82,7 +82,7 @@ def _number_error(fact: FactDef, leaf: RawLeaf) -> tuple[str, str, str | None]:
     if leaf.kind == "number":
         try:
             read_literal(leaf.text, fact)
-        except NumberProblem as problem:
+        except Refused as problem:
             return problem.code, f"{fact.name}: {problem}", problem.fix
     return "type-mismatch", f"{fact.name} is a number, and {leaf.text!r} is not", None
 
@@ -195,7 +195,7 @@ class Quantities(Names):
             unit = fact.parsed_unit if fact else hint[0] if hint else None
             try:
                 return Quantity(Const(read_literal(raw.text, fact, unit)))
-            except NumberProblem as problem:
+            except Refused as problem:
                 self._find(problem.code, raw, str(problem), fix=problem.fix)
                 return None
         fact = self._fact(raw)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 from whichgpu.engine.core.yaml import Mapping
@@ -243,20 +244,16 @@ def _read_row(node: Node, at: int, base: Draft, columns: tuple[FactDef | None, .
     title = read_text(fields["title"][1], "`title`", context.problems) if "title" in fields else base.title
     own = _read_then(fields, context) if "then" in fields else {}
     then = None if base.then is None or own is None else base.then | own
-    draft = Draft(
-        rule_id,
-        place_of(fields["id"][1]),
-        title,
-        base.stage,
-        base.each,
-        base.when + cells,
-        merged,
-        then,
-        fields["then"][1] if "then" in fields else node,
-        base.topic,
-        base.id,
-        at,
-        base.hit,
+    draft = replace(
+        base,
+        id=rule_id,
+        place=place_of(fields["id"][1]),
+        title=title,
+        when=base.when + cells,
+        fields=merged,
+        then=then,
+        then_node=fields["then"][1] if "then" in fields else node,
+        row=at,
     )
     return _finish(draft, context)
 

@@ -170,6 +170,15 @@ def levels(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], ...]:
     return tuple(tuple(by_id[name] for name in level) for level in topological_levels(rule_nodes(rules), places))
 
 
+def rows_above(rules: Iterable[Rule]) -> dict[str, tuple[Rule, ...]]:
+    """For each row of a ``first`` table the rows above it, in their order. No other rule stands in it."""
+    tables: dict[str, list[Rule]] = {}
+    for rule in sorted(rules, key=lambda rule: rule.row):
+        if rule.table is not None and rule.hit == "first":
+            tables.setdefault(rule.table, []).append(rule)
+    return {row.id: tuple(rows[:at]) for rows in tables.values() for at, row in enumerate(rows)}
+
+
 def check_overrides(rules: Iterable[Rule], tables: Iterable[Table], context: Context) -> list[Rule]:
     """The rules with names of tables in ``overrides`` replaced by the tables' rows. Wrong names are problems."""
     by_id = {rule.id: rule for rule in rules}

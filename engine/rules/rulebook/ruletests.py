@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from whichgpu.engine.core.errors import nearest_words
 from whichgpu.engine.core.yaml import Mapping
 from whichgpu.engine.core.yaml import Node
 from whichgpu.engine.core.yaml import Scalar
-from whichgpu.engine.core.yaml import Sequence
 from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import plain
 from whichgpu.engine.core.yaml import typed
+from whichgpu.engine.core.yaml import untyped
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import read_value
 from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS
@@ -152,20 +149,11 @@ def _read_count(node: Node, context: Context) -> object:
 
 def _read_value(fact: FactDef, node: Node, context: Context) -> object:
     """The value in the fact's unit; the word ``unknown`` for one that is to be removed."""
-    raw = raw_value(node)
+    raw = untyped(node)
     reading = read_value(fact, raw, known_gpus=context.known.gpus)
     if reading.problems:  # Places are dear, and almost no value needs one.
         context.problems.extend(read_value(fact, raw, place_of(node), known_gpus=context.known.gpus).problems)
     return UNKNOWN if reading.value is None else reading.value
-
-
-def raw_value(node: Node) -> Any:
-    """A node for ``read_value``: scalars stay text, to be typed by the fact."""
-    if isinstance(node, Scalar):
-        return node.text
-    if isinstance(node, Sequence):
-        return [raw_value(item) for item in node.items]
-    return plain(node)
 
 
 def _read_near_miss(node: Mapping, base: RuleTest | None, each: Each, context: Context) -> RuleTest | None:
