@@ -21,7 +21,7 @@ from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.resolution.model import Settlement
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.verdicts import verdict_of
+from whichgpu.engine.rules.rulebook.resolve import verdict_of
 
 
 _KIND_OF_STAGE = {"derive": "recommendation", "reject": "recommendation", "prefer": "recommendation"}

@@ -11,7 +11,7 @@ from whichgpu.engine.rules.resolution.model import Settlement
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Verdict
 from whichgpu.engine.rules.rulebook.resolve import Resolution
-from whichgpu.engine.rules.rulebook.verdicts import verdict_of
+from whichgpu.engine.rules.rulebook.resolve import verdict_of
 
 
 def verdicts(outcome: Outcome, rules: Mapping[str, Rule]) -> list[dict[str, Any]]:

@@ -15,9 +15,9 @@ from whichgpu.engine.rules.rulebook.resolve import Collision
 from whichgpu.engine.rules.rulebook.resolve import Resolution
 from whichgpu.engine.rules.rulebook.resolve import Resolver
 from whichgpu.engine.rules.rulebook.resolve import resolve
+from whichgpu.engine.rules.rulebook.resolve import verdict_of
+from whichgpu.engine.rules.rulebook.resolve import verdicts_of
 from whichgpu.engine.rules.rulebook.schema import rule_file_schema
-from whichgpu.engine.rules.rulebook.verdicts import verdict_of
-from whichgpu.engine.rules.rulebook.verdicts import verdicts_of
 
 
 __all__ = [

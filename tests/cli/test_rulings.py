@@ -1,17 +1,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC
+from datetime import datetime
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from whichgpu import Advisor
+from whichgpu.cli.rulings import OUTCOMES
+from whichgpu.cli.rulings import rulings
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.explain.ruling import OUTCOMES
-from whichgpu.engine.explain.ruling import rulings
+from whichgpu.engine.core.yaml import read_yaml
 
 
 Decided = Callable[[str], dict[str, Any]]
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(scope="module")
+def advisor() -> Advisor:
+    return shipped_advisor()
+
+
+@pytest.fixture(scope="module")
+def decided(advisor: Advisor) -> Decided:
+    def decide(name: str) -> dict[str, Any]:
+        workload = advisor.read(read_yaml(EXAMPLES / f"{name}.yaml", error=InputError))
+        return advisor.decide(workload, decided_at=datetime(2026, 6, 1, tzinfo=UTC)).to_dict()
+
+    return cache(decide)
 
 
 def test_every_rule_is_ruled_upon_once(decided: Decided, advisor: Advisor) -> None:
