@@ -180,7 +180,7 @@ def _nothing_to_read(interviewer: Interviewer, state: State) -> InputError:
     step = interviewer.next_question(state)
     facts = interviewer.advisor.vocabulary.facts
     asked = [step.fact.name, *step.also_open] if isinstance(step, Question) else []
-    asked += [name for name in interviewer.atlas.ranging if facts[name].askable == "always"]
+    asked += [name for name in interviewer.rule_index.ranging if facts[name].askable == "always"]
     missing = [name for name in dict.fromkeys(asked) if name not in state.answered]
     return InputError(
         Problem(

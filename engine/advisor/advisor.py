@@ -23,7 +23,7 @@ from whichgpu.engine.advisor.objectives import load_objectives
 from whichgpu.engine.advisor.objectives import load_trade_offs
 from whichgpu.engine.advisor.options import TradeOffSettings
 from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.advisor.pipeline import Bench
+from whichgpu.engine.advisor.pipeline import DecisionContext
 from whichgpu.engine.advisor.pipeline import decide_workload
 from whichgpu.engine.advisor.proof import wishes
 from whichgpu.engine.advisor.rank import Objective
@@ -79,7 +79,7 @@ class Decision:
         """What would be clearly cheaper or faster if one thing were allowed. Takes up to ten further decisions."""
         advisor = self.advisor
         return trade_offs(
-            advisor.bench,
+            advisor.context,
             self.workload.given,
             self.outcome,
             advisor.objectives,
@@ -122,7 +122,7 @@ class Advisor:
     objectives: Mapping[str, Objective]
     default_objective: str
     stages: Stages
-    bench: Bench
+    context: DecisionContext
     reader: Reader
     fired_by: str
     trade_off_settings: TradeOffSettings
@@ -187,7 +187,7 @@ class Advisor:
         if objective is not None and read.given.get("objective") != objective:
             # Rules read the objective too: a stated one is a fact, however it was stated.
             read = replace(read, given={**read.given, "objective": objective})
-        return Decision(decide_workload(self.bench, read, chosen, decided_at.date()), read, self, decided_at)
+        return Decision(decide_workload(self.context, read, chosen, decided_at.date()), read, self, decided_at)
 
 
 @collection_paused()
@@ -234,7 +234,7 @@ def load_advisor(
         objectives=objectives,
         default_objective=default,
         stages=stages,
-        bench=Bench(vocabulary, knowledge, stages, wishes(vocabulary)),
+        context=DecisionContext(vocabulary, knowledge, stages, wishes(vocabulary)),
         reader=Reader(vocabulary, knowledge, _alias_test(vocabulary)),
         fired_by="durable-rules" if durable_available() else "reference",
         trade_off_settings=load_trade_offs(knowledge_folder),

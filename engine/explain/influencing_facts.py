@@ -22,7 +22,7 @@ from whichgpu.engine.rules.rulebook.model import Rule
 
 
 @dataclass(frozen=True, slots=True)
-class Levers:
+class InfluencingFacts:
     """The facts that could be changed, and the rules whose thresholds bear on them."""
 
     facts: tuple[str, ...]
@@ -30,7 +30,7 @@ class Levers:
     first: frozenset[str] = frozenset()  # those that decided at the step of the choice where the GPU lost
 
 
-def levers_against(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> Levers:
+def influencing_facts(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> InfluencingFacts:
     """What could bring a GPU in or to the front.
 
     The deciding rules are those that reject its plans; where one survives, those whose points differ between it and
@@ -45,7 +45,7 @@ def levers_against(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> 
     names, upstream = upstream_of(advisor, read)
     rules = {**upstream, **deciding}
     first = _decided_at_loss(advisor, outcome, gpus)
-    return Levers(_changeable(advisor, names, outcome), tuple(rules[name] for name in sorted(rules)), first)
+    return InfluencingFacts(_changeable(advisor, names, outcome), tuple(rules[name] for name in sorted(rules)), first)
 
 
 def _decided_at_loss(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> frozenset[str]:
@@ -134,7 +134,7 @@ def _plans_of(outcome: Outcome, gpus: frozenset[str]) -> list[Plan]:
 def _read_by_plans(advisor: Advisor, outcome: Outcome, plans: Iterable[Plan]) -> set[str]:
     """The workload facts that sizing, speed and cost of these plans look at: seen by making the plans again."""
     facts = Watched(outcome.intake.facts)
-    maker = advisor.bench.plan_maker(outcome.model, replace(outcome.intake, facts=facts))
+    maker = advisor.context.plan_maker(outcome.model, replace(outcome.intake, facts=facts))
     for plan in plans:
         maker.plan(plan.gpu, plan.count, plan.why_count)
     return facts.read & advisor.vocabulary.facts.keys()

@@ -154,7 +154,7 @@ class OutOfDecisionsError(Exception):
 
 
 @dataclass(slots=True)
-class Laboratory:
+class WhatIfSearch:
     """Decides variations of one workload, at most ``limit`` of them."""
 
     advisor: Advisor

@@ -12,8 +12,8 @@ from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.explain.rerun import FactChange
-from whichgpu.engine.explain.rerun import Laboratory
 from whichgpu.engine.explain.rerun import OutOfDecisionsError
+from whichgpu.engine.explain.rerun import WhatIfSearch
 from whichgpu.engine.explain.rerun import between
 from whichgpu.engine.explain.rerun import probes
 from whichgpu.engine.explain.rerun import recorded_facts
@@ -76,11 +76,11 @@ def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = D
     """
     given = recorded_facts(decision, advisor)
     objective = unstated_objective(decision, given, advisor)
-    laboratory = Laboratory(advisor, given, objective, recorded_moment(decision), limit)
-    base = laboratory.outcome()
+    what_if = WhatIfSearch(advisor, given, objective, recorded_moment(decision), limit)
+    base = what_if.outcome()
     if base is None:  # The recorded facts were read, so they decide; this tells the type checker.
-        return Sensitivity(Answered(None, None, "undecided"), (), (), laboratory.made, limit, complete=True)
-    study = _Study(laboratory, answered(base), advisor.vocabulary.facts)
+        return Sensitivity(Answered(None, None, "undecided"), (), (), what_if.made, limit, complete=True)
+    study = _Study(what_if, answered(base), advisor.vocabulary.facts)
     origins = _origins(base, decision, advisor)
     complete = True
     try:
@@ -95,15 +95,15 @@ def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = D
         verdict=study.base,
         turns=tuple(sorted(narrowed, key=_nearness)),
         steady=tuple(sorted(tried - turning)),
-        decisions=laboratory.made,
+        decisions=what_if.made,
         limit=limit,
         complete=complete,
     )
 
 
 class _Study:
-    def __init__(self, laboratory: Laboratory, base: Answered, facts: Mapping[str, FactDef]) -> None:
-        self.laboratory = laboratory
+    def __init__(self, what_if: WhatIfSearch, base: Answered, facts: Mapping[str, FactDef]) -> None:
+        self.what_if = what_if
         self.base = base
         self.facts = facts
         self.tried: dict[FactChange, bool] = {}  # whether it flips
@@ -112,9 +112,9 @@ class _Study:
     def coarse(self, tries: Iterable[FactChange]) -> list[Turn]:
         """The first flip of each number in either direction, and the first choices that flip."""
         seen: dict[tuple[str, object], int] = {}
-        reserve = min(_FOR_NARROWING, self.laboratory.limit // 3)
+        reserve = min(_FOR_NARROWING, self.what_if.limit // 3)
         for change in tries:
-            if self.laboratory.made >= self.laboratory.limit - reserve:
+            if self.what_if.made >= self.what_if.limit - reserve:
                 raise OutOfDecisionsError
             side = _side(change)
             if seen.get((change.fact, side), 0) >= (_CHOICES if side is None else 1):
@@ -128,7 +128,7 @@ class _Study:
 
     def turn(self, change: FactChange) -> Turn | None:
         """The flip that a change makes, if it makes one. A workload that contradicts itself is no flip."""
-        outcome = self.laboratory.outcome((change,))
+        outcome = self.what_if.outcome((change,))
         contradictory = outcome is None or (outcome.no_answer is not None and outcome.no_answer.kind == "contradictory")
         verdict = self.base if contradictory or outcome is None else answered(outcome)
         flips = self.base.differs_in(verdict)

@@ -40,7 +40,7 @@ class Precedence:
 
     def places(self, one: Entrant, other: Entrant) -> Iterator[Pairs]:
         """Place by place of the tier, what the two plans can be at once; True is the lower standing."""
-        yield frozenset((a, b) for a in one.fate.unproven for b in other.fate.unproven)
+        yield frozenset((a, b) for a in one.possible.unproven for b in other.possible.unproven)
         yield self.comparer.pairs("fallback", one, other)
         if not self.objective.stated:
             for mark in MARKS[1:]:
@@ -63,12 +63,12 @@ class Precedence:
         """The askable facts that could change which of two plans stands in the better tier."""
         causes: frozenset[str] = frozenset()
         for mark in MARKS:
-            bundle = (self.comparer.bundles.marks or {}).get(mark)
-            if bundle is not None and len(self.comparer.pairs(mark, one, other)) > 1:
-                causes |= self.comparer.causes(bundle, one, other)
+            group = (self.comparer.groups.marks or {}).get(mark)
+            if group is not None and len(self.comparer.pairs(mark, one, other)) > 1:
+                causes |= self.comparer.causes(group, one, other)
         for entrant in (one, other):
-            if len(entrant.fate.unproven) > 1:
-                causes |= entrant.fate.unproven_behind
+            if len(entrant.possible.unproven) > 1:
+                causes |= entrant.possible.unproven_behind
         return causes
 
     def between(self, entry: Entrant, other: Entrant) -> frozenset[str]:

@@ -52,10 +52,12 @@ def waiting_for(interviewer: Interviewer, state: State, fact: str) -> tuple[str,
     """Titles of the rules that read a fact and may still hold, those that reject plans first."""
     view = interviewer.view(state)
     order = {"reject": 0, "derive": 1, "prefer": 2, "advise": 3}
-    atlas = interviewer.atlas
-    views = (*atlas.rejecting, *atlas.counting, *atlas.preferring, *atlas.advising)
+    rule_index = interviewer.rule_index
+    views = (*rule_index.rejecting, *rule_index.counting, *rule_index.preferring, *rule_index.advising)
     live = [
-        rule for rule in views if fact in rule.reads and True in truths_of(rule.shared, view.intake.facts, view.fog)
+        rule
+        for rule in views
+        if fact in rule.reads and True in truths_of(rule.shared, view.intake.facts, view.open_facts)
     ]
     live.sort(key=lambda rule: (order[rule.rule.stage], rule.rule.id))
     titles = list(dict.fromkeys(rule.rule.title or rule.rule.id for rule in live))
@@ -114,7 +116,7 @@ def missing_answers(interviewer: Interviewer, state: State) -> tuple[Missing, ..
 def tried_values(interviewer: Interviewer, fact: str) -> tuple[Value, ...]:
     """A few values that stand for the domain of a fact: choices, those with a label first, or thresholds of rules."""
     definition = interviewer.advisor.vocabulary.facts[fact]
-    values = interviewer.atlas.values.get(fact) or ()
+    values = interviewer.rule_index.values.get(fact) or ()
     if definition.choice_labels:
         return tuple(choice for choice in values if choice in definition.choice_labels)[:_MOST_VALUES]
     if definition.numeric and len(values) > 4:

@@ -19,8 +19,8 @@ from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.resolution.model import PRECEDENCE
 from whichgpu.engine.rules.resolution.model import Claim
 from whichgpu.engine.rules.resolution.model import LevelJudgement
-from whichgpu.engine.rules.resolution.model import SettledFact
-from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.resolution.model import ResolvedFact
+from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.order import Node
 from whichgpu.engine.rules.rulebook.order import rule_nodes
@@ -109,7 +109,7 @@ class _Run:
     """The mutable state of one settling."""
 
     facts: dict[str, Value]
-    settled: dict[str, SettledFact]
+    settled: dict[str, ResolvedFact]
     context: dict[str, Value]
     claims: dict[str, list[Claim]] = field(default_factory=dict)
     blocked: set[str] = field(default_factory=set)
@@ -129,11 +129,11 @@ class _Run:
             return
         best = claims[0]
         overruled = tuple(c for c in claims[1:] if c.value != best.value and c.origin != "assumed")
-        self.settled[fact] = SettledFact(fact, best, overruled)
+        self.settled[fact] = ResolvedFact(fact, best, overruled)
         self.facts[fact] = best.value
 
 
-class Settler:
+class FactResolver:
     """The producers of one moment (intake, survey or outcome), prepared once and run for every decision."""
 
     def __init__(
@@ -160,9 +160,9 @@ class Settler:
         claims: Mapping[str, Claim],
         *,
         extra: Mapping[str, list[Claim]] | None = None,
-        before: Settlement | None = None,
+        before: ResolvedFacts | None = None,
         context: Facts | None = None,
-    ) -> Settlement:
+    ) -> ResolvedFacts:
         """Settle.
 
         Args:
@@ -190,7 +190,7 @@ class Settler:
                 _assume(self._defaults.get(fact, ()), run)
                 if fact not in run.blocked:
                     run.close(fact)
-        return Settlement(run.facts, run.settled, tuple(run.fired), tuple(run.collisions), tuple(run.judged))
+        return ResolvedFacts(run.facts, run.settled, tuple(run.fired), tuple(run.collisions), tuple(run.judged))
 
 
 def _inputs_first(extra: Mapping[str, list[Claim]]) -> list[str]:

@@ -64,7 +64,7 @@ class Resolver:
             if winners:
                 overridden[name] = min(w for w in winners if not self._above.get(w, frozenset()) & present)
         fired = tuple(name for name in standing if name not in overridden)
-        values, set_by, collisions = self._settle(fired, facts)
+        values, set_by, collisions = self._set_values(fired, facts)
         # An earlier row that prevailed over a later one may itself be overridden: name the rule that really fired.
         prevailing = {name: overridden.get(by, by) for name, by in sorted(overridden.items())}
         return Resolution(fired, prevailing, values, set_by, collisions)
@@ -79,7 +79,7 @@ class Resolver:
         first = ((name, best[self._first[name]]) for name in matched if name in self._first)
         return {name: winner for name, winner in first if winner != name}
 
-    def _settle(
+    def _set_values(
         self, fired: tuple[str, ...], facts: Facts
     ) -> tuple[dict[str, Value], dict[str, tuple[str, ...]], tuple[Collision, ...]]:
         claims: dict[str, list[tuple[str, Value]]] = {}

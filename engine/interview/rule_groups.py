@@ -1,4 +1,4 @@
-"""Prefer rules that wait for open facts, bundled by what they do: which sets of them can hold together."""
+"""Prefer rules that wait for open facts, grouped by what they do: which sets of them can hold together."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.interview.possible_outcomes import MOST_COMBINATIONS
-from whichgpu.engine.interview.possible_outcomes import Fog
+from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.possible_outcomes import combinations
 from whichgpu.engine.interview.possible_outcomes import laid_over
 from whichgpu.engine.interview.possible_outcomes import overlays
 from whichgpu.engine.interview.possible_outcomes import truths_of
-from whichgpu.engine.interview.rule_index import Atlas
 from whichgpu.engine.interview.rule_index import Mark
+from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.rule_index import RuleView
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
+class RuleGroup:
     """Rules that give points for one reason, or one mark, and wait for open facts: the sets that can hold together."""
 
     name: str  # the reason, or the mark
@@ -32,11 +32,11 @@ class Bundle:
 
 
 @dataclass(frozen=True, slots=True)
-class Bundles:
+class RuleGroups:
     """All rules that wait, by reason and by mark, and the askable facts behind each."""
 
-    scores: tuple[Bundle, ...] = ()
-    marks: Mapping[Mark, Bundle] | None = None
+    scores: tuple[RuleGroup, ...] = ()
+    marks: Mapping[Mark, RuleGroup] | None = None
     waiting: Mapping[str, RuleView] | None = None
     behind: Mapping[str, frozenset[str]] | None = None
 
@@ -46,9 +46,9 @@ class Bundles:
         return frozenset(cause for causes in (self.behind or {}).values() for cause in causes)
 
 
-def bundles_of(atlas: Atlas, facts: Facts, fog: Fog) -> Bundles:
+def groups_of(rule_index: RuleIndex, facts: Facts, open_facts: OpenFacts) -> RuleGroups:
     """The rules that wait for open facts, by reason and by mark."""
-    waiting = waiting_rules(atlas, fog)
+    waiting = waiting_rules(rule_index, open_facts)
     by_reason: dict[str, list[RuleView]] = {}
     by_mark: dict[Mark, list[RuleView]] = {}
     for view in waiting:
@@ -56,76 +56,76 @@ def bundles_of(atlas: Atlas, facts: Facts, fog: Fog) -> Bundles:
             by_reason.setdefault(reason, []).append(view)
         for mark in sorted(view.marks):
             by_mark.setdefault(mark, []).append(view)
-    overridden = frozenset(view.rule.id for view in waiting if atlas.above.get(view.rule.id))
+    overridden = frozenset(view.rule.id for view in waiting if rule_index.above.get(view.rule.id))
 
-    def bundle(name: str, views: Sequence[RuleView], mark: Mark | None = None) -> Bundle:
+    def group(name: str, views: Sequence[RuleView], mark: Mark | None = None) -> RuleGroup:
         tables = {view.rule.table for view in views if view.rule.table and view.rule.hit == "first"}
         own = {view.rule.id for view in views}
-        above = {name for rule in own for name in atlas.above.get(rule, ())}
+        above = {name for rule in own for name in rule_index.above.get(rule, ())}
         beside = {v.rule.id for v in waiting if v.rule.table in tables or v.rule.id in above}
-        joint = _firings(views, facts, fog, overridden)
-        return Bundle(name, mark, tuple(views), *joint, tuple(sorted(own | beside)))
+        joint = _firings(views, facts, open_facts, overridden)
+        return RuleGroup(name, mark, tuple(views), *joint, tuple(sorted(own | beside)))
 
-    return Bundles(
-        tuple(bundle(reason, views) for reason, views in sorted(by_reason.items())),
-        {mark: bundle(f"mark {mark}", views, mark) for mark, views in sorted(by_mark.items())},
+    return RuleGroups(
+        tuple(group(reason, views) for reason, views in sorted(by_reason.items())),
+        {mark: group(f"mark {mark}", views, mark) for mark, views in sorted(by_mark.items())},
         {view.rule.id: view for view in waiting},
-        {view.rule.id: fog.behind(view.reads) for view in waiting},
+        {view.rule.id: open_facts.behind(view.reads) for view in waiting},
     )
 
 
-def waiting_rules(atlas: Atlas, fog: Fog) -> list[RuleView]:
+def waiting_rules(rule_index: RuleIndex, open_facts: OpenFacts) -> list[RuleView]:
     """Prefer rules that read something open, with those that hang on them.
 
     These are the rows beside them where only the first of a table counts, and the rules that override them or that they
     override.
     """
-    waiting = {view.rule.id: view for view in atlas.preferring if fog.hides(view.reads)}
+    waiting = {view.rule.id: view for view in rule_index.preferring if open_facts.hides(view.reads)}
     tables = {view.rule.table for view in waiting.values() if view.rule.table and view.rule.hit == "first"}
-    above = {name for rule in waiting for name in atlas.above.get(rule, ())}
+    above = {name for rule in waiting for name in rule_index.above.get(rule, ())}
     beside = {
         view.rule.id: view
-        for view in atlas.preferring
+        for view in rule_index.preferring
         if view.rule.table in tables
         or view.rule.id in above
-        or atlas.above.get(view.rule.id, frozenset()) & waiting.keys()
+        or rule_index.above.get(view.rule.id, frozenset()) & waiting.keys()
     }
     return [view for _, view in sorted({**waiting, **beside}.items())]
 
 
 def _firings(
-    views: Sequence[RuleView], facts: Facts, fog: Fog, overridden: frozenset[str]
+    views: Sequence[RuleView], facts: Facts, open_facts: OpenFacts, overridden: frozenset[str]
 ) -> tuple[tuple[frozenset[str], ...], frozenset[str]]:
     """The sets of rules that can hold together, and the rules that were not worked out jointly."""
-    loose = {view.rule.id for view in views if view.rule.id in overridden or _is_loose(view, fog)}
+    loose = {view.rule.id for view in views if view.rule.id in overridden or _is_loose(view, open_facts)}
     joint = [view for view in views if view.rule.id not in loose]
-    names = _hidden(joint, fog)
-    if combinations(names, fog) > MOST_COMBINATIONS:
-        loose |= {view.rule.id for view in joint if True in truths_of(view.shared, facts, fog)}
+    names = _hidden(joint, open_facts)
+    if combinations(names, open_facts) > MOST_COMBINATIONS:
+        loose |= {view.rule.id for view in joint if True in truths_of(view.shared, facts, open_facts)}
         return (frozenset(),), frozenset(loose)
     reads = {name for view in joint for line in view.shared for name in line.reads}
     firings = set()
-    for overlay in overlays(names, fog):
+    for overlay in overlays(names, open_facts):
         seen = laid_over(facts, reads, overlay)
         firings.add(frozenset(v.rule.id for v in joint if all(line.test(seen) is True for line in v.shared)))
-    loose = {view.rule.id for view in views if view.rule.id in loose and _may_hold(view, facts, fog)}
+    loose = {view.rule.id for view in views if view.rule.id in loose and _may_hold(view, facts, open_facts)}
     return tuple(sorted(firings, key=sorted)), frozenset(loose)
 
 
-def _hidden(views: Iterable[RuleView], fog: Fog) -> list[str]:
+def _hidden(views: Iterable[RuleView], open_facts: OpenFacts) -> list[str]:
     """The open facts whose joint values tell which of these rules can hold together."""
-    return sorted({name for view in views for line in view.shared for name in line.reads if name in fog.values})
+    return sorted({name for view in views for line in view.shared for name in line.reads if name in open_facts.values})
 
 
-def _is_loose(view: RuleView, fog: Fog) -> bool:
+def _is_loose(view: RuleView, open_facts: OpenFacts) -> bool:
     if view.rule.table and view.rule.hit == "first":
         return True
     return any(
-        name in fog.values and (fog.values[name] is None or name in line.blind)
+        name in open_facts.values and (open_facts.values[name] is None or name in line.blind)
         for line in view.shared
         for name in line.reads
     )
 
 
-def _may_hold(view: RuleView, facts: Facts, fog: Fog) -> bool:
-    return True in truths_of(view.shared, facts, fog)
+def _may_hold(view: RuleView, facts: Facts, open_facts: OpenFacts) -> bool:
+    return True in truths_of(view.shared, facts, open_facts)

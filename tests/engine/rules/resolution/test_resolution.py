@@ -15,7 +15,7 @@ from whichgpu.engine.rules.language.tree import Known
 from whichgpu.engine.rules.resolution.model import Claim
 from whichgpu.engine.rules.resolution.model import differ
 from whichgpu.engine.rules.resolution.run import Default
-from whichgpu.engine.rules.resolution.run import Settler
+from whichgpu.engine.rules.resolution.run import FactResolver
 from whichgpu.engine.rules.rulebook.model import Condition
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import SetFact
@@ -54,7 +54,7 @@ LARGE = Compare(">", FactRef("size"), Const(3))
 
 
 def test_a_chain_of_producers_settles_in_order() -> None:
-    settler = Settler(
+    settler = FactResolver(
         [calculator("weights", ("size",), lambda size: size * 2.0)],
         [rule("heavy", Compare(">", FactRef("weights"), Const(10)), "class", "large", reads={"weights"})],
         [],
@@ -67,7 +67,7 @@ def test_a_chain_of_producers_settles_in_order() -> None:
 
 
 def test_a_given_value_stands_and_what_was_overruled_is_kept() -> None:
-    settler = Settler([calculator("weights", ("size",), lambda size: size * 2.0)], [], [], Level)
+    settler = FactResolver([calculator("weights", ("size",), lambda size: size * 2.0)], [], [], Level)
     settled = settler.run(given(size=7.0, weights=20.0))
     assert settled.facts["weights"] == 20.0
     assert [claim.value for claim in settled.settled["weights"].overruled] == [14.0]
@@ -75,12 +75,12 @@ def test_a_given_value_stands_and_what_was_overruled_is_kept() -> None:
 
 
 def test_a_small_difference_is_no_contradiction() -> None:
-    settler = Settler([calculator("weights", ("size",), lambda size: size * 2.0)], [], [], Level)
+    settler = FactResolver([calculator("weights", ("size",), lambda size: size * 2.0)], [], [], Level)
     assert settler.run(given(size=7.0, weights=14.5)).contradictions() == []
 
 
 def test_looked_up_beats_computed_beats_derived_beats_assumed() -> None:
-    settler = Settler(
+    settler = FactResolver(
         [calculator("weights", (), lambda: 2.0)],
         [rule("r", SMALL, "weights", 3.0, reads={"size"})],
         [Default("weights", 4.0, "usual")],
@@ -89,14 +89,16 @@ def test_looked_up_beats_computed_beats_derived_beats_assumed() -> None:
     looked_up = settler.run(given(size=1.0), extra={"weights": [Claim("looked_up", "catalogue", 1.0)]})
     assert looked_up.facts["weights"] == 1.0
     assert settler.run(given(size=1.0)).facts["weights"] == 2.0
-    without = Settler([], [rule("r", SMALL, "weights", 3.0, reads={"size"})], [Default("weights", 4.0, "usual")], Level)
+    without = FactResolver(
+        [], [rule("r", SMALL, "weights", 3.0, reads={"size"})], [Default("weights", 4.0, "usual")], Level
+    )
     assert without.run(given(size=1.0)).facts["weights"] == 3.0
     assert without.run(given(size=9.0)).settled["weights"].claim.origin == "assumed"
 
 
 def test_rules_that_collide_leave_the_fact_unknown_and_are_named() -> None:
     rules = [rule("a", SMALL, "class", "x", reads={"size"}), rule("b", SMALL, "class", "y", reads={"size"})]
-    settled = Settler([], rules, [Default("class", "z", "usual")], Level).run(given(size=1.0))
+    settled = FactResolver([], rules, [Default("class", "z", "usual")], Level).run(given(size=1.0))
     assert "class" not in settled.facts
     assert [(c.fact, c.rules, c.values) for c in settled.collisions] == [("class", ("a", "b"), ("x", "y"))]
 
@@ -106,7 +108,7 @@ def test_an_overriding_rule_wins() -> None:
         rule("a", SMALL, "class", "x", reads={"size"}),
         rule("b", SMALL, "class", "y", reads={"size"}, overrides=("a",)),
     ]
-    settled = Settler([], rules, [], Level).run(given(size=1.0))
+    settled = FactResolver([], rules, [], Level).run(given(size=1.0))
     assert settled.facts["class"] == "y"
     assert settled.judged[0].resolution.overridden == {"a": "b"}
 
@@ -117,37 +119,37 @@ def test_the_first_default_that_applies_counts() -> None:
         Default("precision", "fp16", "usual"),
     ]
     rules = [rule("s", SMALL, "class", "small", reads={"size"}), rule("l", LARGE, "class", "large", reads={"size"})]
-    settler = Settler([], rules, defaults, Level)
+    settler = FactResolver([], rules, defaults, Level)
     assert settler.run(given(size=1.0)).facts["precision"] == "int4"
     assert settler.run(given(size=9.0)).facts["precision"] == "fp16"
     assert settler.run(given(size=9.0, precision="fp8")).facts["precision"] == "fp8"
 
 
 def test_an_unknown_input_leaves_the_output_unknown() -> None:
-    settler = Settler([calculator("weights", ("size",), lambda size: size * 2.0)], [], [], Level)
+    settler = FactResolver([calculator("weights", ("size",), lambda size: size * 2.0)], [], [], Level)
     assert settler.run({}).facts == {}
 
 
 def test_a_calculator_may_decline() -> None:
-    settler = Settler([calculator("weights", (), lambda **_: None, uses=("size",))], [], [], Level)
+    settler = FactResolver([calculator("weights", (), lambda **_: None, uses=("size",))], [], [], Level)
     assert settler.run({}).facts == {}
 
 
 def test_a_value_may_be_an_expression_over_facts() -> None:
     doubled = Arith("*", FactRef("size"), Const(2))
-    settler = Settler([], [rule("r", SMALL, "weights", doubled, reads={"size"})], [], Level)
+    settler = FactResolver([], [rule("r", SMALL, "weights", doubled, reads={"size"})], [], Level)
     assert settler.run(given(size=2.0)).facts["weights"] == 4.0
 
 
 def test_an_earlier_settlement_stands() -> None:
-    before = Settler([], [], [], Level).run(given(size=1.0))
-    settled = Settler([], [rule("r", SMALL, "class", "small", reads={"size"})], [], Level).run({}, before=before)
+    before = FactResolver([], [], [], Level).run(given(size=1.0))
+    settled = FactResolver([], [rule("r", SMALL, "class", "small", reads={"size"})], [], Level).run({}, before=before)
     assert settled.facts == {"size": 1.0, "class": "small"}
 
 
 def test_rules_may_read_a_context_of_another_scope_that_does_not_become_a_fact() -> None:
     cheap = Compare("<", FactRef("plan.usd_per_hour"), Const(2))
-    settler = Settler([], [rule("r", cheap, "verdict", "rent", reads={"plan.usd_per_hour"})], [], Level)
+    settler = FactResolver([], [rule("r", cheap, "verdict", "rent", reads={"plan.usd_per_hour"})], [], Level)
     settled = settler.run({}, context={"plan.usd_per_hour": 1.0})
     assert settled.facts == {"verdict": "rent"}
 
@@ -158,7 +160,7 @@ def test_a_circle_of_producers_is_refused_with_its_path() -> None:
         rule("two", Known(FactRef("a")), "b", 1.0, reads={"a"}),
     ]
     with pytest.raises(RulebookError, match=r"one \(sets a\) -> two \(sets b\) -> one"):
-        Settler([], rules, [], Level)
+        FactResolver([], rules, [], Level)
 
 
 @pytest.mark.parametrize(
@@ -174,6 +176,6 @@ def test_claims_from_outside_are_settled_behind_what_they_are_made_from() -> Non
         "b": [Claim("computed", "x", 2.0)],
         "c": [Claim("computed", "x", 3.0, ("b",))],
     }
-    assert list(Settler([], [], [], Level).run({}, extra=extra).settled) == ["b", "c", "a"]
+    assert list(FactResolver([], [], [], Level).run({}, extra=extra).settled) == ["b", "c", "a"]
     circle = {"a": [Claim("computed", "x", 1.0, ("b",))], "b": [Claim("computed", "x", 2.0, ("a",))]}
-    assert set(Settler([], [], [], Level).run({}, extra=circle).settled) == {"a", "b"}
+    assert set(FactResolver([], [], [], Level).run({}, extra=circle).settled) == {"a", "b"}
