@@ -151,25 +151,25 @@ class Stack:
         if any(change.rule == name for change in self.changes):
             first = next(change for change in self.changes if change.rule == name)
             message = f"{who} {name!r}, which {first.layer} took away already"
-            context.problems.add("unknown-rule", message, removal.name, fix="drop one of the two")
+            context.reader.add("unknown-rule", message, removal.name, fix="drop one of the two")
             return
         if name in context.places and removal.by != name:
             message = f"{who} {name!r}, which is a rule of the same layer"
-            context.problems.add("unknown-rule", message, removal.name, fix="change that rule itself")
+            context.reader.add("unknown-rule", message, removal.name, fix="change that rule itself")
             return
         nearest = nearest_words(name, sorted(below), limit=1)
         fix: str | None = None if nearest else "name a rule or table of a layer below; `whichgpu rules list` names them"
         if not below:
             fix = "leave it out: there is no layer below"
         message = f"{who} {name!r}, which no rule below is called"
-        context.problems.add("unknown-rule", message, removal.name, nearest=nearest, fix=fix)
+        context.reader.add("unknown-rule", message, removal.name, nearest=nearest, fix=fix)
 
     def _refuse_twins(self, context: Context) -> None:
         """A name that is taken already needs a word that it is meant to be taken."""
         for name, places in context.places.items():
             if name in self.rules or name in self.tables:
                 first = self.places.get(name, [None])[0]
-                context.problems.add(
+                context.reader.add(
                     "duplicate-id",
                     f"{name!r} is defined twice, first at {first}",
                     places[0],

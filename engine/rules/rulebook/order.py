@@ -197,7 +197,7 @@ def check_overrides(rules: Iterable[Rule], tables: Iterable[Table], context: Con
         if circle is None:
             continue
         told.update(circle)
-        context.problems.add(
+        context.reader.add(
             "override-circle",
             f"these rules override each other in a circle: {' -> '.join(circle)}",
             first.place,
@@ -213,7 +213,7 @@ def _check_name(
     if name.text not in context.places:
         nearest = nearest_words(name.text, sorted(context.places), limit=1)
         fix = None if nearest else "name a rule or table of the rulebook"
-        context.problems.add(
+        context.reader.add(
             "unknown-rule",
             f"{rule.id} overrides {name.text!r}, which no rule is called",
             name,
@@ -221,10 +221,10 @@ def _check_name(
             fix=fix,
         )
     elif name.text in {rule.id, rule.table}:
-        context.problems.add("unknown-rule", f"{rule.id} overrides itself", name, fix="name another rule")
+        context.reader.add("unknown-rule", f"{rule.id} overrides itself", name, fix="name another rule")
     for other in targets:
         if (other.stage, other.each) != (rule.stage, rule.each) and other.id != rule.id:
-            context.problems.add(
+            context.reader.add(
                 "unmet-override",
                 f"{rule.id} ({rule.stage}, each: {rule.each}) never meets "
                 f"{other.id} ({other.stage}, each: {other.each})",
