@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
 
 from whichgpu.engine.core.calculators import Calculator
 from whichgpu.engine.core.values import Facts
@@ -55,104 +57,92 @@ def _resolve(
     origin = settled.claim.origin if settled else None
     if origin == "given":
         return
-    ranges = fact in waiting
-    values: set[Value | None] = {intake.facts.get(fact)}
-    causes: set[str] = {fact} if ranges else set()
+    found = _Range(rule_index, producers, intake.facts, open_facts, {intake.facts.get(fact)})
     anything = False
+    if fact in waiting:
+        found.causes.add(fact)
     if origin != "looked_up":
         try:
-            _add_producers(rule_index, producers, origin, intake.facts, open_facts, values, causes)
+            found.add_producers(origin)
         except _Anything:
             anything = True
-    if ranges:
+    if fact in waiting:
         own = rule_index.values[fact]
-        values |= set(own or ())
+        found.values |= set(own or ())
         anything = anything or own is None
-    if causes:
-        open_facts.add(fact, None if anything else _sorted(values), causes)
+    if found.causes:
+        open_facts.add(fact, None if anything else _sorted(found.values), found.causes)
 
 
-def _add_producers(
-    rule_index: RuleIndex,
-    producers: Producers,
-    origin: str | None,
-    facts: Facts,
-    open_facts: OpenFacts,
-    values: set[Value | None],
-    causes: set[str],
-) -> None:
-    """Add what the producers of a fact might say, and the askable facts on which that depends."""
-    computed = False
-    for calculator in producers.calculators:
+@dataclass(slots=True)
+class _Range:
+    """What the producers of a fact might say, and the askable facts on which that depends."""
+
+    rule_index: RuleIndex
+    producers: Producers
+    facts: Facts
+    open_facts: OpenFacts
+    values: set[Value | None]
+    causes: set[str] = field(default_factory=set)
+
+    def add_producers(self, origin: str | None) -> None:
+        computed = False
+        for calculator in self.producers.calculators:
+            inputs = calculator.needs + calculator.uses
+            if self.open_facts.hides(inputs):
+                self.causes |= self.open_facts.behind(inputs)
+                self.values |= self._computed(calculator)
+            else:
+                computed = origin == "computed"
+        if computed:
+            return  # Rules and defaults say nothing against what is computed.
+        for view in self.producers.rules:
+            self._add_rule(view)
+        for default in self.producers.defaults:
+            self._add_default(default)
+        if self.causes - {self.producers.fact}:
+            self.values.add(None)
+
+    def _add_rule(self, view: RuleView) -> None:
+        truths = truths_of(view.lines, self.facts, self.open_facts)
+        for expr, reads in written_constants(view, self.producers.fact) if True in truths else ():
+            if self.open_facts.hides(reads):
+                self.causes |= self.open_facts.behind(reads | view.reads)
+                raise _Anything
+            if len(truths) > 1:
+                self.causes |= self.open_facts.behind(view.reads)
+                self.values.add(evaluate(expr, self.facts))
+
+    def _add_default(self, default: Default) -> None:
+        reads = facts_read(default.when) if default.when is not None else frozenset()
+        if self.open_facts.hides(reads):
+            self.causes |= self.open_facts.behind(reads) - {default.fact}
+            self.values.add(default.value)
+        elif default.when is None or evaluate(default.when, self.facts) is True:
+            self.values.add(default.value)
+
+    def _computed(self, calculator: Calculator) -> set[Value | None]:
+        """What a calculator can say: at every joint value of its open inputs, and all between where it is monotone."""
         inputs = calculator.needs + calculator.uses
-        if open_facts.hides(inputs):
-            causes |= open_facts.behind(inputs)
-            values |= _computed(rule_index, calculator, facts, open_facts)
-        else:
-            computed = origin == "computed"
-    if computed:
-        return  # Rules and defaults say nothing against what is computed.
-    for view in producers.rules:
-        _add_rule(view, producers.fact, facts, open_facts, values, causes)
-    for default in producers.defaults:
-        _add_default(default, facts, open_facts, values, causes)
-    if causes - {producers.fact}:
-        values.add(None)
-
-
-def _add_rule(
-    view: RuleView, fact: str, facts: Facts, open_facts: OpenFacts, values: set[Value | None], causes: set[str]
-) -> None:
-    truths = truths_of(view.lines, facts, open_facts)
-    may = True in truths
-    undecided = len(truths) > 1 and may
-    for expr, reads in written_constants(view, fact):
-        if not may:
-            continue
-        if open_facts.hides(reads):
-            causes |= open_facts.behind(reads | view.reads)
+        hidden = sorted(name for name in inputs if name in self.open_facts.values)
+        numeric = [name for name in hidden if self.rule_index.advisor.vocabulary.facts[name].numeric]
+        if (
+            any(self.open_facts.values[name] is None for name in hidden)
+            or any(calculator.trends.get(name, "mixed") == "mixed" for name in numeric)
+            or combinations(hidden, self.open_facts) > _MOST_RUNS
+        ):
             raise _Anything
-        if undecided:
-            causes |= open_facts.behind(view.reads)
-            values.add(evaluate(expr, facts))
-
-
-def _add_default(
-    default: Default, facts: Facts, open_facts: OpenFacts, values: set[Value | None], causes: set[str]
-) -> None:
-    if default.when is None:
-        values.add(default.value)
-        return
-    reads = facts_read(default.when)
-    if open_facts.hides(reads):
-        causes |= open_facts.behind(reads) - {default.fact}
-        values.add(default.value)
-    elif evaluate(default.when, facts) is True:
-        values.add(default.value)
-
-
-def _computed(rule_index: RuleIndex, calculator: Calculator, facts: Facts, open_facts: OpenFacts) -> set[Value | None]:
-    """What a calculator can say: at every joint value of its open inputs, and all between where it is monotone."""
-    inputs = calculator.needs + calculator.uses
-    hidden = sorted(name for name in inputs if name in open_facts.values)
-    numeric = [name for name in hidden if rule_index.advisor.vocabulary.facts[name].numeric]
-    if (
-        any(open_facts.values[name] is None for name in hidden)
-        or any(calculator.trends.get(name, "mixed") == "mixed" for name in numeric)
-        or combinations(hidden, open_facts) > _MOST_RUNS
-    ):
-        raise _Anything
-    results: set[Value | None] = set()
-    for overlay in overlays(hidden, open_facts):
-        seen: Mapping[str, Value | None] = {**{name: facts.get(name) for name in inputs}, **overlay}
-        lacking = any(seen[name] is None for name in calculator.needs)
-        results.add(None if lacking else calculator.function(**seen))
-    numbers = [float(value) for value in results if isinstance(value, int | float) and not isinstance(value, bool)]
-    if numeric and numbers:
-        between = rule_index.values.get(calculator.output) or ()
-        low, high = min(numbers), max(numbers)
-        results |= {v for v in between if isinstance(v, int | float) and low <= v <= high}
-    return results
+        results: set[Value | None] = set()
+        for overlay in overlays(hidden, self.open_facts):
+            seen: Mapping[str, Value | None] = {**{name: self.facts.get(name) for name in inputs}, **overlay}
+            lacking = any(seen[name] is None for name in calculator.needs)
+            results.add(None if lacking else calculator.function(**seen))
+        numbers = [float(value) for value in results if isinstance(value, int | float) and not isinstance(value, bool)]
+        if numeric and numbers:
+            between = self.rule_index.values.get(calculator.output) or ()
+            low, high = min(numbers), max(numbers)
+            results |= {v for v in between if isinstance(v, int | float) and low <= v <= high}
+        return results
 
 
 def _range(rule_index: RuleIndex, name: str, fallback: Value | None, open_facts: OpenFacts) -> None:
