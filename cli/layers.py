@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.layers import distinct
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import distinct
+from whichgpu.engine.core.folders import locate
 
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from whichgpu.engine.interview import Done
 from whichgpu.engine.interview import Interviewer
 from whichgpu.engine.interview import Question
 from whichgpu.engine.interview import State
-from whichgpu.engine.interview.robustness import missing_answers
+from whichgpu.engine.interview.tried_answers import missing_answers
 
 
 _session_option = click.option("--session", metavar="FILE", type=click.Path(dir_okay=False), help="Keep answers here.")
@@ -180,7 +180,7 @@ def _nothing_to_read(interviewer: Interviewer, state: State) -> InputError:
     step = interviewer.next_question(state)
     facts = interviewer.advisor.vocabulary.facts
     asked = [step.fact.name, *step.also_open] if isinstance(step, Question) else []
-    asked += [name for name in interviewer.atlas.ranging if facts[name].askable == "always"]
+    asked += [name for name in interviewer.rule_index.ranging if facts[name].askable == "always"]
     missing = [name for name in dict.fromkeys(asked) if name not in state.answered]
     return InputError(
         Problem(

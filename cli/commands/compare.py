@@ -24,7 +24,7 @@ from whichgpu.engine.core.canonical import plain
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.explain.compare import compare
-from whichgpu.engine.explain.phrases import Phrases
+from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.rerun import decide_again
 from whichgpu.engine.explain.rerun import unstated_objective
 from whichgpu.engine.explain.rerun import with_changes

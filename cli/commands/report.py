@@ -13,8 +13,8 @@ from whichgpu.cli.report.page import report_page
 from whichgpu.cli.saved import read_saved
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.evidence import gather
-from whichgpu.engine.explain.phrases import Phrases
 from whichgpu.engine.explain.why import Explainer
 
 

@@ -15,7 +15,7 @@ from whichgpu.cli.render.book import book
 from whichgpu.cli.render.figures import count_of
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.layers import is_rule_file
+from whichgpu.engine.core.folders import is_rule_file
 
 
 FOUND_WANTING = 1

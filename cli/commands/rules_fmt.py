@@ -14,7 +14,7 @@ from whichgpu.cli.options import layers_option
 from whichgpu.cli.render.figures import count_of
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.layers import is_rule_file
+from whichgpu.engine.core.folders import is_rule_file
 from whichgpu.engine.rules.rulebook.formatting import formatted
 
 

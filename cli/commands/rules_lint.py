@@ -10,11 +10,11 @@ from whichgpu.cli.advisor import now
 from whichgpu.cli.exits import WRONG_INPUT
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
+from whichgpu.cli.render.checkpage import check_page
 from whichgpu.cli.render.rules import finding_blocks
 from whichgpu.cli.render.rules import github_findings
 from whichgpu.engine.authoring import ALL_CHECKS
 from whichgpu.engine.authoring import Finding
-from whichgpu.engine.authoring import check_page
 from whichgpu.engine.authoring.inspection import inspect
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem

@@ -19,7 +19,7 @@ from whichgpu.engine.authoring.schemas import file_schemas
 from whichgpu.engine.authoring.schemas import text_of
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.layers import is_rule_file
+from whichgpu.engine.core.folders import is_rule_file
 from whichgpu.engine.rules.rulebook.grammar import EACH
 from whichgpu.engine.rules.rulebook.grammar import EACH_OF_STAGE
 from whichgpu.engine.rules.rulebook.grammar import ID_PATTERN

@@ -15,7 +15,7 @@ from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.sensitivity import sensitivity_blocks
 from whichgpu.cli.saved import read_saved
 from whichgpu.engine.core.canonical import plain
-from whichgpu.engine.explain.phrases import Phrases
+from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.sensitivity import DECISIONS
 from whichgpu.engine.explain.sensitivity import sensitivity as find_turns
 

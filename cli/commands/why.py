@@ -10,10 +10,10 @@ from whichgpu.cli.advisor import names_of
 from whichgpu.cli.options import output_format
 from whichgpu.cli.render.derivation import derivation_blocks
 from whichgpu.cli.saved import read_saved
+from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import cut_at
 from whichgpu.engine.explain.derivation import to_dict
 from whichgpu.engine.explain.evidence import gather
-from whichgpu.engine.explain.phrases import Phrases
 from whichgpu.engine.explain.why import Explainer
 
 

@@ -14,9 +14,9 @@ from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.whynot import why_not_blocks
 from whichgpu.cli.saved import read_saved
 from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import to_dict
 from whichgpu.engine.explain.nearest import DECISIONS
-from whichgpu.engine.explain.phrases import Phrases
 from whichgpu.engine.explain.whynot import why_not as find_why_not
 
 

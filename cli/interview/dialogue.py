@@ -26,9 +26,9 @@ from whichgpu.engine.interview import Interviewer
 from whichgpu.engine.interview import Question
 from whichgpu.engine.interview import State
 from whichgpu.engine.interview import answered
-from whichgpu.engine.interview.effects import effects_of
-from whichgpu.engine.interview.effects import waiting_for
 from whichgpu.engine.interview.state import Origin
+from whichgpu.engine.interview.tried_answers import effects_of
+from whichgpu.engine.interview.tried_answers import waiting_for
 from whichgpu.engine.rules.facts import FactDef
 
 

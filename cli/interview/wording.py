@@ -24,7 +24,7 @@ from whichgpu.engine.interview import Answer
 from whichgpu.engine.interview import Answered
 from whichgpu.engine.interview import Question
 from whichgpu.engine.interview import State
-from whichgpu.engine.interview.effects import Effect
+from whichgpu.engine.interview.tried_answers import Effect
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import fold
 

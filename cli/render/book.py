@@ -16,9 +16,9 @@ from whichgpu.cli.render.mermaid import to_mermaid
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.rulepage import origin_words
 from whichgpu.cli.render.rulepage import purpose
-from whichgpu.engine.authoring.book.graph import topic_graph
 from whichgpu.engine.authoring.book.links import Links
 from whichgpu.engine.authoring.book.links import links_of
+from whichgpu.engine.authoring.book.links import topic_graph
 from whichgpu.engine.core.calculators import registered
 from whichgpu.engine.rules.language import words
 from whichgpu.engine.rules.rulebook.model import Condition

@@ -15,11 +15,11 @@ from whichgpu.cli.render.blocks import Table
 from whichgpu.cli.render.effects import effect_text
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
-from whichgpu.engine.authoring.diff.model import Comparison
-from whichgpu.engine.authoring.diff.model import Moved
-from whichgpu.engine.authoring.diff.model import Names
-from whichgpu.engine.authoring.diff.model import Region
-from whichgpu.engine.authoring.diff.model import Told
+from whichgpu.engine.authoring.diff.comparing import Comparison
+from whichgpu.engine.authoring.diff.comparing import Moved
+from whichgpu.engine.authoring.diff.comparing import Names
+from whichgpu.engine.authoring.diff.comparing import Told
+from whichgpu.engine.authoring.diff.rulediff import Region
 from whichgpu.engine.authoring.diff.rulediff import RuleChange
 from whichgpu.engine.rules.rulebook.model import Rule
 

@@ -10,7 +10,7 @@ from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
 from whichgpu.cli.render.figures import value_text
-from whichgpu.engine.explain.ruling import Ruling
+from whichgpu.cli.rulings import Ruling
 
 
 _TITLES = {

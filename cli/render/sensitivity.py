@@ -10,10 +10,10 @@ from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
 from whichgpu.cli.render.names import Names
-from whichgpu.engine.explain.phrases import Phrases
+from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.sensitivity import Sensitivity
 from whichgpu.engine.explain.sensitivity import Turn
-from whichgpu.engine.explain.sensitivity import Verdict
+from whichgpu.engine.interview import Answered
 
 
 SHOWN = 15
@@ -64,13 +64,13 @@ def _flipped(turn: Turn, names: Names) -> str:
     if {"gpu", "count"} & set(turn.flips):
         parts.append(_plan(turn.verdict, names))
     if "procurement" in turn.flips:
-        parts.append(turn.verdict.procurement)
+        parts.append(str(turn.verdict.procurement))
     return ", ".join(parts)
 
 
-def _verdict(verdict: Verdict, names: Names) -> str:
+def _verdict(verdict: Answered, names: Names) -> str:
     return f"{_plan(verdict, names)}, {verdict.procurement}"
 
 
-def _plan(verdict: Verdict, names: Names) -> str:
+def _plan(verdict: Answered, names: Names) -> str:
     return f"{verdict.count} x {names.gpu(verdict.gpu)}" if verdict.gpu else "no recommendation"

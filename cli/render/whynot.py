@@ -17,11 +17,11 @@ from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.reasons import signed
+from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.nearest import Nearest
 from whichgpu.engine.explain.nearest import Search
-from whichgpu.engine.explain.phrases import Phrases
-from whichgpu.engine.explain.probing import FactChange
-from whichgpu.engine.explain.probing import read_back
+from whichgpu.engine.explain.rerun import FactChange
+from whichgpu.engine.explain.rerun import read_back
 from whichgpu.engine.explain.whynot import WhyNot
 
 

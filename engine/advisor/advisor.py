@@ -23,7 +23,7 @@ from whichgpu.engine.advisor.objectives import load_objectives
 from whichgpu.engine.advisor.objectives import load_trade_offs
 from whichgpu.engine.advisor.options import TradeOffSettings
 from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.advisor.pipeline import Bench
+from whichgpu.engine.advisor.pipeline import DecisionContext
 from whichgpu.engine.advisor.pipeline import decide_workload
 from whichgpu.engine.advisor.proof import wishes
 from whichgpu.engine.advisor.rank import Objective
@@ -38,9 +38,9 @@ from whichgpu.engine.core.calculators import registered
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core.folders import distinct
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.core.gc_pause import collection_paused
-from whichgpu.engine.core.layers import distinct
-from whichgpu.engine.core.locate import locate
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.version import VERSION
 from whichgpu.engine.core.yaml import Node
@@ -52,7 +52,7 @@ from whichgpu.engine.rules.inference.driver import durable_available
 from whichgpu.engine.rules.inference.firing import Level
 from whichgpu.engine.rules.language import evaluate
 from whichgpu.engine.rules.language import parse_condition
-from whichgpu.engine.rules.resolution.graph import Default
+from whichgpu.engine.rules.resolution.run import Default
 from whichgpu.engine.rules.resolution.run import MakeLevel
 from whichgpu.engine.rules.rulebook import load_rulebook
 from whichgpu.engine.rules.rulebook.model import Known
@@ -79,7 +79,7 @@ class Decision:
         """What would be clearly cheaper or faster if one thing were allowed. Takes up to ten further decisions."""
         advisor = self.advisor
         return trade_offs(
-            advisor.bench,
+            advisor.context,
             self.workload.given,
             self.outcome,
             advisor.objectives,
@@ -122,7 +122,7 @@ class Advisor:
     objectives: Mapping[str, Objective]
     default_objective: str
     stages: Stages
-    bench: Bench
+    context: DecisionContext
     reader: Reader
     fired_by: str
     trade_off_settings: TradeOffSettings
@@ -187,7 +187,7 @@ class Advisor:
         if objective is not None and read.given.get("objective") != objective:
             # Rules read the objective too: a stated one is a fact, however it was stated.
             read = replace(read, given={**read.given, "objective": objective})
-        return Decision(decide_workload(self.bench, read, chosen, decided_at.date()), read, self, decided_at)
+        return Decision(decide_workload(self.context, read, chosen, decided_at.date()), read, self, decided_at)
 
 
 @collection_paused()
@@ -204,7 +204,7 @@ def load_advisor(
 
     Args:
         rules_folders: further layers over the shipped rules, the lowest first: rules, and the facts, questions, GPUs,
-            sources and prices that they bring (see ``whichgpu.engine.core.layers``).
+            sources and prices that they bring (see ``whichgpu.engine.core.folders``).
         knowledge_folder: in place of the shipped knowledge.
         own_rules: in place of the shipped rulebook.
         knowledge: loaded already, with the same layers; for prices that were changed since.
@@ -234,7 +234,7 @@ def load_advisor(
         objectives=objectives,
         default_objective=default,
         stages=stages,
-        bench=Bench(vocabulary, knowledge, stages, wishes(vocabulary)),
+        context=DecisionContext(vocabulary, knowledge, stages, wishes(vocabulary)),
         reader=Reader(vocabulary, knowledge, _alias_test(vocabulary)),
         fired_by="durable-rules" if durable_available() else "reference",
         trade_off_settings=load_trade_offs(knowledge_folder),

@@ -18,7 +18,7 @@ from whichgpu.engine.core.constants import read_constants
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 
 
 class _Entry(BaseModel):

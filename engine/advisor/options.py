@@ -25,7 +25,7 @@ from whichgpu.engine.rules.rulebook.model import Rule
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.pipeline import Bench
+    from whichgpu.engine.advisor.pipeline import DecisionContext
 
 
 Loosening = Literal["more", "less"]
@@ -71,7 +71,7 @@ def options_of(
     given: Mapping[str, Value],
     objectives: Mapping[str, Objective],
     settings: TradeOffSettings,
-    bench: Bench,
+    context: DecisionContext,
 ) -> list[Option]:
     """The options that an answer leaves open, in the order in which they are tried.
 
@@ -80,15 +80,15 @@ def options_of(
         given: what was stated.
         objectives: by name.
         settings: what is tried.
-        bench: what the answer was decided with.
+        context: what the answer was decided with.
     """
-    facts, vocabulary = outcome.intake.facts, bench.vocabulary
+    facts, vocabulary = outcome.intake.facts, context.vocabulary
     options = list(_precisions(facts, settings, vocabulary))
     if _may_be_interrupted(facts):
         options.append(Option("spot", "interruptible", (True,)))
     options += [Option("place", name, (None,)) for name in settings.places if name in given]
     options += [Option("card", name, (None,)) for name in settings.narrowing if name in given]
-    options += _cards(outcome, given, settings, bench)
+    options += _cards(outcome, given, settings, context)
     for kind, limits in (("target", settings.targets), ("budget", settings.budgets), ("load", settings.loads)):
         options += _limits(kind, limits, given, settings.steps, vocabulary)  # type: ignore[arg-type]
     return options + list(_objectives(outcome.objective, objectives))
@@ -138,11 +138,13 @@ def _objectives(now: Objective, objectives: Mapping[str, Objective]) -> Iterator
             yield Option("objective", "objective", (name,))
 
 
-def _cards(outcome: Outcome, given: Mapping[str, Value], settings: TradeOffSettings, bench: Bench) -> list[Option]:
+def _cards(
+    outcome: Outcome, given: Mapping[str, Value], settings: TradeOffSettings, context: DecisionContext
+) -> list[Option]:
     """What is stated about cards, or left open, that alone keeps a better plan from being the answer."""
     best: dict[tuple[str, Value | None], float] = {}
-    for rules, gain in _kept_back(outcome, settings.least_gain, bench):
-        freeing = [_freeing(rule, given, settings.cards, bench.vocabulary) for rule in rules]
+    for rules, gain in _kept_back(outcome, settings.least_gain, context):
+        freeing = [_freeing(rule, given, settings.cards, context.vocabulary) for rule in rules]
         for change in set.intersection(*freeing) if freeing else set():
             best[change] = max(best.get(change, 0.0), gain)
     order = sorted(best, key=lambda change: (-best[change], change[0]))
@@ -158,12 +160,14 @@ def _freeing(
     return stated or {(name, True) for name in read if vocabulary.facts[name].type == "bool"}
 
 
-def _kept_back(outcome: Outcome, least_gain: float, bench: Bench) -> Iterator[tuple[tuple[Rule, ...], float]]:
+def _kept_back(
+    outcome: Outcome, least_gain: float, context: DecisionContext
+) -> Iterator[tuple[tuple[Rule, ...], float]]:
     """The rules against each plan that would be clearly better, and how much better it would be."""
     answer, found = outcome.chosen, outcome.round
     if answer is None or found is None:
         return
-    rules = bench.stages.prefer.by_id
+    rules = context.stages.prefer.by_id
     for entry in found.judged:
         against = tuple(rules[name] for name in entry.fallbacks if name in rules)
         gain = gain_of(entry.measures, answer.measures, outcome.objective)
@@ -177,7 +181,7 @@ def _kept_back(outcome: Outcome, least_gain: float, bench: Bench) -> Iterator[tu
             job=job,
             by_run=by_run,
             objective=outcome.objective,
-            highest_usd_per_gpu_hour=bench.knowledge.dearest_usd_per_gpu_hour,
+            highest_usd_per_gpu_hour=context.knowledge.dearest_usd_per_gpu_hour,
         )
         gain = gain_of(measured, answer.measures, outcome.objective)
         if gain >= 1 + least_gain:

@@ -17,7 +17,7 @@ from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.gate import Refusal
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.resolve import Resolution
 from whichgpu.engine.sizing.job import Assumed
@@ -101,7 +101,7 @@ class PlanRound:
     plans: tuple[Plan, ...]
     rejections: tuple[Rejection, ...]
     judged: tuple[Judged, ...]  # best first
-    survey: Settlement
+    survey: ResolvedFacts
     derived: dict[str, tuple[str, ...]] = field(default_factory=dict)  # plan id -> plan-scope derive rules that fired
     refused: tuple[Refusal, ...] = ()  # plans whose figures cannot be true
 
@@ -111,10 +111,10 @@ class Outcome:
     """Everything that was decided, unrendered."""
 
     objective: Objective
-    intake: Settlement
+    intake: ResolvedFacts
     model: ModelSpec | None
     round: PlanRound | None
-    final: Settlement
+    final: ResolvedFacts
     chosen: Judged | None
     no_answer: NoAnswer | None
     candidates: tuple[CandidateJudgement, ...]

@@ -37,7 +37,7 @@ from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.resolution.model import Claim
-from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.model import Ask
 from whichgpu.engine.rules.rulebook.model import ConsiderCounts
 from whichgpu.engine.rules.rulebook.model import Rule
@@ -49,7 +49,7 @@ MakePlans = Callable[..., list[Plan]]
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class DecisionContext:
     """What every decision is made with: loaded once, never changed."""
 
     vocabulary: Vocabulary
@@ -58,32 +58,34 @@ class Bench:
     unstated: frozenset[str]
     make_plans: MakePlans = candidate_plans  # a comparison of two rulebooks makes the plans of both at once
 
-    def plan_maker(self, model: ModelSpec | None, intake: Settlement) -> PlanMaker:
+    def plan_maker(self, model: ModelSpec | None, intake: ResolvedFacts) -> PlanMaker:
         """Makes the plans of one settled workload."""
         job = job_from_facts(intake.facts, model, assumed=intake.assumed)
         return PlanMaker(job, intake.facts, self.knowledge)
 
 
-def decide_workload(bench: Bench, workload: Workload, objective: Objective, today: date | None = None) -> Outcome:
+def decide_workload(
+    context: DecisionContext, workload: Workload, objective: Objective, today: date | None = None
+) -> Outcome:
     """Decide one workload. Unknown facts are no error: the outcome says what is missing.
 
     ``today`` is the day that the age of prices is computed from.
     """
     given = {name: Claim("given", "input", value) for name, value in workload.given.items()}
-    found = look_up(workload.given, bench.knowledge, bench.vocabulary)
-    intake = bench.stages.intake.run(given, extra=found.claims)
-    maker = bench.plan_maker(found.model, intake)
-    no_answer = _contradiction(bench.stages.contradictions, intake) or _must_ask(bench.vocabulary, intake)
+    found = look_up(workload.given, context.knowledge, context.vocabulary)
+    intake = context.stages.intake.run(given, extra=found.claims)
+    maker = context.plan_maker(found.model, intake)
+    no_answer = _contradiction(context.stages.contradictions, intake) or _must_ask(context.vocabulary, intake)
     plan_round = None
     if no_answer is None:
-        plan_round = _round(bench, maker, intake, objective)
-        no_answer = _nothing_fits(plan_round, bench, workload, objective)
+        plan_round = _round(context, maker, intake, objective)
+        no_answer = _nothing_fits(plan_round, context, workload, objective)
     chosen = plan_round.judged[0] if plan_round and plan_round.judged else None
-    phases = _phases(bench, workload, intake, objective, chosen) if no_answer is None else ()
-    procurement = compute(intake.facts, chosen.ranked.plan if chosen else None, today, gpus=bench.knowledge.gpus)
-    final, fired = _advise(bench.stages, plan_round.survey if plan_round else intake, chosen, procurement)
-    candidates = judge_candidates(maker, final.facts, bench.knowledge, bench.stages.reject, plan_round)
-    fired = (*fired, *_advise_candidates(bench.stages.candidate, final.facts, candidates))
+    phases = _phases(context, workload, intake, objective, chosen) if no_answer is None else ()
+    procurement = compute(intake.facts, chosen.ranked.plan if chosen else None, today, gpus=context.knowledge.gpus)
+    final, fired = _advise(context.stages, plan_round.survey if plan_round else intake, chosen, procurement)
+    candidates = judge_candidates(maker, final.facts, context.knowledge, context.stages.reject, plan_round)
+    fired = (*fired, *_advise_candidates(context.stages.candidate, final.facts, candidates))
     return Outcome(
         objective=objective,
         intake=intake,
@@ -121,13 +123,13 @@ def asked_facts(rules: Iterable[Rule]) -> dict[str, str]:
     return facts
 
 
-def _round(bench: Bench, maker: PlanMaker, intake: Settlement, objective: Objective) -> PlanRound:
+def _round(context: DecisionContext, maker: PlanMaker, intake: ResolvedFacts, objective: Objective) -> PlanRound:
     asked = asked_counts(intake.fired)
-    plans = bench.make_plans(maker.job, intake.facts, bench.knowledge, asked, maker=maker)
-    return run_round(plans, intake, bench.stages, bench.knowledge, bench.unstated, objective)
+    plans = context.make_plans(maker.job, intake.facts, context.knowledge, asked, maker=maker)
+    return run_round(plans, intake, context.stages, context.knowledge, context.unstated, objective)
 
 
-def _contradiction(rules: RuleSet, intake: Settlement) -> NoAnswer | None:
+def _contradiction(rules: RuleSet, intake: ResolvedFacts) -> NoAnswer | None:
     resolution = rules.run(intake.facts, [{}], ["workload"]).resolutions[0]
     fired = rules.fired(resolution)
     if not fired:
@@ -136,7 +138,7 @@ def _contradiction(rules: RuleSet, intake: Settlement) -> NoAnswer | None:
     return NoAnswer("contradictory", rules=fired, facts=tuple(facts))
 
 
-def _must_ask(vocabulary: Vocabulary, intake: Settlement) -> NoAnswer | None:
+def _must_ask(vocabulary: Vocabulary, intake: ResolvedFacts) -> NoAnswer | None:
     missing = tuple(
         name
         for name, fact in vocabulary.facts.items()
@@ -145,26 +147,28 @@ def _must_ask(vocabulary: Vocabulary, intake: Settlement) -> NoAnswer | None:
     return NoAnswer("facts_missing", facts=missing) if missing else None
 
 
-def round_on(bench: Bench, given: Mapping[str, Value], objective: Objective) -> PlanRound | None:
+def round_on(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> PlanRound | None:
     """The plans on these facts, judged, without what follows from the choice; None where the facts allow no round."""
     try:
-        found = look_up(given, bench.knowledge, bench.vocabulary)
+        found = look_up(given, context.knowledge, context.vocabulary)
         claims = {name: Claim("given", "input", value) for name, value in given.items()}
-        intake = bench.stages.intake.run(claims, extra=found.claims)
-        if _contradiction(bench.stages.contradictions, intake) or _must_ask(bench.vocabulary, intake):
+        intake = context.stages.intake.run(claims, extra=found.claims)
+        if _contradiction(context.stages.contradictions, intake) or _must_ask(context.vocabulary, intake):
             return None
-        return _round(bench, bench.plan_maker(found.model, intake), intake, objective)
+        return _round(context, context.plan_maker(found.model, intake), intake, objective)
     except InputError:
         return None
 
 
-def _qualifies(bench: Bench, given: Mapping[str, Value], objective: Objective) -> bool:
+def _qualifies(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> bool:
     """Whether some plan qualifies on these facts."""
-    found = round_on(bench, given, objective)
+    found = round_on(context, given, objective)
     return found is not None and bool(found.judged)
 
 
-def _nothing_fits(plan_round: PlanRound, bench: Bench, workload: Workload, objective: Objective) -> NoAnswer | None:
+def _nothing_fits(
+    plan_round: PlanRound, context: DecisionContext, workload: Workload, objective: Objective
+) -> NoAnswer | None:
     if plan_round.judged:
         return None
     counts: dict[str, int] = {}
@@ -178,23 +182,23 @@ def _nothing_fits(plan_round: PlanRound, bench: Bench, workload: Workload, objec
 
     def find() -> tuple[tuple[str, ...], ...]:
         return relaxable_facts(
-            workload.given, rules, bench.vocabulary, lambda given: _qualifies(bench, given, objective)
+            workload.given, rules, context.vocabulary, lambda given: _qualifies(context, given, objective)
         )
 
     return NoAnswer("nothing_fits", rules=tuple(rules), facts=tuple(facts), find_relaxable=find)
 
 
 def _advise(
-    stages: Stages, before: Settlement, chosen: Judged | None, procurement: Procurement
-) -> tuple[Settlement, tuple[Fired, ...]]:
+    stages: Stages, before: ResolvedFacts, chosen: Judged | None, procurement: Procurement
+) -> tuple[ResolvedFacts, tuple[Fired, ...]]:
     """Run the advise rules on the workload and the chosen plan. What they set becomes part of the facts."""
-    context: Facts = chosen.facts if chosen else {}
+    chosen_facts: Facts = chosen.facts if chosen else {}
     settler = stages.outcome_of_chosen if chosen else stages.outcome
-    final = settler.run({}, extra=procurement.claims, before=before, context=context)
+    final = settler.run({}, extra=procurement.claims, before=before, context=chosen_facts)
     fired = []
     for rule in final.fired:
         scope = chosen.ranked.plan.id if chosen and rule.each == "chosen" else "workload"
-        fired.append(Fired(rule, scope, {**final.facts, **context}))
+        fired.append(Fired(rule, scope, {**final.facts, **chosen_facts}))
     return final, tuple(fired)
 
 
@@ -209,25 +213,27 @@ def _advise_candidates(rules: RuleSet, facts: Facts, candidates: Sequence[Candid
 
 
 def _phases(
-    bench: Bench, workload: Workload, intake: Settlement, objective: Objective, chosen: Judged | None
+    context: DecisionContext, workload: Workload, intake: ResolvedFacts, objective: Objective, chosen: Judged | None
 ) -> tuple[tuple[str, Judged | None], ...]:
     """Training and serving planned apart, where the project does both."""
     if intake.facts.get("trains_and_serves") is not True:
         return ()
     profile = profile_of(str(intake.facts["task"]))
     if profile.trains:
-        other = _best(bench, workload, {"task": profile.other_phase}, objective)
+        other = _best(context, workload, {"task": profile.other_phase}, objective)
         return (("training", chosen), ("serving", other))
     training = intake.facts.get("training_task", profile.other_phase)
-    return (("training", _best(bench, workload, {"task": training}, objective)), ("serving", chosen))
+    return (("training", _best(context, workload, {"task": training}, objective)), ("serving", chosen))
 
 
-def _best(bench: Bench, workload: Workload, changes: Mapping[str, Value], objective: Objective) -> Judged | None:
+def _best(
+    context: DecisionContext, workload: Workload, changes: Mapping[str, Value], objective: Objective
+) -> Judged | None:
     """The best plan of the workload with some given facts changed."""
     given = {**workload.given, **changes}
     given.pop("trains_and_serves", None)
     if profile_of(str(given["task"])).serves:
         given.pop("peft_method", None)
     changed = replace(workload, given=given)
-    outcome = decide_workload(bench, changed, objective)
+    outcome = decide_workload(context, changed, objective)
     return outcome.chosen

@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.inference.conjunction import is_local
 from whichgpu.engine.rules.inference.reference import Evaluation
+from whichgpu.engine.rules.inference.reference import is_local
 
 
 class Gap(NamedTuple):

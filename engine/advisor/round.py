@@ -42,14 +42,14 @@ from whichgpu.engine.plans.gate import Refusal
 from whichgpu.engine.plans.gate import band_problems
 from whichgpu.engine.plans.gate import through_gate
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.resolve import Resolution
 
 
 def run_round(
     plans: Sequence[Plan],
-    intake: Settlement,
+    intake: ResolvedFacts,
     stages: Stages,
     knowledge: Knowledge,
     unstated: AbstractSet[str],

@@ -39,7 +39,7 @@ def size_workload(
     intake = advisor.stages.intake.run(given, extra=found.claims)
     gpu_id = _gpu_id(advisor, workload, gpu)
     number = count or workload.count or int(workload.given.get("num_gpus", 1))  # type: ignore[arg-type]
-    maker = advisor.bench.plan_maker(found.model, intake)
+    maker = advisor.context.plan_maker(found.model, intake)
     plan = maker.plan(advisor.knowledge.gpus[gpu_id], number, "stated")
     if plan.memory is None:
         missing = "the model's size is not known"

@@ -11,9 +11,9 @@ from whichgpu.engine.core.calculators import Calculator
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.resolution.graph import Default
+from whichgpu.engine.rules.resolution.run import Default
+from whichgpu.engine.rules.resolution.run import FactResolver
 from whichgpu.engine.rules.resolution.run import MakeLevel
-from whichgpu.engine.rules.resolution.run import Settler
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 from whichgpu.engine.rules.rulebook.order import levels
@@ -27,14 +27,14 @@ MOMENTS = ("intake", "plan", "survey", "outcome")
 class Stages:
     """Every stage, ready to run."""
 
-    intake: Settler
+    intake: FactResolver
     contradictions: RuleSet  # reject rules on the workload itself
     plan_levels: tuple[RuleSet, ...]
     reject: RuleSet
-    survey: Settler
+    survey: FactResolver
     prefer: RuleSet
-    outcome: Settler  # where no plan was chosen
-    outcome_of_chosen: Settler
+    outcome: FactResolver  # where no plan was chosen
+    outcome_of_chosen: FactResolver
     candidate: RuleSet
 
 
@@ -58,14 +58,14 @@ def prepare(
     chosen = rulebook.of_stage("advise", "chosen")
     last = by_moment["outcome"] + advise
     return Stages(
-        intake=Settler(calculators, by_moment["intake"], defaults, make_level),
+        intake=FactResolver(calculators, by_moment["intake"], defaults, make_level),
         contradictions=RuleSet(rulebook.of_stage("reject", "workload"), make_level),
         plan_levels=tuple(RuleSet(level, make_level) for level in levels(rulebook.of_stage("derive", "plan"))),
         reject=RuleSet(rulebook.of_stage("reject", "plan"), make_level),
-        survey=Settler((), by_moment["survey"], (), make_level),
+        survey=FactResolver((), by_moment["survey"], (), make_level),
         prefer=RuleSet(rulebook.of_stage("prefer", "plan"), make_level),
-        outcome=Settler((), last, (), make_level),
-        outcome_of_chosen=Settler((), last + chosen, (), make_level),
+        outcome=FactResolver((), last, (), make_level),
+        outcome_of_chosen=FactResolver((), last + chosen, (), make_level),
         candidate=RuleSet(rulebook.of_stage("advise", "candidate"), make_level),
     )
 

@@ -14,7 +14,7 @@ from whichgpu.engine.advisor.options import TradeOffSettings
 from whichgpu.engine.advisor.options import options_of
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.advisor.pipeline import Bench
+from whichgpu.engine.advisor.pipeline import DecisionContext
 from whichgpu.engine.advisor.pipeline import round_on
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import is_job
@@ -49,7 +49,7 @@ class TradeOff:
 
 
 def trade_offs(
-    bench: Bench,
+    context: DecisionContext,
     given: Mapping[str, Value],
     outcome: Outcome,
     objectives: Mapping[str, Objective],
@@ -58,7 +58,7 @@ def trade_offs(
     """What would be clearly cheaper or faster than the answer, the largest gain by its objective first.
 
     Args:
-        bench: what the answer was decided with.
+        context: what the answer was decided with.
         given: what was stated.
         outcome: the answer.
         objectives: by name.
@@ -70,8 +70,8 @@ def trade_offs(
     least = 1 + settings.least_gain
     found = list(_owned(outcome, least))
     found += [entry for entry in _commitments(outcome) if entry.clear_by >= least]
-    search = _Search(bench, given, outcome, answer, objectives, settings.most_decisions)
-    options = options_of(outcome, given, objectives, settings, bench)
+    search = _Search(context, given, outcome, answer, objectives, settings.most_decisions)
+    options = options_of(outcome, given, objectives, settings, context)
     # Those of the objective are tried last and always.
     reserved = sum(option.kind == "objective" for option in options)
     for option in options:
@@ -98,7 +98,7 @@ def _distinct(entries: Iterable[TradeOff]) -> Iterator[TradeOff]:
 class _Search:
     """Decides options, at most ``left`` of them."""
 
-    bench: Bench
+    context: DecisionContext
     given: Mapping[str, Value]
     outcome: Outcome
     answer: Judged
@@ -136,7 +136,7 @@ class _Search:
             given[option.fact] = value
         if option.kind == "objective":
             objective = replace(self.objectives[str(value)], stated=True)
-        found = round_on(self.bench, given, objective)
+        found = round_on(self.context, given, objective)
         if found is None or not found.judged:
             return None
         best = found.judged[0]

@@ -1,17 +1,16 @@
 """Checks over a rulebook, the runners of its tests and scenarios, and how much those would notice."""
 
+from whichgpu.engine.authoring.inspection import lint_rulebook
 from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
 from whichgpu.engine.authoring.lint.finding import Check
 from whichgpu.engine.authoring.lint.finding import Finding
 from whichgpu.engine.authoring.lint.finding import StatedNumber
-from whichgpu.engine.authoring.lint.linting import check_page
-from whichgpu.engine.authoring.lint.linting import lint_rulebook
-from whichgpu.engine.authoring.testing.coverage import Coverage
-from whichgpu.engine.authoring.testing.coverage import coverage_of_tests
 from whichgpu.engine.authoring.testing.mutation import MutationReport
 from whichgpu.engine.authoring.testing.mutation import mutate
+from whichgpu.engine.authoring.testing.rule_tests import Coverage
 from whichgpu.engine.authoring.testing.rule_tests import FactsFor
 from whichgpu.engine.authoring.testing.rule_tests import TestResult
+from whichgpu.engine.authoring.testing.rule_tests import coverage_of_tests
 from whichgpu.engine.authoring.testing.rule_tests import run_rule_tests
 from whichgpu.engine.authoring.testing.scenarios import Scenario
 from whichgpu.engine.authoring.testing.scenarios import ScenarioResult
@@ -31,7 +30,6 @@ __all__ = [
     "ScenarioResult",
     "StatedNumber",
     "TestResult",
-    "check_page",
     "coverage_of_tests",
     "lint_rulebook",
     "load_scenarios",

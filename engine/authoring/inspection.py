@@ -1,25 +1,80 @@
-"""The checks over a loaded rulebook, with all that they have to know of the rest of the engine."""
+"""Running the checks over a loaded rulebook, with all that they have to know of the rest of the engine."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import known_names
-from whichgpu.engine.authoring import Finding
-from whichgpu.engine.authoring import StatedNumber
-from whichgpu.engine.authoring import lint_rulebook
+from whichgpu.engine.authoring.guides.guides import catalogue_of
+from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
+from whichgpu.engine.authoring.lint.finding import StatedNumber
+from whichgpu.engine.authoring.lint.finding import allowance_on
+from whichgpu.engine.authoring.lint.regions import Regions
 from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.yaml import read_document
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import Rulebook
+
+
+#: Checks that no remark silences: one is about remarks, the other about rulebooks that do not work.
+NEVER_SILENT = frozenset({"bad-silence", "cyclic-derivation"})
+
+
+def lint_rulebook(
+    rulebook: Rulebook,
+    vocabulary: Vocabulary,
+    known: Known,
+    today: date,
+    *,
+    produced: Iterable[str] = (),
+    consumed: Iterable[str] = (),
+    calculated: Mapping[str, frozenset[str]] | None = None,
+    heuristic_numbers: Mapping[str, frozenset[StatedNumber]] | None = None,
+) -> list[Finding]:
+    """What the checks find, sorted by place.
+
+    Args:
+        rulebook: the rules.
+        vocabulary: the facts they speak of.
+        known: names that live elsewhere; an empty set of them is not checked.
+        today: the day by which rules are too old.
+        produced: facts that calculators and the pipeline give.
+        consumed: facts that calculators and the pipeline read.
+        calculated: the facts that calculators give, with those that each of them reads.
+        heuristic_numbers: the numbers that each heuristic of the catalogue states.
+    """
+    given = frozenset(produced)
+    settled_by_rules = {fact for rule in rulebook.rules for fact in rule.writes} - frozenset(calculated or {})
+    regions = Regions(rulebook, vocabulary, given - settled_by_rules)
+    context = LintContext(
+        rulebook,
+        vocabulary,
+        known,
+        today,
+        regions,
+        given,
+        frozenset(consumed),
+        calculated or {},
+        heuristic_numbers or {},
+        frozenset(check.id for check in ALL_CHECKS),
+    )
+    places = {rule.id: rule.place for rule in rulebook.rules}
+    found = (finding for check in ALL_CHECKS for finding in check.run(context))
+
+    def silenced(finding: Finding) -> bool:
+        lines = (place.text for place in (finding.place, places.get(finding.rule or "")) if place)
+        return finding.check not in NEVER_SILENT and any(finding.check in allowance_on(line).checks for line in lines)
+
+    return sorted((finding for finding in found if not silenced(finding)), key=Finding.sort_key)
 
 
 #: Read by the engine itself: phases, power, the weights of an objective, a vision task's networks, the sizing shown.
@@ -51,23 +106,15 @@ def known_with_heuristics(advisor: Advisor) -> Known:
 
 def heuristic_ids(folder: Path) -> frozenset[str]:
     """The ids in ``heuristics.yaml`` of a knowledge folder; none where it has no such file. Raises KnowledgeError."""
-    return frozenset(entry["id"] for entry in _heuristics(folder))
+    return frozenset(entry["id"] for entry in catalogue_of(folder))
 
 
 def heuristic_numbers(folder: Path) -> dict[str, frozenset[StatedNumber]]:
     """The numbers that each heuristic of the catalogue states, with their units or facts. Raises KnowledgeError."""
     return {
         entry["id"]: frozenset((*_figures(entry["numbers"]), *_limits(entry["condition"]["expr"])))
-        for entry in _heuristics(folder)
+        for entry in catalogue_of(folder)
     }
-
-
-def _heuristics(folder: Path) -> list[Any]:
-    file = folder / "heuristics.yaml"
-    if not file.is_file():
-        return []
-    content: dict[str, list[Any]] = read_document(file, error=KnowledgeError, cached=True).plain
-    return content["heuristics"]
 
 
 def _figures(texts: Iterable[object]) -> Iterator[StatedNumber]:

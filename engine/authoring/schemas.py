@@ -114,10 +114,10 @@ def schema_name(path: str) -> str | None:
     return None
 
 
-def heading(path: str, folder: str = "docs/schemas") -> str:
+def heading(path: str) -> str:
     """The first line of the file at this path, by which editors find its schema."""
     up = "../" * path.count("/")
-    return f"# yaml-language-server: $schema={up}{folder}/{schema_name(path)}.schema.json"
+    return f"# yaml-language-server: $schema={up}docs/schemas/{schema_name(path)}.schema.json"
 
 
 def text_of(schema: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ from whichgpu.engine.catalogue.prices import parse_prices
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.layers import knowledge_files
+from whichgpu.engine.core.folders import knowledge_files
 from whichgpu.engine.core.yaml import Document
 from whichgpu.engine.core.yaml import find
 from whichgpu.engine.core.yaml import place_of

@@ -26,7 +26,7 @@ from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.catalogue.model import Offer
 from whichgpu.engine.catalogue.model import SourceRecord
 from whichgpu.engine.catalogue.prices import offer_order
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.core.yaml import cache
 
 
@@ -49,7 +49,7 @@ def load_knowledge(folder: Path | None = None, *, layers: Sequence[Path] = ()) -
 
     Args:
         folder: holds gpus/, models/, prices.csv, sources.yaml, ...
-        layers: folders whose files of those names lie over it, the lowest first; see ``whichgpu.engine.core.layers``.
+        layers: folders whose files of those names lie over it, the lowest first; see ``whichgpu.engine.core.folders``.
 
     Raises:
         KnowledgeError: with every problem of every file, each at its place.

@@ -24,7 +24,6 @@ class Calculator:
     trends: dict[str, Trend]  # how the output moves as a numeric input grows
     formula: str
     source: str
-    kind: Literal["computed", "looked_up"] = "computed"
 
 
 _REGISTRY: dict[str, Calculator] = {}
@@ -39,7 +38,6 @@ def calculator(
     trends: dict[str, Trend] | None = None,
     formula: str,
     source: str,
-    kind: Literal["computed", "looked_up"] = "computed",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as the calculator of ``output``. Two calculators of one fact are a programming error."""
 
@@ -47,7 +45,7 @@ def calculator(
         if output in _REGISTRY:
             raise ValueError(f"{output} is computed by {_REGISTRY[output].name} already")
         name = f"{function.__module__.removeprefix('whichgpu.engine.')}.{function.__name__}"
-        _REGISTRY[output] = Calculator(name, function, output, unit, needs, uses, trends or {}, formula, source, kind)
+        _REGISTRY[output] = Calculator(name, function, output, unit, needs, uses, trends or {}, formula, source)
         return function
 
     return register

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic import ValidationError
 
 from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.core.yaml import problems_from_pydantic
 from whichgpu.engine.core.yaml import read_document
 

@@ -6,15 +6,13 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace
-from typing import Any
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.losses import loss_of
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.partial_plans import Watched
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.rules.language import evaluate
 from whichgpu.engine.rules.language import facts_read
@@ -23,29 +21,8 @@ from whichgpu.engine.rules.rulebook.model import Points
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
-class ReadFacts(dict[str, Value]):
-    """Facts that remember which of them were looked up, known or not."""
-
-    def __init__(self, facts: Facts) -> None:
-        super().__init__(facts)
-        self.read: set[str] = set()
-
-    def __getitem__(self, name: str) -> Value:
-        self.read.add(name)
-        return super().__getitem__(name)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """As a dict's; a default means that the name was asked for all the same."""
-        self.read.add(name)
-        return super().get(name, default)
-
-    def __contains__(self, name: object) -> bool:
-        self.read.add(str(name))
-        return super().__contains__(name)
-
-
 @dataclass(frozen=True, slots=True)
-class Levers:
+class InfluencingFacts:
     """The facts that could be changed, and the rules whose thresholds bear on them."""
 
     facts: tuple[str, ...]
@@ -53,7 +30,7 @@ class Levers:
     first: frozenset[str] = frozenset()  # those that decided at the step of the choice where the GPU lost
 
 
-def levers_against(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> Levers:
+def influencing_facts(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> InfluencingFacts:
     """What could bring a GPU in or to the front.
 
     The deciding rules are those that reject its plans; where one survives, those whose points differ between it and
@@ -68,7 +45,7 @@ def levers_against(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> 
     names, upstream = upstream_of(advisor, read)
     rules = {**upstream, **deciding}
     first = _decided_at_loss(advisor, outcome, gpus)
-    return Levers(_changeable(advisor, names, outcome), tuple(rules[name] for name in sorted(rules)), first)
+    return InfluencingFacts(_changeable(advisor, names, outcome), tuple(rules[name] for name in sorted(rules)), first)
 
 
 def _decided_at_loss(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> frozenset[str]:
@@ -156,8 +133,8 @@ def _plans_of(outcome: Outcome, gpus: frozenset[str]) -> list[Plan]:
 
 def _read_by_plans(advisor: Advisor, outcome: Outcome, plans: Iterable[Plan]) -> set[str]:
     """The workload facts that sizing, speed and cost of these plans look at: seen by making the plans again."""
-    facts = ReadFacts(outcome.intake.facts)
-    maker = advisor.bench.plan_maker(outcome.model, replace(outcome.intake, facts=facts))
+    facts = Watched(outcome.intake.facts)
+    maker = advisor.context.plan_maker(outcome.model, replace(outcome.intake, facts=facts))
     for plan in plans:
         maker.plan(plan.gpu, plan.count, plan.why_count)
     return facts.read & advisor.vocabulary.facts.keys()

@@ -16,12 +16,12 @@ from typing import Literal
 from whichgpu.engine.advisor.losses import loss_of
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.explain.influencing_facts import Levers
-from whichgpu.engine.explain.probing import FactChange
-from whichgpu.engine.explain.probing import Laboratory
-from whichgpu.engine.explain.probing import OutOfDecisionsError
-from whichgpu.engine.explain.probing import between
-from whichgpu.engine.explain.probing import probes
+from whichgpu.engine.explain.influencing_facts import InfluencingFacts
+from whichgpu.engine.explain.rerun import FactChange
+from whichgpu.engine.explain.rerun import OutOfDecisionsError
+from whichgpu.engine.explain.rerun import WhatIfSearch
+from whichgpu.engine.explain.rerun import between
+from whichgpu.engine.explain.rerun import probes
 from whichgpu.engine.rules.facts import FactDef
 
 
@@ -73,8 +73,8 @@ class Search:
 
 
 @dataclass(slots=True)
-class _Hunt:
-    laboratory: Laboratory
+class _NearestSearch:
+    what_if: WhatIfSearch
     gpus: frozenset[str]
     facts: Mapping[str, FactDef]
     found: dict[Goal, list[Nearest]] = field(default_factory=lambda: {"wins": [], "fits": []})
@@ -82,7 +82,7 @@ class _Hunt:
 
     def try_out(self, changes: tuple[FactChange, ...], goals: Iterable[Goal]) -> dict[Goal, Nearest]:
         """Decide with these changes; what they reach."""
-        outcome = self.laboratory.outcome(changes)
+        outcome = self.what_if.outcome(changes)
         reached: dict[Goal, Nearest] = {}
         for goal in goals:
             plan = REACHED[goal](outcome, self.gpus) if outcome else None
@@ -94,7 +94,7 @@ class _Hunt:
 
 
 def nearest_changes(
-    laboratory: Laboratory, levers: Levers, gpus: frozenset[str], facts: Mapping[str, FactDef]
+    what_if: WhatIfSearch, influencing: InfluencingFacts, gpus: frozenset[str], facts: Mapping[str, FactDef]
 ) -> Search:
     """Search for the nearest change.
 
@@ -104,93 +104,95 @@ def nearest_changes(
     decided where the GPU lost.
 
     Args:
-        laboratory: decides, and counts.
-        levers: what may be changed.
+        what_if: decides, and counts.
+        influencing: what may be changed.
         gpus: any of these will do.
         facts: definitions by name.
     """
-    hunt = _Hunt(laboratory, gpus, facts)
+    search = _NearestSearch(what_if, gpus, facts)
     complete = True
     goals: list[Goal] = []
     try:
-        base = laboratory.outcome()
+        base = what_if.outcome()
         goals = [goal for goal in ("fits", "wins") if base is None or REACHED[goal](base, gpus) is None]
-        singles = _singles(base, levers, hunt)
-        complete = _try_singles(hunt, singles, goals)
-        _try_pairs(hunt, base, goals, levers.first)
-        missed = [goal for goal in goals if not hunt.found[goal]]
+        singles = _singles(base, influencing, search)
+        complete = _try_singles(search, singles, goals)
+        _try_pairs(search, base, goals, influencing.first)
+        missed = [goal for goal in goals if not search.found[goal]]
         if missed and not complete:  # What pairs left of the decisions goes to the values left out.
-            complete = _try_singles(hunt, singles, missed, for_pairs=0)
+            complete = _try_singles(search, singles, missed, for_pairs=0)
     except OutOfDecisionsError:
         complete = False
     return Search(
-        wins=_sorted(hunt.found["wins"]),
-        fits=_sorted(hunt.found["fits"]),
-        decisions=laboratory.made,
-        limit=laboratory.limit,
-        facts=levers.facts,
+        wins=_sorted(search.found["wins"]),
+        fits=_sorted(search.found["fits"]),
+        decisions=what_if.made,
+        limit=what_if.limit,
+        facts=influencing.facts,
         complete=complete,
     )
 
 
-def _singles(base: Outcome | None, levers: Levers, hunt: _Hunt) -> list[FactChange]:
-    settled = base.final.facts if base else hunt.laboratory.given
+def _singles(base: Outcome | None, influencing: InfluencingFacts, search: _NearestSearch) -> list[FactChange]:
+    settled = base.final.facts if base else search.what_if.given
     changes: list[FactChange] = []
-    for name in levers.facts:
-        fact = hunt.facts[name]
-        stated = name in hunt.laboratory.given
+    for name in influencing.facts:
+        fact = search.facts[name]
+        stated = name in search.what_if.given
         if fact.type == "list":
-            changes += _list_changes(fact, hunt)
+            changes += _list_changes(fact, search)
         else:
-            changes += probes(fact, settled.get(name), levers.rules, stated=stated)
+            changes += probes(fact, settled.get(name), influencing.rules, stated=stated)
 
     def order(change: FactChange) -> tuple[bool, float, str, str]:
-        return change.fact not in levers.first, change.distance, change.fact, str(change.after)
+        return change.fact not in influencing.first, change.distance, change.fact, str(change.after)
 
     return sorted(changes, key=order)
 
 
-def _list_changes(fact: FactDef, hunt: _Hunt) -> list[FactChange]:
+def _list_changes(fact: FactDef, search: _NearestSearch) -> list[FactChange]:
     """A list that keeps the GPU out, without it; a list that leaves it out, with it."""
-    now = hunt.laboratory.given.get(fact.name)
+    now = search.what_if.given.get(fact.name)
     if not isinstance(now, tuple):
         return []
     changes = [FactChange(fact.name, now, None)]
     if len(now) > 1:
         changes += [FactChange(fact.name, now, tuple(i for i in now if i != item)) for item in now]
     if fact.items == "gpu":
-        changes += [FactChange(fact.name, now, (*now, gpu)) for gpu in sorted(hunt.gpus) if gpu not in now][:1]
+        changes += [FactChange(fact.name, now, (*now, gpu)) for gpu in sorted(search.gpus) if gpu not in now][:1]
     return changes
 
 
-def _try_singles(hunt: _Hunt, singles: list[FactChange], goals: list[Goal], for_pairs: int = _FOR_PAIRS) -> bool:
+def _try_singles(
+    search: _NearestSearch, singles: list[FactChange], goals: list[Goal], for_pairs: int = _FOR_PAIRS
+) -> bool:
     """Try single changes in order; False when the search had to leave some out for pairs."""
-    reserve = min(for_pairs, hunt.laboratory.limit // 3)
+    reserve = min(for_pairs, search.what_if.limit // 3)
     reached: dict[Goal, set[str]] = {goal: set() for goal in goals}
     for change in singles:
         open_goals = [goal for goal in goals if len(reached[goal]) < _ENOUGH]
         if not open_goals:
             return True
-        if hunt.laboratory.made > hunt.laboratory.limit - reserve and not hunt.found[goals[-1]]:
+        if search.what_if.made > search.what_if.limit - reserve and not search.found[goals[-1]]:
             return False
         if all(change.fact in reached[goal] for goal in open_goals):
             continue
-        for goal, nearest in hunt.try_out((change,), open_goals).items():
+        for goal, nearest in search.try_out((change,), open_goals).items():
             if change.fact not in reached[goal]:
                 reached[goal].add(change.fact)
-                hunt.found[goal].append(_brought_nearer(hunt, nearest))
+                search.found[goal].append(_brought_nearer(search, nearest))
     return True
 
 
-def _brought_nearer(hunt: _Hunt, nearest: Nearest, position: int = 0) -> Nearest:
+def _brought_nearer(search: _NearestSearch, nearest: Nearest, position: int = 0) -> Nearest:
     """Halve the way of one number between where the goal is not reached and where it is; other changes stay."""
     change = nearest.changes[position]
-    fact = hunt.facts[change.fact]
+    fact = search.facts[change.fact]
     before, after = change.before, change.after
     if not fact.numeric or isinstance(before, str | tuple | bool) or before is None or after is None:
         return nearest
     assert isinstance(after, int | float)  # noqa: S101 - a numeric fact has a number.
-    near = _last_missing(hunt, change, float(before), float(after)) if len(nearest.changes) == 1 else float(before)
+    near = _last_missing(search, change, float(before), float(after)) if len(nearest.changes) == 1 else float(before)
     best = nearest
     for _ in range(_BISECTIONS):
         middle = between(fact, near, float(best.changes[position].after))  # type: ignore[arg-type]
@@ -198,7 +200,7 @@ def _brought_nearer(hunt: _Hunt, nearest: Nearest, position: int = 0) -> Nearest
             break
         changes = list(best.changes)
         changes[position] = replace(change, after=middle)
-        reached = hunt.try_out(tuple(changes), (nearest.goal,))
+        reached = search.try_out(tuple(changes), (nearest.goal,))
         if nearest.goal in reached:
             best = reached[nearest.goal]
         else:
@@ -206,11 +208,11 @@ def _brought_nearer(hunt: _Hunt, nearest: Nearest, position: int = 0) -> Nearest
     return best
 
 
-def _last_missing(hunt: _Hunt, change: FactChange, before: float, after: float) -> float:
+def _last_missing(search: _NearestSearch, change: FactChange, before: float, after: float) -> float:
     """The value nearest to one that reaches the goal of which it is known that it does not."""
     tried = [
         float(other.after)
-        for other in hunt.gaps
+        for other in search.gaps
         if other.fact == change.fact
         and isinstance(other.after, int | float)
         and min(before, after) < other.after < max(before, after)
@@ -218,37 +220,37 @@ def _last_missing(hunt: _Hunt, change: FactChange, before: float, after: float) 
     return min(tried, key=lambda value: abs(value - after), default=before)
 
 
-def _try_pairs(hunt: _Hunt, base: Outcome | None, goals: list[Goal], first: frozenset[str]) -> None:
+def _try_pairs(search: _NearestSearch, base: Outcome | None, goals: list[Goal], first: frozenset[str]) -> None:
     """Pairs of the changes that alone came nearest, for goals that no fact alone reaches."""
-    missed = [goal for goal in goals if not hunt.found[goal]]
+    missed = [goal for goal in goals if not search.found[goal]]
     if not missed:
         return
-    start = gap(base, hunt.gpus)
+    start = gap(base, search.gpus)
     best: dict[str, FactChange] = {}
-    for change in sorted(hunt.gaps, key=lambda c: (hunt.gaps[c], c.distance, c.fact, str(c.after))):
-        if hunt.gaps[change] < start - 1e-9 or (change.fact in first and hunt.gaps[change] < start + 1e-9):
+    for change in sorted(search.gaps, key=lambda c: (search.gaps[c], c.distance, c.fact, str(c.after))):
+        if search.gaps[change] < start - 1e-9 or (change.fact in first and search.gaps[change] < start + 1e-9):
             best.setdefault(change.fact, change)
     leading = sorted(best.values(), key=lambda change: change.fact not in first)[:_PAIRED]
-    rest = [change for change in hunt.gaps if hunt.gaps[change] < _REJECTED and change not in leading]
-    rest.sort(key=lambda c: (hunt.gaps[c], c.distance, c.fact, str(c.after)))
+    rest = [change for change in search.gaps if search.gaps[change] < _REJECTED and change not in leading]
+    rest.sort(key=lambda c: (search.gaps[c], c.distance, c.fact, str(c.after)))
     pairs = [*itertools.combinations(leading, 2)]
     pairs += [(one, other) for one in leading[:3] for other in rest[:10]]
     pairs = [pair for pair in pairs if pair[0].fact != pair[1].fact]
     pairs.sort(
         key=lambda pair: (
             not {change.fact for change in pair} <= first,
-            sum(hunt.gaps[change] for change in pair),
+            sum(search.gaps[change] for change in pair),
             sum(change.distance for change in pair),
         )
     )
     for pair in pairs:
-        missed = [goal for goal in missed if len(hunt.found[goal]) < _ENOUGH]
+        missed = [goal for goal in missed if len(search.found[goal]) < _ENOUGH]
         if not missed:
             break
-        for goal, nearest in hunt.try_out(pair, missed).items():
-            hunt.found[goal].append(nearest)
+        for goal, nearest in search.try_out(pair, missed).items():
+            search.found[goal].append(nearest)
             for position in (0, 1):
-                hunt.found[goal][-1] = _brought_nearer(hunt, hunt.found[goal][-1], position)
+                search.found[goal][-1] = _brought_nearer(search, search.found[goal][-1], position)
 
 
 def gap(outcome: Outcome | None, gpus: frozenset[str]) -> float:

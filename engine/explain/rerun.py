@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.intake import Workload
+from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.core.canonical import rounded
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.values import Scalar
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.ranges import constants_compared
+from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import coerce
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 def recorded_facts(decision: Mapping[str, Any], advisor: Advisor) -> dict[str, Value]:
@@ -34,7 +44,7 @@ def recorded_facts(decision: Mapping[str, Any], advisor: Advisor) -> dict[str, V
             problems.append(Problem("unknown-fact", message, fact=name, nearest=advisor.vocabulary.nearest(name)))
             continue
         try:
-            value = coerce(fact, entry["value"], error=InputError)
+            value = coerce(fact, entry["value"])
         except InputError as error:
             problems += error.problems
             continue
@@ -103,3 +113,165 @@ def decide_again(
         objective=objective,
         decided_at=decided_at or recorded_moment(decision),
     )
+
+
+#: How far it is from one choice to another, or to a fact that nobody stated, on the scale of a number's ln ratio.
+CHOICE_DISTANCE = 1.0
+FORGETTING_DISTANCE = 1.5
+#: Another task is another workload: it is tried, after everything else.
+_OTHER_WORK_DISTANCE = 5.0
+#: A step beside a threshold of a number without a smallest unit, as a share of it.
+_STEP = 0.01
+_DIGITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FactChange:
+    """One fact set to another value; ``after`` None takes it away."""
+
+    fact: str
+    before: Value | None
+    after: Value | None
+    essential: bool = False  # without this fact there is no workload to speak of
+
+    @property
+    def distance(self) -> float:
+        """How big the change is: the ln ratio of numbers, a fixed amount for anything else."""
+        if self.essential:
+            return _OTHER_WORK_DISTANCE
+        if self.after is None:
+            return FORGETTING_DISTANCE
+        if _is_number(self.before) and _is_number(self.after):
+            one, other = float(self.before), float(self.after)  # type: ignore[arg-type]
+            if one > 0 and other > 0:
+                return abs(math.log(other / one))
+            return abs(other - one) / max(abs(one), abs(other), 1.0)
+        return CHOICE_DISTANCE
+
+
+class OutOfDecisionsError(Exception):
+    """The search has used up the decisions that it may make."""
+
+
+@dataclass(slots=True)
+class WhatIfSearch:
+    """Decides variations of one workload, at most ``limit`` of them."""
+
+    advisor: Advisor
+    given: Mapping[str, Value]
+    objective: str | None  # where the facts do not bring it about
+    decided_at: datetime
+    limit: int
+    made: int = 0
+    _known: dict[tuple[tuple[str, Value | None], ...], Outcome | None] = field(default_factory=dict)
+
+    def outcome(self, changes: tuple[FactChange, ...] = ()) -> Outcome | None:
+        """The outcome with these facts changed; None where the workload is then refused.
+
+        Raises:
+            OutOfDecisionsError: a further decision would be needed.
+        """
+        key = tuple(sorted(((change.fact, change.after) for change in changes), key=lambda pair: pair[0]))
+        if key not in self._known:
+            if self.made >= self.limit:
+                raise OutOfDecisionsError
+            self.made += 1
+            self._known[key] = self._decide(changes)
+        return self._known[key]
+
+    def _decide(self, changes: tuple[FactChange, ...]) -> Outcome | None:
+        facts = dict(self.given)
+        objective = self.objective
+        for change in changes:
+            facts.pop(change.fact, None)
+            if change.after is not None:
+                facts[change.fact] = change.after
+            if change.fact == "objective":
+                objective = None
+        try:
+            return self.advisor.decide(Workload(facts), objective=objective, decided_at=self.decided_at).outcome
+        except InputError:
+            return None
+
+
+def probes(fact: FactDef, now: Value | None, rules: tuple[Rule, ...], *, stated: bool) -> list[FactChange]:
+    """Changes of one fact worth trying, nearest first: thresholds of these rules a step either way, and domain ends.
+
+    Args:
+        fact: what to change.
+        now: its present value, stated or settled; None where it is unknown.
+        rules: whose thresholds count.
+        stated: whether the workload states it, so that it can be taken away.
+    """
+    found = [value for value in _values(fact, rules) if value != now]
+    essential = fact.settle == "must_ask" and now is not None
+    changes = [FactChange(fact.name, now, value, essential) for value in dict.fromkeys(found)]
+    if stated and not essential:
+        changes.append(FactChange(fact.name, now, None))
+    return sorted(changes, key=lambda change: (change.distance, str(change.after)))
+
+
+def thresholds(fact: str, rules: tuple[Rule, ...]) -> list[Scalar]:
+    """What the conditions of these rules compare a fact with, in a stable order."""
+    reading = [condition.expr for rule in rules if fact in rule.reads for condition in rule.when]
+    return sorted(constants_compared(reading).get(fact, frozenset()), key=lambda value: (str(type(value)), str(value)))
+
+
+def _values(fact: FactDef, rules: tuple[Rule, ...]) -> Iterator[Value]:
+    if fact.type == "bool":
+        yield from (True, False)
+    elif fact.type == "enum":
+        wanted = [value for value in thresholds(fact.name, rules) if isinstance(value, str) and value in fact.choices]
+        yield from wanted
+        yield from (choice for choice in fact.choices if choice not in wanted)
+    elif fact.numeric:
+        ends = [end for end in (fact.min, fact.max) if end is not None]
+        marks = [float(m) for m in thresholds(fact.name, rules) if _is_number(m)]
+        tries = [*(near for mark in marks for near in (mark, mark - step(fact, mark), mark + step(fact, mark))), *ends]
+        for value in tries:
+            allowed = valid(fact, value)
+            if allowed is not None:
+                yield allowed
+
+
+def step(fact: FactDef, value: float) -> float:
+    """The smallest move worth trying beside a threshold."""
+    return 1.0 if fact.type == "int" else max(abs(value) * _STEP, 10.0**-_DIGITS)
+
+
+def valid(fact: FactDef, value: float) -> Value | None:
+    """The number as a value of the fact; None outside its domain."""
+    if not math.isfinite(value):
+        return None
+    number = round(value) if fact.type == "int" else float(rounded(value))
+    try:
+        return coerce(fact, number)
+    except InputError:
+        return None
+
+
+def between(fact: FactDef, near: float, far: float) -> Value | None:
+    """A value between two others, at three digits; None where there is no such value left."""
+    middle = math.sqrt(near * far) if near > 0 and far > 0 and max(near, far) / min(near, far) > 4 else (near + far) / 2
+    if fact.type == "int":
+        number: float = round(middle)
+    elif middle:
+        number = round(middle, _DIGITS - 1 - math.floor(math.log10(abs(middle))))
+    else:
+        number = 0.0
+    if not min(near, far) < number < max(near, far):
+        return None
+    return valid(fact, number)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def read_back(value: Value | None) -> str:
+    """A value as ``--set`` takes it; a fact that is taken away is unknown."""
+    if value is None:
+        return "unknown"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -11,15 +11,17 @@ from typing import Any
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.values import Value
-from whichgpu.engine.explain.probing import FactChange
-from whichgpu.engine.explain.probing import Laboratory
-from whichgpu.engine.explain.probing import OutOfDecisionsError
-from whichgpu.engine.explain.probing import between
-from whichgpu.engine.explain.probing import probes
-from whichgpu.engine.explain.probing import valid
+from whichgpu.engine.explain.rerun import FactChange
+from whichgpu.engine.explain.rerun import OutOfDecisionsError
+from whichgpu.engine.explain.rerun import WhatIfSearch
+from whichgpu.engine.explain.rerun import between
+from whichgpu.engine.explain.rerun import probes
 from whichgpu.engine.explain.rerun import recorded_facts
 from whichgpu.engine.explain.rerun import recorded_moment
 from whichgpu.engine.explain.rerun import unstated_objective
+from whichgpu.engine.explain.rerun import valid
+from whichgpu.engine.interview import Answered
+from whichgpu.engine.interview import answered
 from whichgpu.engine.rules.facts import FactDef
 
 
@@ -35,25 +37,12 @@ _CHOICES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What must be stable: the GPU, the count, and whether to rent or buy."""
-
-    gpu: str | None
-    count: int | None
-    procurement: str
-
-    def differs_in(self, other: Verdict) -> tuple[str, ...]:
-        """Which of the three differ."""
-        return tuple(name for name in ("gpu", "count", "procurement") if getattr(self, name) != getattr(other, name))
-
-
-@dataclass(frozen=True, slots=True)
 class Turn:
     """A change that flips the decision, and to what. ``origin`` says how the fact stood: given, assumed or unknown."""
 
     change: FactChange
     origin: str
-    verdict: Verdict
+    verdict: Answered
     flips: tuple[str, ...]
     narrowed: bool  # a number brought as near as three digits say
 
@@ -62,7 +51,7 @@ class Turn:
 class Sensitivity:
     """What flips the decision, nearest first, and what does not."""
 
-    verdict: Verdict
+    verdict: Answered
     turns: tuple[Turn, ...]
     steady: tuple[str, ...]  # facts of which no value that was tried flips it
     decisions: int
@@ -87,11 +76,11 @@ def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = D
     """
     given = recorded_facts(decision, advisor)
     objective = unstated_objective(decision, given, advisor)
-    laboratory = Laboratory(advisor, given, objective, recorded_moment(decision), limit)
-    base = laboratory.outcome()
+    what_if = WhatIfSearch(advisor, given, objective, recorded_moment(decision), limit)
+    base = what_if.outcome()
     if base is None:  # The recorded facts were read, so they decide; this tells the type checker.
-        return Sensitivity(Verdict(None, None, "undecided"), (), (), laboratory.made, limit, complete=True)
-    study = _Study(laboratory, verdict_of(base), advisor.vocabulary.facts)
+        return Sensitivity(Answered(None, None, "undecided"), (), (), what_if.made, limit, complete=True)
+    study = _Study(what_if, answered(base), advisor.vocabulary.facts)
     origins = _origins(base, decision, advisor)
     complete = True
     try:
@@ -106,22 +95,15 @@ def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = D
         verdict=study.base,
         turns=tuple(sorted(narrowed, key=_nearness)),
         steady=tuple(sorted(tried - turning)),
-        decisions=laboratory.made,
+        decisions=what_if.made,
         limit=limit,
         complete=complete,
     )
 
 
-def verdict_of(outcome: Outcome) -> Verdict:
-    """GPU, count and procurement verdict of an outcome."""
-    plan = outcome.chosen.ranked.plan if outcome.chosen else None
-    procurement = str(outcome.final.facts.get("procurement", "undecided"))
-    return Verdict(plan.gpu.id if plan else None, plan.count if plan else None, procurement)
-
-
 class _Study:
-    def __init__(self, laboratory: Laboratory, base: Verdict, facts: Mapping[str, FactDef]) -> None:
-        self.laboratory = laboratory
+    def __init__(self, what_if: WhatIfSearch, base: Answered, facts: Mapping[str, FactDef]) -> None:
+        self.what_if = what_if
         self.base = base
         self.facts = facts
         self.tried: dict[FactChange, bool] = {}  # whether it flips
@@ -130,9 +112,9 @@ class _Study:
     def coarse(self, tries: Iterable[FactChange]) -> list[Turn]:
         """The first flip of each number in either direction, and the first choices that flip."""
         seen: dict[tuple[str, object], int] = {}
-        reserve = min(_FOR_NARROWING, self.laboratory.limit // 3)
+        reserve = min(_FOR_NARROWING, self.what_if.limit // 3)
         for change in tries:
-            if self.laboratory.made >= self.laboratory.limit - reserve:
+            if self.what_if.made >= self.what_if.limit - reserve:
                 raise OutOfDecisionsError
             side = _side(change)
             if seen.get((change.fact, side), 0) >= (_CHOICES if side is None else 1):
@@ -146,9 +128,9 @@ class _Study:
 
     def turn(self, change: FactChange) -> Turn | None:
         """The flip that a change makes, if it makes one. A workload that contradicts itself is no flip."""
-        outcome = self.laboratory.outcome((change,))
+        outcome = self.what_if.outcome((change,))
         contradictory = outcome is None or (outcome.no_answer is not None and outcome.no_answer.kind == "contradictory")
-        verdict = self.base if contradictory or outcome is None else verdict_of(outcome)
+        verdict = self.base if contradictory or outcome is None else answered(outcome)
         flips = self.base.differs_in(verdict)
         self.tried[change] = bool(flips)
         return Turn(change, "", verdict, flips, narrowed=False) if flips else None

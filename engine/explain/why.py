@@ -10,13 +10,14 @@ from whichgpu.engine.advisor.answer.wording import ratio_words
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import Step
 from whichgpu.engine.explain.derivation import Teller
 from whichgpu.engine.explain.derivation import to_dict
+from whichgpu.engine.explain.differences import shown
 from whichgpu.engine.explain.evidence import Entry
 from whichgpu.engine.explain.evidence import Evidence
 from whichgpu.engine.explain.evidence import plan_id
-from whichgpu.engine.explain.phrases import Phrases
 
 
 __all__ = ["Explainer", "Step", "to_dict"]
@@ -227,7 +228,7 @@ class Explainer:
         if entry["kind"] == "scored":
             return f"{entry['scope']}: {_points(entry)}"
         if entry["kind"] == "advised":
-            done = "; ".join(f"{key} {_listed(value)}" for key, value in sorted(effects.items()))
+            done = "; ".join(f"{key} {shown(value)}" for key, value in sorted(effects.items()))
             return f"{done} ({entry['scope']})"
         return "; ".join(self.phrases.says(name, value) for name, value in sorted(effects.items()))
 
@@ -306,12 +307,6 @@ def _verdict(entry: Mapping[str, Any]) -> str:
             return f"overridden by {entry.get('by')}"
         case _:
             return str(entry["verdict"]).replace("_", " ")
-
-
-def _listed(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} = {item}" for name, item in sorted(value.items()))
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _folded(word: str) -> str:

@@ -18,16 +18,16 @@ from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import Step
 from whichgpu.engine.explain.derivation import Teller
 from whichgpu.engine.explain.evidence import Evidence
 from whichgpu.engine.explain.evidence import gather
-from whichgpu.engine.explain.influencing_facts import levers_against
+from whichgpu.engine.explain.influencing_facts import influencing_facts
 from whichgpu.engine.explain.nearest import DECISIONS
 from whichgpu.engine.explain.nearest import Search
 from whichgpu.engine.explain.nearest import nearest_changes
-from whichgpu.engine.explain.phrases import Phrases
-from whichgpu.engine.explain.probing import Laboratory
+from whichgpu.engine.explain.rerun import WhatIfSearch
 from whichgpu.engine.explain.rerun import decide_again
 from whichgpu.engine.explain.rerun import recorded_moment
 from whichgpu.engine.explain.rerun import unstated_objective
@@ -102,9 +102,9 @@ def why_not(
     search = None
     if standing not in ("recommended", "not planned"):
         objective = unstated_objective(decision, again.workload.given, advisor)
-        laboratory = Laboratory(advisor, again.workload.given, objective, recorded_moment(decision), limit)
-        levers = levers_against(advisor, outcome, gpus)
-        search = nearest_changes(laboratory, levers, gpus, advisor.vocabulary.facts)
+        what_if = WhatIfSearch(advisor, again.workload.given, objective, recorded_moment(decision), limit)
+        influencing = influencing_facts(advisor, outcome, gpus)
+        search = nearest_changes(what_if, influencing, gpus, advisor.vocabulary.facts)
     chosen = outcome.chosen
     loss = loss_of(best, chosen, outcome.round.judged) if best and outcome.round else None
     first = first_by_evidence(chosen, outcome.round.judged) if chosen and outcome.round else None

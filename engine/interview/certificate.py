@@ -14,8 +14,13 @@ from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.open_choice import OpenChoice
+from whichgpu.engine.interview.partial_plans import PlanShapes
+from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.ranges import constants_compared
 from whichgpu.engine.interview.ranges import representatives
+from whichgpu.engine.interview.rule_index import RuleIndex
+from whichgpu.engine.interview.verdict import Verdicts
 from whichgpu.engine.rules.facts import FactDef
 
 
@@ -43,6 +48,10 @@ class Answered:
     def __str__(self) -> str:
         plan = f"{self.count} x {self.gpu}" if self.gpu else "no plan"
         return f"{plan}, {self.procurement}"
+
+    def differs_in(self, other: Answered) -> tuple[str, ...]:
+        """Which of the three differ."""
+        return tuple(name for name in ("gpu", "count", "procurement") if getattr(self, name) != getattr(other, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +136,56 @@ def draw(fact: FactDef, values: Sequence[Any], chance: random.Random) -> Value:
     low, high = chance.choice(list(pairwise(values)))
     drawn = chance.uniform(low, high)
     return round(drawn) if fact.type == "int" else drawn
+
+
+_RULES = "three-valued rules over its whole domain"
+_PLANS_AGAIN = "plans made again over its choices, ends and thresholds"
+_BOUNDS = "bounds on the tier, cost, speed and score of every plan over all joint answers"
+_VERDICTS = "every verdict that joint answers could bring"
+
+
+def unasked_of(
+    rule_index: RuleIndex,
+    open_names: Sequence[str],
+    open_facts: OpenFacts,
+    shapes: PlanShapes,
+    choice: OpenChoice,
+    verdicts: Verdicts,
+) -> tuple[Unasked, ...]:
+    """The certificate of a state in which nothing is left to ask."""
+    verdict_reads = open_facts.behind({name for view in rule_index.advising for name in view.reads})
+    return tuple(_unasked(name, shapes, choice, verdicts, verdict_reads) for name in open_names)
+
+
+def _unasked(
+    name: str, shapes: PlanShapes, choice: OpenChoice, verdicts: Verdicts, verdict_reads: frozenset[str]
+) -> Unasked:
+    why, checked = [], []
+    moved = sorted(fact for fact, causes in shapes.moved.items() if name in causes)
+    if name in shapes.silent:
+        what = f"it moves {', '.join(moved)} alone" if moved else "no plan changes with it"
+        why.append(f"{what}, and which plans there are stays the same")
+        checked.append(_PLANS_AGAIN)
+    points = choice.bounds.moves.get(name)
+    if points:
+        ahead = choice.bounds.narrowest
+        why.append(
+            f"the rules that read it could move a rival by at most {points:.1f} points, "
+            f"and {choice.leader} stays the answer even if all that is open goes against it"
+            if ahead is None or ahead < 0
+            else f"the rules that read it could move a rival by at most {points:.1f} points, "
+            f"and {choice.leader} stays ahead by {ahead:.1f} even if all that is open goes against it"
+        )
+        checked.append(_BOUNDS)
+    elif name in choice.bounds.read:
+        why.append(f"the rules of preference that read it bear only on plans that stay behind {choice.leader}")
+        checked.append(_BOUNDS)
+    if any(name in causes for causes in choice.rejecting.values()):
+        why.append("it could put out only plans that are behind")
+        checked.append(_RULES)
+    if name in verdict_reads and verdicts.settled:
+        why.append(f"the verdict is {next(iter(verdicts.possible))} whatever it is")
+        checked.append(_VERDICTS)
+    if not why:
+        return Unasked(name, "no rule that can still hold, and no figure of a plan, depends on it", _RULES)
+    return Unasked(name, "; ".join(why), "; ".join(checked))

@@ -9,11 +9,10 @@ from dataclasses import field
 
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.core.values import Facts
-from whichgpu.engine.interview.bundles import Bundle
-from whichgpu.engine.interview.bundles import Bundles
-from whichgpu.engine.interview.fates import Fate
-from whichgpu.engine.interview.possible_outcomes import Fog
+from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.interview.rule_groups import RuleGroup
+from whichgpu.engine.interview.rule_groups import RuleGroups
 from whichgpu.engine.interview.rule_index import Line
 from whichgpu.engine.interview.rule_index import Mark
 from whichgpu.engine.interview.rule_index import RuleView
@@ -33,11 +32,20 @@ Pairs = frozenset[tuple[bool, bool]]
 
 
 @dataclass(frozen=True, slots=True)
+class PossibleOutcome:
+    """What may become of one plan, and the askable facts behind it."""
+
+    rejecting: frozenset[str] = frozenset()  # behind the rules that may put it out; empty: none may
+    unproven: frozenset[bool] = frozenset((False,))  # whether a limit may stand that it cannot be held against
+    unproven_behind: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Entrant:
     """A plan as the rules see it: what stands whatever the answers, and which waiting rules apply to it."""
 
     judged: Judged
-    fate: Fate
+    possible: PossibleOutcome
     terms: float  # what cost and speed give
     best_terms: float
     worst_terms: float
@@ -60,9 +68,9 @@ class Entrant:
 def entrant_of(
     judged: Judged,
     shared: Facts,
-    bundles: Bundles,
-    fog: Fog,
-    fate: Fate,
+    groups: RuleGroups,
+    open_facts: OpenFacts,
+    possible: PossibleOutcome,
     *,
     terms: tuple[float, float],
     merits: tuple[float, float],
@@ -72,13 +80,13 @@ def entrant_of(
     Args:
         judged: the plan.
         shared: the facts of the workload.
-        bundles: the rules that wait; points and marks of all others stand.
-        fog: what is open.
-        fate: what may become of it at the reject rules.
+        groups: the rules that wait; points and marks of all others stand.
+        open_facts: what is open.
+        possible: what may become of it at the reject rules.
         terms: by how much the points for cost and speed may fall and rise.
         merits: the least and the most that its merit may be.
     """
-    waiting = bundles.waiting or {}
+    waiting = groups.waiting or {}
     own, standing = 0.0, dict[str, list[float]]()
     for award in judged.ranked.awards:
         if award.rule is None:
@@ -88,25 +96,25 @@ def entrant_of(
     rules = {"fallback": judged.fallbacks, "cards": judged.card_bands, "counts": judged.count_bands}
     return Entrant(
         judged,
-        fate,
+        possible,
         own,
         own + terms[1],
         own + terms[0],
         {reason: tuple(points) for reason, points in standing.items()},
         frozenset(mark for mark in MARKS if any(rule not in waiting for rule in rules[mark])),
-        {name: applies_to(view, shared, judged.facts, fog) for name, view in waiting.items()},
+        {name: applies_to(view, shared, judged.facts, open_facts) for name, view in waiting.items()},
         merits,
     )
 
 
-def applies_to(view: RuleView, shared: Facts, plan_facts: Facts, fog: Fog) -> int:
+def applies_to(view: RuleView, shared: Facts, plan_facts: Facts, open_facts: OpenFacts) -> int:
     """Whether the lines of a rule that read the plan hold for it."""
     found = YES
     seen: Facts | None = None
     for line in view.local:
-        if fog.hides(line.reads):
+        if open_facts.hides(line.reads):
             seen = seen or {**shared, **plan_facts}
-            truths = truths_of((line,), seen, fog)
+            truths = truths_of((line,), seen, open_facts)
             if True not in truths:
                 return NO
             if len(truths) > 1:
@@ -126,40 +134,40 @@ def _joined(line: Line, shared: Facts, plan_facts: Facts) -> Facts:
 class Comparer:
     """Compares entrants over all joint answers. Remembers what rules give to plans that they see alike."""
 
-    bundles: Bundles
+    groups: RuleGroups
     _profiles: dict[tuple[str, str], tuple[object, ...]] = field(default_factory=dict)
     _points: dict[tuple[object, ...], tuple[tuple[float, float], ...]] = field(default_factory=dict)
     _held: dict[tuple[object, ...], tuple[frozenset[bool], ...]] = field(default_factory=dict)
     _leads: dict[tuple[object, ...], tuple[float, float]] = field(default_factory=dict)
     _pairs: dict[tuple[object, ...], Pairs] = field(default_factory=dict)
 
-    def lead(self, bundle: Bundle, one: Entrant, other: Entrant) -> tuple[float, float]:
-        """The least and the most points that the rules of a bundle can give the second plan over the first."""
-        mine, theirs = self._profile(bundle, one), self._profile(bundle, other)
+    def lead(self, group: RuleGroup, one: Entrant, other: Entrant) -> tuple[float, float]:
+        """The least and the most points that the rules of a group can give the second plan over the first."""
+        mine, theirs = self._profile(group, one), self._profile(group, other)
         if mine == theirs and MAYBE not in mine:
             return 0.0, 0.0
         key = (mine, theirs)
         if key not in self._leads:
             found = [
                 (high[0] - low[1], high[1] - low[0])
-                for high, low in zip(self._bounds(bundle, other), self._bounds(bundle, one), strict=True)
+                for high, low in zip(self._bounds(group, other), self._bounds(group, one), strict=True)
             ]
             self._leads[key] = min(least for least, _ in found), max(most for _, most in found)
         return self._leads[key]
 
     def pairs(self, mark: Mark, one: Entrant, other: Entrant) -> Pairs:
         """Whether either plan bears a mark: all that the two can be at once."""
-        bundle = (self.bundles.marks or {}).get(mark)
-        if bundle is None:
+        group = (self.groups.marks or {}).get(mark)
+        if group is None:
             return frozenset({(mark in one.marks, mark in other.marks)})
-        mine, theirs = self._profile(bundle, one), self._profile(bundle, other)
+        mine, theirs = self._profile(group, one), self._profile(group, other)
         key = (mine, theirs)
         if key not in self._pairs:
-            mine_held = self._marked(bundle, mark, one)
+            mine_held = self._marked(group, mark, one)
             alike = mine == theirs and MAYBE not in mine
             found = {
                 (a, b)
-                for first, second in zip(mine_held, self._marked(bundle, mark, other), strict=True)
+                for first, second in zip(mine_held, self._marked(group, mark, other), strict=True)
                 for a in first
                 for b in second
                 if a == b or not alike
@@ -167,35 +175,35 @@ class Comparer:
             self._pairs[key] = frozenset(found)
         return self._pairs[key]
 
-    def causes(self, bundle: Bundle, *entrants: Entrant) -> frozenset[str]:
-        """The askable facts behind the rules of a bundle that may apply to any of these plans."""
-        behind = self.bundles.behind or {}
-        names = (name for name in bundle.hangs if any(entrant.applies[name] != NO for entrant in entrants))
+    def causes(self, group: RuleGroup, *entrants: Entrant) -> frozenset[str]:
+        """The askable facts behind the rules of a group that may apply to any of these plans."""
+        behind = self.groups.behind or {}
+        names = (name for name in group.hangs if any(entrant.applies[name] != NO for entrant in entrants))
         return frozenset(cause for name in names for cause in behind[name])
 
-    def _profile(self, bundle: Bundle, entrant: Entrant) -> tuple[object, ...]:
-        """What tells the plan from others as far as the bundle goes."""
-        key = (bundle.name, entrant.id)
+    def _profile(self, group: RuleGroup, entrant: Entrant) -> tuple[object, ...]:
+        """What tells the plan from others as far as the group goes."""
+        key = (group.name, entrant.id)
         if key not in self._profiles:
-            fixed: object = entrant.standing.get(bundle.name, ())
-            if bundle.mark is not None:
-                fixed = bundle.mark in entrant.marks
-            applies = (entrant.applies[name] for name in bundle.hangs)
-            self._profiles[key] = (*applies, ("of", bundle.name), ("with", fixed), ("known", entrant.figures_known))
+            fixed: object = entrant.standing.get(group.name, ())
+            if group.mark is not None:
+                fixed = group.mark in entrant.marks
+            applies = (entrant.applies[name] for name in group.hangs)
+            self._profiles[key] = (*applies, ("of", group.name), ("with", fixed), ("known", entrant.figures_known))
         return self._profiles[key]
 
-    def _bounds(self, bundle: Bundle, entrant: Entrant) -> tuple[tuple[float, float], ...]:
-        """The least and the most points that a plan gets for the bundle's reason, for each set of rules that hold."""
-        key = self._profile(bundle, entrant)
+    def _bounds(self, group: RuleGroup, entrant: Entrant) -> tuple[tuple[float, float], ...]:
+        """The least and the most points that a plan gets for the group's reason, for each set of rules that hold."""
+        key = self._profile(group, entrant)
         if key not in self._points:
-            self._points[key] = tuple(_bounds(bundle, entrant, firing) for firing in bundle.firings)
+            self._points[key] = tuple(_bounds(group, entrant, firing) for firing in group.firings)
         return self._points[key]
 
-    def _marked(self, bundle: Bundle, mark: Mark, entrant: Entrant) -> tuple[frozenset[bool], ...]:
+    def _marked(self, group: RuleGroup, mark: Mark, entrant: Entrant) -> tuple[frozenset[bool], ...]:
         """Whether a plan bears the mark, for each set of rules that hold."""
-        key = self._profile(bundle, entrant)
+        key = self._profile(group, entrant)
         if key not in self._held:
-            self._held[key] = tuple(_marked(bundle, mark, entrant, firing) for firing in bundle.firings)
+            self._held[key] = tuple(_marked(group, mark, entrant, firing) for firing in group.firings)
         return self._held[key]
 
 
@@ -204,15 +212,15 @@ def counted(points: Sequence[float]) -> float:
     return max((p for p in points if p > 0), default=0.0) + min((p for p in points if p <= 0), default=0.0)
 
 
-def _bounds(bundle: Bundle, entrant: Entrant, firing: frozenset[str]) -> tuple[float, float]:
-    sure = list(entrant.standing.get(bundle.name, ()))
+def _bounds(group: RuleGroup, entrant: Entrant, firing: frozenset[str]) -> tuple[float, float]:
+    sure = list(entrant.standing.get(group.name, ()))
     perhaps: list[float] = []
-    for view in bundle.rules:
-        held = _holds(view.rule.id, bundle, entrant, firing)
+    for view in group.rules:
+        held = _holds(view.rule.id, group, entrant, firing)
         points = [
             award.points
             for award in view.awards
-            if award.reason == bundle.name and not (award.claim and entrant.figures_known)
+            if award.reason == group.name and not (award.claim and entrant.figures_known)
         ]
         if held != NO:
             (sure if held == YES else perhaps).extend(points)
@@ -221,15 +229,15 @@ def _bounds(bundle: Bundle, entrant: Entrant, firing: frozenset[str]) -> tuple[f
     return gained + min([lost, *(p for p in perhaps if p <= 0)]), most
 
 
-def _marked(bundle: Bundle, mark: Mark, entrant: Entrant, firing: frozenset[str]) -> frozenset[bool]:
-    held = [_holds(view.rule.id, bundle, entrant, firing) for view in bundle.rules]
+def _marked(group: RuleGroup, mark: Mark, entrant: Entrant, firing: frozenset[str]) -> frozenset[bool]:
+    held = [_holds(view.rule.id, group, entrant, firing) for view in group.rules]
     if mark in entrant.marks or YES in held:
         return frozenset((True,))
     return frozenset((True, False)) if MAYBE in held else frozenset((False,))
 
 
-def _holds(name: str, bundle: Bundle, entrant: Entrant, firing: frozenset[str]) -> int:
+def _holds(name: str, group: RuleGroup, entrant: Entrant, firing: frozenset[str]) -> int:
     """Whether a rule fires for a plan where these rules hold."""
-    if entrant.applies[name] == NO or (name not in firing and name not in bundle.loose):
+    if entrant.applies[name] == NO or (name not in firing and name not in group.loose):
         return NO
-    return YES if entrant.applies[name] == YES and name not in bundle.loose else MAYBE
+    return YES if entrant.applies[name] == YES and name not in group.loose else MAYBE

@@ -1,7 +1,8 @@
-"""Plans as far as they can be made before all is known, and which facts the making of them looked at."""
+"""Plans as far as they can be made before all is known, and which open facts shape them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,9 +19,11 @@ from whichgpu.engine.advisor.survey import measure
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.possible_outcomes import OpenFacts
+from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.plans.candidates import candidate_plans
 from whichgpu.engine.rules.resolution.model import Claim
-from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.resolution.model import ResolvedFacts
 
 
 #: Plan facts that choosing itself reads beside cost and time. Others matter only to rules that read them.
@@ -66,7 +69,7 @@ class Watched(dict[str, Value]):
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PartialPlans:
     """The plans of one set of facts by id, and the names of all facts that were looked at."""
 
     plans: Mapping[str, Facts]
@@ -77,28 +80,28 @@ class Draft:
     nodes: Mapping[str, int] = field(default_factory=dict)
 
 
-def settle_intake(advisor: Advisor, given: Mapping[str, Value]) -> Settlement:
-    """The facts as they settle before any plan is made. Raises InputError for a model that nobody knows."""
-    bench = advisor.bench
-    found = look_up(given, bench.knowledge, bench.vocabulary)
+def resolve_intake(advisor: Advisor, given: Mapping[str, Value]) -> ResolvedFacts:
+    """The facts as they resolve before any plan is made. Raises InputError for a model that nobody knows."""
+    context = advisor.context
+    found = look_up(given, context.knowledge, context.vocabulary)
     claims = {name: Claim("given", "input", value) for name, value in given.items()}
-    return bench.stages.intake.run(claims, extra=found.claims)
+    return context.stages.intake.run(claims, extra=found.claims)
 
 
-def draft(advisor: Advisor, given: Mapping[str, Value], counts: Sequence[int] = ()) -> Draft:
+def partial_plans(advisor: Advisor, given: Mapping[str, Value], counts: Sequence[int] = ()) -> PartialPlans:
     """Make the plans of these facts, watching what is read; ``counts`` of GPUs are planned beside those asked for."""
-    bench = advisor.bench
-    found = look_up(given, bench.knowledge, bench.vocabulary)
-    intake = settle_intake(advisor, given)
+    context = advisor.context
+    found = look_up(given, context.knowledge, context.vocabulary)
+    intake = resolve_intake(advisor, given)
     facts = Watched(intake.facts)
-    maker = bench.plan_maker(found.model, replace(intake, facts=facts))
+    maker = context.plan_maker(found.model, replace(intake, facts=facts))
     asked = {**dict.fromkeys(counts, "a rule"), **asked_counts(intake.fired)}
-    plans = candidate_plans(maker.job, facts, bench.knowledge, asked, maker=maker)
+    plans = candidate_plans(maker.job, facts, context.knowledge, asked, maker=maker)
     job = is_job(facts)
     by_run = job and length_known(plans)
     objective = advisor.objective(None, given)
-    highest = bench.knowledge.dearest_usd_per_gpu_hour
-    return Draft(
+    highest = context.knowledge.dearest_usd_per_gpu_hour
+    return PartialPlans(
         {plan.id: plan.facts for plan in plans},
         frozenset(facts.read),
         facts.copied,
@@ -111,7 +114,7 @@ def draft(advisor: Advisor, given: Mapping[str, Value], counts: Sequence[int] = 
     )
 
 
-def difference(one: Draft, other: Draft) -> frozenset[str] | None:
+def difference(one: PartialPlans, other: PartialPlans) -> frozenset[str] | None:
     """The names of plan facts that differ; None where the plans themselves or what ranking reads do."""
     if one.plans.keys() != other.plans.keys() or one.job != other.job or one.nodes != other.nodes:
         return None
@@ -144,9 +147,165 @@ def _same_but_for_scale(one: Mapping[str, Measures], other: Mapping[str, Measure
     return True
 
 
-def try_draft(advisor: Advisor, given: Mapping[str, Value], counts: Sequence[int] = ()) -> Draft | None:
-    """The same, or None where these facts cannot stand together."""
-    try:
-        return draft(advisor, given, counts)
-    except InputError:
-        return None
+#: At most so many values of one fact are tried.
+_MOST_PROBES = 5
+#: Numbers beyond this say nothing about plans that a smaller one would not.
+_LARGE = 1e6
+
+
+@dataclass(slots=True)
+class PlanShapes:
+    """The plans of a state, which open facts shape them, and which plan facts the others still move."""
+
+    base: PartialPlans
+    shaping: tuple[str, ...] = ()
+    moved: dict[str, frozenset[str]] = field(default_factory=dict)  # plan fact -> askable facts that move it
+    silent: frozenset[str] = frozenset()  # read while planning, and tried without effect on what ranks plans
+
+
+@dataclass(slots=True)
+class PlanVariations:
+    """Makes plans for states, and remembers them: an answer that planning does not read makes no new plans."""
+
+    rule_index: RuleIndex
+    _made: dict[tuple[object, ...], PartialPlans | None] = field(default_factory=dict)
+    _last: tuple[dict[str, Value], tuple[int, ...], PlanShapes] | None = None
+
+    def partial_plans(self, given: Mapping[str, Value], counts: tuple[int, ...] = ()) -> PartialPlans:
+        """The plans of these facts. Raises InputError for a model that nobody knows."""
+        found = self.tried(given, counts)
+        return (
+            partial_plans(self.rule_index.advisor, given, counts) if found is None else found
+        )  # Then it says what is wrong.
+
+    def tried(self, given: Mapping[str, Value], counts: tuple[int, ...]) -> PartialPlans | None:
+        """The same, or None where these facts cannot stand together."""
+        key = (tuple(sorted(given.items())), counts)
+        if key not in self._made:
+            try:
+                self._made[key] = partial_plans(self.rule_index.advisor, given, counts)
+            except InputError:
+                self._made[key] = None
+        return self._made[key]
+
+    def shapes(
+        self,
+        given: Mapping[str, Value],
+        open_facts: OpenFacts,
+        topics: Sequence[Sequence[str]],
+        counts: tuple[int, ...] = (),
+    ) -> PlanShapes:
+        """Which open facts shape the plans, up to the first topic in which one does.
+
+        Args:
+            given: what is known.
+            open_facts: what is open.
+            topics: open askable facts, topic by topic, in the order in which topics are asked.
+            counts: of GPUs, that rules may yet want planned: they are among the plans whatever is answered.
+        """
+        base = self.partial_plans(given, counts)
+        found = self._still_stands(given, counts, base)
+        if found is not None:
+            return found
+        read = frozenset(open_facts.values) if base.copied else base.read
+        concerned = open_facts.behind(read)
+        moved: dict[str, set[str]] = {}
+        silent: set[str] = set()
+        for topic in topics:
+            group = [name for name in topic if name in concerned]
+            together = self._vary(given, counts, base, group, open_facts)
+            if together is not None:
+                silent |= set(group)
+                for name in together:
+                    moved.setdefault(name, set()).update(group)
+                continue
+            return PlanShapes(base, self._alone(given, counts, base, group, open_facts))
+        found = PlanShapes(base, (), _frozen(moved), frozenset(silent))
+        self._last = (_without(given, found.silent), counts, found)
+        return found
+
+    def _alone(
+        self,
+        given: Mapping[str, Value],
+        counts: tuple[int, ...],
+        base: PartialPlans,
+        group: Sequence[str],
+        open_facts: OpenFacts,
+    ) -> tuple[str, ...]:
+        """The facts of a group, which together shape the plans, that do so by themselves."""
+        facts = self.rule_index.advisor.vocabulary.facts
+        rest = sorted(group, key=lambda name: facts[name].askable != "always")
+        alone = []
+        while rest:
+            name = rest.pop(0)
+            if self._vary(given, counts, base, [name], open_facts) is None:
+                alone.append(name)
+                if self._vary(given, counts, base, rest, open_facts) is not None:
+                    break  # None of the others does anything, even together.
+        return tuple(sorted(alone or group))  # What shows only together is each one's doing.
+
+    def _still_stands(
+        self, given: Mapping[str, Value], counts: tuple[int, ...], base: PartialPlans
+    ) -> PlanShapes | None:
+        """What was found last, if since then only such facts were answered as move no plan, alone or together."""
+        if self._last is None:
+            return None
+        before, planned, found = self._last
+        now = _without(given, found.silent)
+        fresh = now.keys() - before.keys()
+        if (
+            any(now.get(name) != value for name, value in before.items())
+            or fresh & base.read
+            or base.copied
+            or planned != counts
+        ):
+            return None
+        return replace(found, base=base) if difference(found.base, base) is not None else None
+
+    def _vary(
+        self,
+        given: Mapping[str, Value],
+        counts: tuple[int, ...],
+        base: PartialPlans,
+        group: Sequence[str],
+        open_facts: OpenFacts,
+    ) -> frozenset[str] | None:
+        """The plan facts that move as these facts vary together; None where plans or their ranking do."""
+        moved: set[str] = set()
+        for values in assignments(self.rule_index, group, open_facts):
+            other = self.tried({**given, **values}, counts)
+            if other is None:
+                continue
+            differ = difference(base, other)
+            if differ is None:
+                return None
+            moved |= differ
+        return frozenset(moved)
+
+
+def assignments(rule_index: RuleIndex, group: Sequence[str], open_facts: OpenFacts) -> list[dict[str, Value]]:
+    """Values to try: each fact runs through its own, all of the group side by side."""
+    probes = {name: _probes(rule_index, name, open_facts) for name in group}
+    rounds = max((len(values) for values in probes.values()), default=0)
+    return [{name: values[index % len(values)] for name, values in probes.items() if values} for index in range(rounds)]
+
+
+def _probes(rule_index: RuleIndex, name: str, open_facts: OpenFacts) -> list[Value]:
+    """The values of a fact that are tried: all choices, or ends and constants of its domain."""
+    values = [value for value in (open_facts.values.get(name) or rule_index.values[name] or ()) if value is not None]
+    fact = rule_index.advisor.vocabulary.facts[name]
+    if not fact.numeric:
+        return values[:32]
+    numbers = sorted({value for value in values if isinstance(value, int | float) and value <= _LARGE})
+    if len(numbers) <= _MOST_PROBES:
+        return list(numbers)
+    step = (len(numbers) - 1) / (_MOST_PROBES - 1)
+    return [numbers[round(index * step)] for index in range(_MOST_PROBES)]
+
+
+def _without(given: Mapping[str, Value], names: frozenset[str]) -> dict[str, Value]:
+    return {name: value for name, value in given.items() if name not in names}
+
+
+def _frozen(moved: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
+    return {name: frozenset(causes) for name, causes in moved.items()}

@@ -16,32 +16,90 @@ from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.interview.certificate import Unasked
-from whichgpu.engine.interview.order import by_topic
-from whichgpu.engine.interview.order import pick
-from whichgpu.engine.interview.partial_plans import settle_intake
-from whichgpu.engine.interview.plan_contest import Extra
-from whichgpu.engine.interview.plan_contest import contest_of
-from whichgpu.engine.interview.plan_contest import extra_counts
+from whichgpu.engine.interview.certificate import unasked_of
+from whichgpu.engine.interview.open_choice import Extra
+from whichgpu.engine.interview.open_choice import extra_counts
+from whichgpu.engine.interview.open_choice import open_choice_of
+from whichgpu.engine.interview.partial_plans import PlanShapes
+from whichgpu.engine.interview.partial_plans import PlanVariations
+from whichgpu.engine.interview.partial_plans import resolve_intake
 from whichgpu.engine.interview.possible_outcomes import NEVER
-from whichgpu.engine.interview.possible_outcomes import Fog
+from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.possible_outcomes import truths_of
-from whichgpu.engine.interview.reasons import unasked_of
-from whichgpu.engine.interview.rule_index import Atlas
-from whichgpu.engine.interview.rule_index import draw_atlas
-from whichgpu.engine.interview.settling import fog_over
-from whichgpu.engine.interview.shapes import Shapes
-from whichgpu.engine.interview.shapes import Workshop
+from whichgpu.engine.interview.resolving import open_facts_over
+from whichgpu.engine.interview.rule_index import RuleIndex
+from whichgpu.engine.interview.rule_index import index_rules
 from whichgpu.engine.interview.state import State
 from whichgpu.engine.interview.verdict import Verdicts
 from whichgpu.engine.interview.verdict import verdicts_of
-from whichgpu.engine.interview.verdict import with_ledger
+from whichgpu.engine.interview.verdict import with_comparison
 from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.resolution.model import ResolvedFacts
+
+
+#: The order in which a person thinks of a job; topics that the vocabulary adds follow by name.
+TOPICS = (
+    "job",
+    "model",
+    "precision",
+    "data",
+    "serving",
+    "rhythm",
+    "scale",
+    "software",
+    "reliability",
+    "money",
+    "candidates",
+    "measurements",
+)
+#: A topic that was begun goes on while it holds a question at least this much as informative as the best elsewhere.
+_STAY = 0.5
+
+
+def topic_rank(fact: FactDef) -> tuple[int, str]:
+    """Where the topic of a fact stands."""
+    return (TOPICS.index(fact.topic) if fact.topic in TOPICS else len(TOPICS), fact.topic)
+
+
+def by_topic(names: Iterable[str], facts: Mapping[str, FactDef], *, last: Sequence[str] = ()) -> list[list[str]]:
+    """Facts by topic, in order; those put off make up a topic of their own at the end."""
+    groups: dict[tuple[int, str], list[str]] = {}
+    late = []
+    for name in sorted(names):
+        if name in last:
+            late.append(name)
+        else:
+            groups.setdefault(topic_rank(facts[name]), []).append(name)
+    return [groups[key] for key in sorted(groups)] + ([late] if late else [])
+
+
+def pick(weights: Mapping[str, float], rule_index: RuleIndex, state: State) -> str:
+    """The fact to ask: the weightiest, though a topic that was begun is finished first where it weighs nearly as much.
+
+    Equal weights go to what is always asked, then to what more rules read, then by topic and name.
+    """
+    facts = rule_index.advisor.vocabulary.facts
+    fresh = {name: weight for name, weight in weights.items() if name not in state.skipped} or dict(weights)
+    most = max(fresh.values())
+    asked = [answer.fact for answer in state.answers if answer.origin == "asked"]
+    topic = facts[asked[-1]].topic if asked else None
+    same = {name: w for name, w in fresh.items() if facts[name].topic == topic and w >= most * _STAY}
+    pool = same or fresh
+    return min(
+        pool,
+        key=lambda name: (
+            -round(pool[name], 6),
+            facts[name].askable != "always",
+            -len(rule_index.readers.get(name, ())),
+            topic_rank(facts[name]),
+            name,
+        ),
+    )
 
 
 #: Wishes that no rule reads, since ranking itself does.
 _READ_BY_RANKING = frozenset({"objective"})
-#: Facts by which others are looked up: asked before the facts that they settle.
+#: Facts by which others are looked up: asked before the facts that they resolve.
 KEYS = ("model_name",)
 
 
@@ -67,9 +125,9 @@ class View:
     """What is known at one state, before any question is judged."""
 
     given: Mapping[str, Value]
-    intake: Settlement
+    intake: ResolvedFacts
     open: tuple[str, ...]
-    fog: Fog
+    open_facts: OpenFacts
     later: frozenset[str] = frozenset()  # open facts that another answer may yet make pointless
 
     def now(self, weights: Mapping[str, float]) -> Mapping[str, float]:
@@ -83,14 +141,14 @@ class Interviewer:
 
     advisor: Advisor
     moment: datetime  # of the decision; the age of prices is computed from it
-    atlas: Atlas = field(init=False)
-    workshop: Workshop = field(init=False)
+    rule_index: RuleIndex = field(init=False)
+    variations: PlanVariations = field(init=False)
     _outcomes: dict[tuple[tuple[str, Value], ...], Decision] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Prepare the rules."""
-        self.atlas = draw_atlas(self.advisor)
-        self.workshop = Workshop(self.atlas)
+        self.rule_index = index_rules(self.advisor)
+        self.variations = PlanVariations(self.rule_index)
 
     def decide(self, state: State) -> Decision:
         """The decision on what is known so far. Raises InputError where it contradicts the catalogue."""
@@ -107,54 +165,60 @@ class Interviewer:
                 return Question(facts[name], "start")
         view = self.view(state)
         keys = [name for name in KEYS if name in view.open and name not in state.skipped]
-        if keys and self._sizes(view, keys):
+        if keys and any(
+            name in view.open for name in ("param_count_b", "model_family", "is_moe")
+        ):  # The name would tell it.
             return Question(facts[keys[0]], "plans")
         topics = by_topic(view.open, facts, last=state.skipped)
-        extra = extra_counts(self.atlas, view.intake.facts, view.fog)
-        shapes = self.workshop.shapes(view.given, view.fog, topics, extra.counts)
+        extra = extra_counts(self.rule_index, view.intake.facts, view.open_facts)
+        shapes = self.variations.shapes(view.given, view.open_facts, topics, extra.counts)
         if shapes.shaping:
-            chosen = pick(view.now(dict.fromkeys(shapes.shaping, 1.0)), self.atlas, state)
+            chosen = pick(view.now(dict.fromkeys(shapes.shaping, 1.0)), self.rule_index, state)
             return Question(facts[chosen], "plans", _others(shapes.shaping, chosen))
         return self._choose(state, view, shapes, extra)
 
-    def _choose(self, state: State, view: View, shapes: Shapes, extra: Extra) -> Question | Done:
+    def _choose(self, state: State, view: View, shapes: PlanShapes, extra: Extra) -> Question | Done:
         """The plans stand: can the choice among them still change, or the verdict?"""
         facts = self.advisor.vocabulary.facts
         outcome = self.decide(state).outcome
-        fog = _with_moved(view.fog, shapes)
-        contest = contest_of(self.atlas, outcome, fog, extra)
-        weights = contest.weights(view.open)
+        open_facts = _with_moved(view.open_facts, shapes)
+        choice = open_choice_of(self.rule_index, outcome, open_facts, extra)
+        weights = choice.weights(view.open)
         if weights:
-            chosen = pick(view.now(weights), self.atlas, state)
+            chosen = pick(view.now(weights), self.rule_index, state)
             return Question(facts[chosen], "choice", _others(weights, chosen))
-        verdicts = self._verdicts(outcome, outcome.chosen, contest.fog)
+        verdicts = self._verdicts(outcome, outcome.chosen, choice.open_facts)
         by_name = {entry.ranked.plan.id: entry for entry in outcome.round.judged} if outcome.round else {}
-        for heir in contest.rivalry.heirs:
+        for heir in choice.bounds.heirs:
             # Another split of the same GPUs is the same answer, as long as the verdict is the same.
-            other = self._verdicts(outcome, by_name.get(heir.plan, outcome.chosen), contest.fog)
+            other = self._verdicts(outcome, by_name.get(heir.plan, outcome.chosen), choice.open_facts)
             verdicts = verdicts.beside(other, heir.causes)
         weights = {name: float(n) for name, n in verdicts.causes.items() if name in view.open}
         if weights and not verdicts.settled:
-            chosen = pick(view.now(weights), self.atlas, state)
+            chosen = pick(view.now(weights), self.rule_index, state)
             return Question(facts[chosen], "verdict", _others(weights, chosen))
-        return Done(unasked_of(self.atlas, view.open, view.fog, shapes, contest, verdicts), self._offered(view))
+        return Done(
+            unasked_of(self.rule_index, view.open, view.open_facts, shapes, choice, verdicts), self._offered(view)
+        )
 
     def view(self, state: State) -> View:
         """What is known at a state and what is open."""
         given = state.given
-        intake = settle_intake(self.advisor, given)
-        open_facts = tuple(
-            name for name in self.atlas.ranging if name not in state.answered and self._is_open(name, intake)
+        intake = resolve_intake(self.advisor, given)
+        open_names = tuple(
+            name for name in self.rule_index.ranging if name not in state.answered and self._is_open(name, intake)
         )
-        fog = fog_over(self.atlas, intake, open_facts)
-        sensible = {name: truths_of((line,), intake.facts, fog) for name, line in self.atlas.asked_when.items()}
-        open_facts = tuple(name for name in open_facts if sensible.get(name) != NEVER)
-        fog = fog_over(self.atlas, intake, open_facts)
-        _drop_contradictions(self.atlas, intake, fog, open_facts)
-        later = frozenset(name for name in open_facts if False in sensible.get(name, ()))
-        return View(given, intake, open_facts, fog, later)
+        open_facts = open_facts_over(self.rule_index, intake, open_names)
+        sensible = {
+            name: truths_of((line,), intake.facts, open_facts) for name, line in self.rule_index.asked_when.items()
+        }
+        open_names = tuple(name for name in open_names if sensible.get(name) != NEVER)
+        open_facts = open_facts_over(self.rule_index, intake, open_names)
+        _drop_contradictions(self.rule_index, intake, open_facts, open_names)
+        later = frozenset(name for name in open_names if False in sensible.get(name, ()))
+        return View(given, intake, open_names, open_facts, later)
 
-    def _is_open(self, name: str, intake: Settlement) -> bool:
+    def _is_open(self, name: str, intake: ResolvedFacts) -> bool:
         """Whether nobody has said anything better than an assumption.
 
         In which precision weights are kept is the person's choice, whatever form the model was published in.
@@ -164,14 +228,10 @@ class Interviewer:
             return True
         return settled.claim.origin == "looked_up" and self.advisor.vocabulary.facts[name].topic == "precision"
 
-    def _sizes(self, view: View, keys: Sequence[str]) -> bool:
-        """Whether a look-up would tell something that is not known."""
-        return any(name in view.open for name in ("param_count_b", "model_family", "is_moe")) and bool(keys)
-
-    def _verdicts(self, outcome: Outcome, judged: Judged | None, fog: Fog) -> Verdicts:
+    def _verdicts(self, outcome: Outcome, judged: Judged | None, open_facts: OpenFacts) -> Verdicts:
         shared = outcome.round.survey.facts if outcome.round else outcome.intake.facts
-        known, wider = with_ledger(self.atlas, shared, judged.ranked.plan if judged else None, fog)
-        return verdicts_of(self.atlas, {**known, **(judged.facts if judged else {})}, wider)
+        known, wider = with_comparison(self.rule_index, shared, judged.ranked.plan if judged else None, open_facts)
+        return verdicts_of(self.rule_index, {**known, **(judged.facts if judged else {})}, wider)
 
     def _offered(self, view: View) -> tuple[str, ...]:
         """Wishes and rare facts that nobody stated and that some rule which may still hold reads."""
@@ -185,13 +245,19 @@ class Interviewer:
             and (fact.askable == "on_request" or (fact.wish and fact.askable != "never"))
             and name not in view.given
         ]
-        read = self.workshop.draft(view.given).read
-        fog = fog_over(self.atlas, view.intake, [*view.open, *names])
-        views = (*self.atlas.rejecting, *self.atlas.preferring, *self.atlas.advising, *self.atlas.counting)
+        read = self.variations.partial_plans(view.given).read
+        open_facts = open_facts_over(self.rule_index, view.intake, [*view.open, *names])
+        views = (
+            *self.rule_index.rejecting,
+            *self.rule_index.preferring,
+            *self.rule_index.advising,
+            *self.rule_index.counting,
+        )
         live = {
             name
             for rule in views
-            if any(name in rule.reads for name in names) and True in truths_of(rule.shared, view.intake.facts, fog)
+            if any(name in rule.reads for name in names)
+            and True in truths_of(rule.shared, view.intake.facts, open_facts)
             for name in rule.reads
         }
         return tuple(
@@ -199,24 +265,26 @@ class Interviewer:
         )
 
 
-def _drop_contradictions(atlas: Atlas, intake: Settlement, fog: Fog, open_facts: Iterable[str]) -> None:
+def _drop_contradictions(
+    rule_index: RuleIndex, intake: ResolvedFacts, open_facts: OpenFacts, open_names: Iterable[str]
+) -> None:
     """Leave out values that what is known rules out: nobody can answer so."""
-    for name in open_facts:
-        values = fog.values.get(name)
-        rules = [view for view in atlas.contradicting if name in view.reads]
+    for name in open_names:
+        values = open_facts.values.get(name)
+        rules = [view for view in rule_index.contradicting if name in view.reads]
         if values is None or not rules:
             continue
         fits = []
         for value in values:
-            alone = Fog({**fog.values, name: (value,)}, fog.causes)
+            alone = OpenFacts({**open_facts.values, name: (value,)}, open_facts.causes)
             if not any(truths_of(view.lines, intake.facts, alone) == {True} for view in rules):
                 fits.append(value)
-        fog.values[name] = tuple(fits) or values
+        open_facts.values[name] = tuple(fits) or values
 
 
-def _with_moved(fog: Fog, shapes: Shapes) -> Fog:
-    moved = Fog(dict.fromkeys(shapes.moved), dict(shapes.moved))
-    return fog.merged(moved)
+def _with_moved(open_facts: OpenFacts, shapes: PlanShapes) -> OpenFacts:
+    moved = OpenFacts(dict.fromkeys(shapes.moved), dict(shapes.moved))
+    return open_facts.merged(moved)
 
 
 def _others(names: Iterable[str], chosen: str) -> tuple[str, ...]:

@@ -32,14 +32,14 @@ MOST_COMBINATIONS = 384
 
 
 @dataclass(slots=True)
-class Fog:
-    """Facts that are not settled yet: what each may be (None: anything), and the askable facts behind it."""
+class OpenFacts:
+    """Facts that are not known yet: what each may be (None: anything), and the askable facts behind it."""
 
     values: dict[str, tuple[Value | None, ...] | None] = field(default_factory=dict)
     causes: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def add(self, fact: str, values: tuple[Value | None, ...] | None, causes: Iterable[str]) -> None:
-        """Put one more fact into the fog."""
+        """Put in one more open fact."""
         self.values[fact] = values
         self.causes[fact] = frozenset(causes)
 
@@ -51,26 +51,26 @@ class Fog:
         """The askable facts behind these facts."""
         return frozenset(cause for name in reads for cause in self.causes.get(name, ()))
 
-    def without(self, fact: str, value: Value) -> Fog:
-        """The fog with one fact lifted to a value."""
-        return Fog({**self.values, fact: (value,)}, self.causes)
+    def without(self, fact: str, value: Value) -> OpenFacts:
+        """The same with one fact fixed to a value."""
+        return OpenFacts({**self.values, fact: (value,)}, self.causes)
 
-    def merged(self, other: Fog) -> Fog:
-        """Both fogs; the other's view counts where they differ."""
-        return Fog({**self.values, **other.values}, {**self.causes, **other.causes})
+    def merged(self, other: OpenFacts) -> OpenFacts:
+        """Both; the other's view counts where they differ."""
+        return OpenFacts({**self.values, **other.values}, {**self.causes, **other.causes})
 
 
-def overlays(names: Sequence[str], fog: Fog) -> Iterator[dict[str, Value | None]]:
+def overlays(names: Sequence[str], open_facts: OpenFacts) -> Iterator[dict[str, Value | None]]:
     """Every joint value of these facts."""
-    for values in product(*(fog.values[name] or (None,) for name in names)):
+    for values in product(*(open_facts.values[name] or (None,) for name in names)):
         yield dict(zip(names, values, strict=True))
 
 
-def combinations(names: Iterable[str], fog: Fog) -> int:
+def combinations(names: Iterable[str], open_facts: OpenFacts) -> int:
     """How many joint values these facts have."""
     total = 1
     for name in names:
-        total *= len(fog.values[name] or (None,))
+        total *= len(open_facts.values[name] or (None,))
     return total
 
 
@@ -85,12 +85,12 @@ def laid_over(facts: Facts, reads: Iterable[str], overlay: Mapping[str, Value | 
     return seen
 
 
-def truths_of(lines: Sequence[Line], facts: Facts, fog: Fog) -> Truths:
+def truths_of(lines: Sequence[Line], facts: Facts, open_facts: OpenFacts) -> Truths:
     """The values that the conjunction of some lines can take."""
     clear: Truth = True
     waiting = []
     for line in lines:
-        if any(name in fog.values for name in line.reads):
+        if any(name in open_facts.values for name in line.reads):
             waiting.append(line)
         else:
             value = line.test(facts)
@@ -99,20 +99,20 @@ def truths_of(lines: Sequence[Line], facts: Facts, fog: Fog) -> Truths:
             clear = None if value is None else clear
     if not waiting:
         return frozenset((clear,))
-    found = _waiting_truths(waiting, facts, fog)
+    found = _waiting_truths(waiting, facts, open_facts)
     return found if clear is True else frozenset(False if value is False else None for value in found)
 
 
-def _waiting_truths(lines: Sequence[Line], facts: Facts, fog: Fog) -> Truths:
+def _waiting_truths(lines: Sequence[Line], facts: Facts, open_facts: OpenFacts) -> Truths:
     reads = frozenset(name for line in lines for name in line.reads)
-    hidden = sorted(name for name in reads if name in fog.values)
-    blind = {name for name in hidden if fog.values[name] is None}
-    blind |= {name for line in lines for name in line.blind if name in fog.values}
+    hidden = sorted(name for name in reads if name in open_facts.values)
+    blind = {name for name in hidden if open_facts.values[name] is None}
+    blind |= {name for line in lines for name in line.blind if name in open_facts.values}
     finite = [name for name in hidden if name not in blind]
-    if combinations(finite, fog) > MOST_COMBINATIONS:
+    if combinations(finite, open_facts) > MOST_COMBINATIONS:
         blind, finite = set(hidden), []
     found: set[Truth] = set()
-    for overlay in overlays(finite, fog):
+    for overlay in overlays(finite, open_facts):
         seen = laid_over(facts, reads, overlay)
         if blind:
             found |= _conjunction([_blindly(line, seen, blind) for line in lines])

@@ -1,10 +1,12 @@
-"""Which of two plans comes before the other, over all joint answers: by tier, by dominance, as its equal."""
+"""How two plans compare over all joint answers: which comes before the other, and how far scores and merits move."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from dataclasses import field
 
@@ -12,6 +14,7 @@ from whichgpu.engine.advisor.choice import joins_no_more
 from whichgpu.engine.advisor.choice import keeps_count
 from whichgpu.engine.advisor.choice import outweighs_guide
 from whichgpu.engine.advisor.choice import stands_as_well
+from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.interview.entrants import MARKS
 from whichgpu.engine.interview.entrants import Comparer
@@ -37,7 +40,7 @@ class Precedence:
 
     def places(self, one: Entrant, other: Entrant) -> Iterator[Pairs]:
         """Place by place of the tier, what the two plans can be at once; True is the lower standing."""
-        yield frozenset((a, b) for a in one.fate.unproven for b in other.fate.unproven)
+        yield frozenset((a, b) for a in one.possible.unproven for b in other.possible.unproven)
         yield self.comparer.pairs("fallback", one, other)
         if not self.objective.stated:
             for mark in MARKS[1:]:
@@ -60,12 +63,12 @@ class Precedence:
         """The askable facts that could change which of two plans stands in the better tier."""
         causes: frozenset[str] = frozenset()
         for mark in MARKS:
-            bundle = (self.comparer.bundles.marks or {}).get(mark)
-            if bundle is not None and len(self.comparer.pairs(mark, one, other)) > 1:
-                causes |= self.comparer.causes(bundle, one, other)
+            group = (self.comparer.groups.marks or {}).get(mark)
+            if group is not None and len(self.comparer.pairs(mark, one, other)) > 1:
+                causes |= self.comparer.causes(group, one, other)
         for entrant in (one, other):
-            if len(entrant.fate.unproven) > 1:
-                causes |= entrant.fate.unproven_behind
+            if len(entrant.possible.unproven) > 1:
+                causes |= entrant.possible.unproven_behind
         return causes
 
     def between(self, entry: Entrant, other: Entrant) -> frozenset[str]:
@@ -161,3 +164,74 @@ def _product(entry: Entrant) -> tuple[float, str]:
     """The order in which plans that beat another come: cost times time."""
     cost, time = entry.judged.measures.cost, entry.judged.measures.time
     return (cost or 0.0) * (time or 0.0), entry.id
+
+
+@dataclass(slots=True)
+class Scales:
+    """The ends of cost and speed among the plans of a round of which some may drop out."""
+
+    judged: Sequence[Judged]
+    leaving: AbstractSet[str]  # plans that may drop out, or never come in
+    objective: Objective
+    _sure: list[Judged] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the plans that stay."""
+        self._sure = [entry for entry in self.judged if entry.ranked.plan.id not in self.leaving]
+
+    def terms(self, judged: Judged) -> tuple[float, float]:
+        """By how much the points for cost and speed of a plan may fall and rise, beside those of other plans.
+
+        Where the cheapest or fastest changes, the points of all plans move alike. What is left is a speed that is not
+        known, which counts as the slowest of those that are left, and points that are given as long as somebody's
+        figures are known.
+        """
+        low = high = 0.0
+        for award in judged.ranked.awards:
+            if award.rule is not None or not self.leaving:
+                continue
+            if not self._some_known(of_speed=award.reason.startswith("speed")):
+                low, high = low + min(0.0, -award.points), high + max(0.0, -award.points)
+            elif award.reason == "speed unknown":
+                high += self.objective.speed_points * math.log2(self._slowest(self._sure) / self._slowest(self.judged))
+        return low, high
+
+    def _some_known(self, *, of_speed: bool) -> bool:
+        """Whether the cost or speed of some plan that stays is known."""
+        if of_speed:
+            return any(entry.measures.weighed_speed for entry in self._sure)
+        return any(entry.measures.weighed_cost and entry.measures.cost is not None for entry in self._sure)
+
+    @staticmethod
+    def _slowest(judged: Sequence[Judged]) -> float:
+        return min(speed for entry in judged if (speed := entry.measures.weighed_speed))
+
+    def merits(self, judged: Judged) -> tuple[float, float]:
+        """The least and the most that the merit of a plan may be.
+
+        An unknown time counts as the slowest known of those that are left, an unknown cost as beyond all known ones.
+        """
+        cost, time = judged.measures.cost, judged.measures.time
+        costs = (cost, cost) if cost is not None else self._costs()
+        times = (time, time) if time is not None else self._times()
+        count = judged.ranked.plan.count
+        least, most = (
+            math.inf if math.isinf(c) else self.objective.merit(c, t, count) for c, t in zip(costs, times, strict=True)
+        )
+        return least, most
+
+    def _costs(self) -> tuple[float, float]:
+        """What an unknown cost counts as."""
+        if not self.objective.cost_exponent or all(entry.measures.cost is None for entry in self.judged):
+            return 1.0, 1.0
+        if any(entry.measures.cost is not None for entry in self._sure):
+            return math.inf, math.inf
+        return 1.0, math.inf
+
+    def _times(self) -> tuple[float, float]:
+        """What an unknown time counts as."""
+        known = [entry.measures.time for entry in self.judged if entry.measures.time is not None]
+        sure = [entry.measures.time for entry in self._sure if entry.measures.time is not None]
+        if not known:
+            return 1.0, 1.0
+        return (max(sure), max(known)) if sure else (min(1.0, *known), max(1.0, *known))

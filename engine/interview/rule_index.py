@@ -18,11 +18,12 @@ from whichgpu.engine.rules.language import compile_expr
 from whichgpu.engine.rules.language import facts_read
 from whichgpu.engine.rules.language import parse_condition
 from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.resolution.graph import Default
+from whichgpu.engine.rules.resolution.run import Default
 from whichgpu.engine.rules.rulebook.model import Fallback
 from whichgpu.engine.rules.rulebook.model import Points
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import SetFact
+from whichgpu.engine.rules.rulebook.order import rows_above
 from whichgpu.engine.rules.rulebook.resolve import overriders
 
 
@@ -68,7 +69,7 @@ class RuleView:
 
 @dataclass(frozen=True, slots=True)
 class Producers:
-    """Everything that may settle one fact at intake."""
+    """Everything that may resolve one fact at intake."""
 
     fact: str
     calculators: tuple[Calculator, ...]
@@ -77,7 +78,7 @@ class Producers:
 
 
 @dataclass(frozen=True, slots=True)
-class Court:
+class ProcurementRules:
     """The rules that give the verdict on renting and owning, and which of them prevail over which."""
 
     views: tuple[RuleView, ...]
@@ -86,28 +87,26 @@ class Court:
 
 
 @dataclass(frozen=True)
-class Atlas:
+class RuleIndex:
     """The rulebook and the producers, seen from the facts."""
 
     advisor: Advisor
     ranging: tuple[str, ...]  # facts that the interview may ask of its own accord
     values: Mapping[str, tuple[Value, ...] | None]  # what each fact may be; None: anything
-    producers: tuple[Producers, ...]  # in the order in which facts settle
+    producers: tuple[Producers, ...]  # in the order in which facts resolve
     counting: tuple[RuleView, ...]  # derive rules that want further counts planned
     contradicting: tuple[RuleView, ...]
     rejecting: tuple[RuleView, ...]
-    deriving: tuple[RuleView, ...]  # plan-scope derive rules
     preferring: tuple[RuleView, ...]
     above: Mapping[str, frozenset[str]]  # prefer rules by those that override them
-    surveying: tuple[RuleView, ...]
     advising: tuple[RuleView, ...]  # advise rules that set a fact
-    court: Court
+    procurement_rules: ProcurementRules
     readers: Mapping[str, tuple[str, ...]]  # rules by the fact that they read
     asked_when: Mapping[str, Line]  # facts that make sense only under a condition
 
 
-def draw_atlas(advisor: Advisor) -> Atlas:
-    """Prepare the atlas of an advisor."""
+def index_rules(advisor: Advisor) -> RuleIndex:
+    """Prepare the rule index of an advisor."""
     rulebook, facts = advisor.rulebook, advisor.vocabulary.facts
     views = {rule.id: view_of(rule) for rule in rulebook.rules}
     compared = constants_compared(condition.expr for rule in rulebook.rules for condition in rule.when)
@@ -115,7 +114,7 @@ def draw_atlas(advisor: Advisor) -> Atlas:
     for name, constants in constants_compared(defaults).items():
         compared[name] = compared.get(name, frozenset()) | constants
     stages = advisor.stages
-    return Atlas(
+    return RuleIndex(
         advisor=advisor,
         ranging=tuple(sorted(name for name, fact in facts.items() if fact.ranges)),
         values={name: representatives(fact, compared.get(name, frozenset())) for name, fact in facts.items()},
@@ -123,12 +122,10 @@ def draw_atlas(advisor: Advisor) -> Atlas:
         counting=_views(views, (r for r in rulebook.of_stage("derive", "workload") if not r.writes)),
         contradicting=_views(views, stages.contradictions.rules),
         rejecting=_views(views, stages.reject.rules),
-        deriving=_views(views, rulebook.of_stage("derive", "plan")),
         preferring=_views(views, stages.prefer.rules),
         above=overriders({rule.id: rule for rule in stages.prefer.rules}),
-        surveying=_views(views, (r for level in stages.survey.levels for r in level.rules)),
         advising=_views(views, (r for level in stages.outcome_of_chosen.levels for r in level.rules if r.writes)),
-        court=_court(_views(views, (r for r in rulebook.rules if VERDICT in r.writes))),
+        procurement_rules=_procurement_rules(_views(views, (r for r in rulebook.rules if VERDICT in r.writes))),
         readers=_readers(rulebook.rules),
         asked_when={
             name: line_of(parse_condition(fact.asked_when, advisor.vocabulary, None, "workload"))
@@ -201,18 +198,11 @@ def _producers(advisor: Advisor, views: Mapping[str, RuleView]) -> tuple[Produce
     )
 
 
-def _court(views: tuple[RuleView, ...]) -> Court:
+def _procurement_rules(views: tuple[RuleView, ...]) -> ProcurementRules:
     rules = {view.rule.id: view.rule for view in views}
-    above = overriders(rules)
-    earlier = {
-        rule.id: frozenset(
-            other.id
-            for other in rules.values()
-            if rule.table is not None and rule.hit == "first" and other.table == rule.table and other.row < rule.row
-        )
-        for rule in rules.values()
-    }
-    return Court(views, earlier, {name: above.get(name, frozenset()) for name in rules})
+    above, rows = overriders(rules), rows_above(rules.values())
+    earlier = {name: frozenset(row.id for row in rows.get(name, ())) for name in rules}
+    return ProcurementRules(views, earlier, {name: above.get(name, frozenset()) for name in rules})
 
 
 def _readers(rules: Iterable[Rule]) -> dict[str, tuple[str, ...]]:

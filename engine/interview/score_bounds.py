@@ -38,14 +38,13 @@ class Threat:
 
 
 @dataclass(frozen=True, slots=True)
-class Rivalry:
-    """What stands between the front-runner and a settled choice."""
+class ScoreBounds:
+    """What stands between the front-runner and a final choice."""
 
     threats: tuple[Threat, ...] = ()
     heirs: tuple[Threat, ...] = ()  # other splits of the same GPUs: the answer stays if the verdict does
     narrowest: float | None = None  # the least by which the front-runner stays ahead of a rival of its standing
     moves: Mapping[str, float] = field(default_factory=dict)  # points that each askable fact could move for any rival
-    tiers: frozenset[str] = frozenset()  # askable facts that could move plans between tiers
     read: frozenset[str] = frozenset()  # askable facts that waiting rules of preference read
 
 
@@ -67,16 +66,14 @@ class Field:
         self.order = Precedence((self.leader, *self.others), self.leaving, self.comparer, self.objective)
         self._window = self._merit_window()
 
-    def rivalry(self) -> Rivalry:
+    def bounds(self) -> ScoreBounds:
         """Which plans could take the leader's place."""
         threats: list[Threat] = [*self._ruling_out()]
         heirs: list[Threat] = []
         narrowest: float | None = None
         moves: dict[str, float] = {}
-        tiers: frozenset[str] = frozenset()
         for other in self.others:
             above, level = self.order.against(self.leader, other)
-            tiers |= self.order.tier_causes(self.leader, other)
             gains: dict[str, float] = {}
             overtakes = level and other.merits[0] <= self._window
             if overtakes:
@@ -92,13 +89,12 @@ class Field:
                 causes |= self._merit_causes(other)
             threat = Threat(other.id, self._weighed(other, causes, gains if overtakes else {}))
             (heirs if self._same_answer(other) else threats).append(threat)
-        return Rivalry(
+        return ScoreBounds(
             tuple(sorted(threats, key=lambda threat: threat.plan)),
             tuple(sorted(heirs, key=lambda threat: threat.plan)),
             narrowest,
             moves,
-            tiers,
-            self.comparer.bundles.causes,
+            self.comparer.groups.causes,
         )
 
     def _ruling_out(self) -> Iterator[Threat]:
@@ -212,17 +208,17 @@ class Field:
 
     def _lead(self, other: Entrant) -> tuple[float, dict[str, float]]:
         """The largest lead that a plan may have over the leader, and how many points each open fact could move."""
-        leader, bundles = self.leader, self.comparer.bundles
+        leader, groups = self.leader, self.comparer.groups
         lead = other.best_terms - leader.worst_terms
-        waiting = {bundle.name for bundle in bundles.scores}
+        waiting = {group.name for group in groups.scores}
         for reason in (other.standing.keys() | leader.standing.keys()) - waiting:
             lead += counted(other.standing.get(reason, ())) - counted(leader.standing.get(reason, ()))
         gains: dict[str, float] = {}
-        for bundle in bundles.scores:
-            least, most = self.comparer.lead(bundle, leader, other)
+        for group in groups.scores:
+            least, most = self.comparer.lead(group, leader, other)
             lead += most
             if most - least > CLOSE:
-                for cause in self.comparer.causes(bundle, leader, other):
+                for cause in self.comparer.causes(group, leader, other):
                     gains[cause] = gains.get(cause, 0.0) + most - least
         open_terms = other.best_terms - other.terms + leader.terms - leader.worst_terms
         if open_terms > CLOSE:

@@ -11,14 +11,14 @@ from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.interview.partial_plans import Watched
 from whichgpu.engine.interview.possible_outcomes import ALWAYS
-from whichgpu.engine.interview.possible_outcomes import Fog
+from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.possible_outcomes import Truths
 from whichgpu.engine.interview.possible_outcomes import combinations
 from whichgpu.engine.interview.possible_outcomes import overlays
 from whichgpu.engine.interview.possible_outcomes import truths_of
 from whichgpu.engine.interview.rule_index import VERDICT
-from whichgpu.engine.interview.rule_index import Atlas
-from whichgpu.engine.interview.rule_index import Court
+from whichgpu.engine.interview.rule_index import ProcurementRules
+from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.rule_index import RuleView
 from whichgpu.engine.interview.rule_index import written_constants
 from whichgpu.engine.plans.model import Plan
@@ -27,8 +27,8 @@ from whichgpu.engine.rules.language import evaluate
 
 #: What the answer says where no rule gives a verdict.
 NONE_GIVEN = "undecided"
-#: At so many joint values of what is open the ledger is drawn up; with more, its figures may be anything.
-_MOST_LEDGERS = 64
+#: At so many joint values of what is open the comparison of costs is computed; with more, its figures may be anything.
+_MOST_COMPARISONS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,62 +52,46 @@ class Verdicts:
         return Verdicts(possible, weights)
 
 
-def with_ledger(atlas: Atlas, facts: Facts, plan: Plan | None, fog: Fog) -> tuple[dict[str, Value], Fog]:
-    """The facts with the figures of renting and owning, and the fog with those figures that are open."""
+def with_comparison(
+    rule_index: RuleIndex, facts: Facts, plan: Plan | None, open_facts: OpenFacts
+) -> tuple[dict[str, Value], OpenFacts]:
+    """The facts with the figures of renting and owning, and the open facts with those figures that are open."""
     watched = Watched(facts)
-    figures = _figures(watched, plan, atlas)
+    figures = _figures(watched, plan, rule_index)
     known = {**facts, **figures}
-    hidden = sorted(fog.values if watched.copied else watched.read & fog.values.keys())
+    hidden = sorted(open_facts.values if watched.copied else watched.read & open_facts.values.keys())
     if not hidden:
-        return known, fog
-    causes = fog.behind(hidden)
-    numeric = [name for name in hidden if fog.values[name] is None]
+        return known, open_facts
+    causes = open_facts.behind(hidden)
+    numeric = [name for name in hidden if open_facts.values[name] is None]
     drawn = [figures]
-    if not numeric and combinations(hidden, fog) <= _MOST_LEDGERS:
-        for overlay in overlays(hidden, fog):
+    if not numeric and combinations(hidden, open_facts) <= _MOST_COMPARISONS:
+        for overlay in overlays(hidden, open_facts):
             changed = {name: value for name, value in {**facts, **overlay}.items() if value is not None}
-            drawn.append(_figures(changed, plan, atlas))
+            drawn.append(_figures(changed, plan, rule_index))
         names = {name for each in drawn for name in each}
         spread = {name: {each.get(name) for each in drawn} for name in names}
-        return known, _fogged(fog, {n: v for n, v in spread.items() if len(v) > 1}, atlas, causes)
-    outcome = {n for n, fact in atlas.advisor.vocabulary.facts.items() if fact.available == "outcome"}
-    moving = outcome & (figures.keys() | _LEDGER_FACTS) - _OF_THE_PLAN
-    return known, _fogged(fog, {name: set() for name in moving}, atlas, causes)
+        return known, _opened(open_facts, {n: v for n, v in spread.items() if len(v) > 1}, rule_index, causes)
+    facts_of = rule_index.advisor.vocabulary.facts
+    moving = {n for n, fact in facts_of.items() if fact.available == "outcome" and fact.scope == "workload"}
+    moving -= _OF_THE_PLAN | {VERDICT}
+    return known, _opened(open_facts, {name: set() for name in moving}, rule_index, causes)
 
 
-#: Outcome facts that the plan alone settles, whatever else is answered.
+#: Outcome facts that the plan alone decides, whatever else is answered.
 _OF_THE_PLAN = frozenset({"already_owned", "desk_card"})
-#: Outcome facts that the ledger may give.
-_LEDGER_FACTS = frozenset(
-    {
-        "breakeven_gpu_hours",
-        "breakeven_months",
-        "monthly_rent_usd",
-        "monthly_own_usd",
-        "purchase_usd",
-        "own_cheaper_over_horizon",
-        "breakeven_within_horizon",
-        "thresholds_disagree",
-        "own_vs_rent_cost_ratio",
-        "comparison_says",
-        "comparison_clear",
-        "hybrid_pays",
-        "utilization_line_applies",
-        "total_hours_line_applies",
-        "yearly_hours_line_applies",
-        "monthly_spend_line_applies",
-    }
-)
 
 
-def _figures(facts: Facts, plan: Plan | None, atlas: Atlas) -> dict[str, Value]:
-    claims = compute(facts, plan, gpus=atlas.advisor.knowledge.gpus).claims
+def _figures(facts: Facts, plan: Plan | None, rule_index: RuleIndex) -> dict[str, Value]:
+    claims = compute(facts, plan, gpus=rule_index.advisor.knowledge.gpus).claims
     return {name: values[0].value for name, values in claims.items()}
 
 
-def _fogged(fog: Fog, spread: Mapping[str, set[Value | None]], atlas: Atlas, causes: frozenset[str]) -> Fog:
-    wider = Fog(dict(fog.values), dict(fog.causes))
-    facts = atlas.advisor.vocabulary.facts
+def _opened(
+    open_facts: OpenFacts, spread: Mapping[str, set[Value | None]], rule_index: RuleIndex, causes: frozenset[str]
+) -> OpenFacts:
+    wider = OpenFacts(dict(open_facts.values), dict(open_facts.causes))
+    facts = rule_index.advisor.vocabulary.facts
     for name in sorted(spread.keys() & facts.keys()):  # No rule reads a figure that is no fact.
         if facts[name].type == "bool":
             values = spread[name] or {True, False, None}
@@ -117,65 +101,71 @@ def _fogged(fog: Fog, spread: Mapping[str, set[Value | None]], atlas: Atlas, cau
     return wider
 
 
-def verdicts_of(atlas: Atlas, facts: Facts, fog: Fog) -> Verdicts:
+def verdicts_of(rule_index: RuleIndex, facts: Facts, open_facts: OpenFacts) -> Verdicts:
     """The verdicts that may come of these facts, and how much each open fact would tell of them.
 
     An answer tells the more, the fewer verdicts are left once it is in, on average over its possible values.
     """
-    court = atlas.court
-    truths = {view.rule.id: truths_of(view.lines, facts, fog) for view in court.views}
-    possible = _possible(court, truths, facts, fog)
+    procurement_rules = rule_index.procurement_rules
+    truths = {view.rule.id: truths_of(view.lines, facts, open_facts) for view in procurement_rules.views}
+    possible = _possible(procurement_rules, truths, facts, open_facts)
     if len(possible) == 1:
         return Verdicts(possible)
     told = {}
-    for name, rules in _causes(court, truths, fog).items():
-        values = [value for value in fog.values.get(name) or () if value is not None]
-        readers = [view for view in court.views if name in view.reads and True in truths[view.rule.id]]
+    for name, rules in _causes(procurement_rules, truths, open_facts).items():
+        values = [value for value in open_facts.values.get(name) or () if value is not None]
+        readers = [view for view in procurement_rules.views if name in view.reads and True in truths[view.rule.id]]
         left = []
         for value in values:
-            lifted = fog.without(name, value)
+            lifted = open_facts.without(name, value)
             changed = {view.rule.id: truths_of(view.lines, facts, lifted) for view in readers}
-            left.append(len(_possible(court, {**truths, **changed}, facts, lifted)))
+            left.append(len(_possible(procurement_rules, {**truths, **changed}, facts, lifted)))
         average = sum(left) / len(left) if left else float(len(possible))
         told[name] = len(possible) - average + rules / 1000
     return Verdicts(possible, told)
 
 
-def _possible(court: Court, truths: Mapping[str, Truths], facts: Facts, fog: Fog) -> frozenset[Value]:
+def _possible(
+    procurement_rules: ProcurementRules, truths: Mapping[str, Truths], facts: Facts, open_facts: OpenFacts
+) -> frozenset[Value]:
     """The verdicts that may come of these facts.
 
     Sound: a rule counts as winning unless some rule that beats it is sure to stand.
     """
     given = facts.get(VERDICT)
-    if given is not None and VERDICT not in fog.values:
+    if given is not None and VERDICT not in open_facts.values:
         return frozenset((given,))
-    winners = [view for view in court.views if True in truths[view.rule.id] and not _beaten(view, court, truths)]
+    winners = [
+        view
+        for view in procurement_rules.views
+        if True in truths[view.rule.id] and not _beaten(view, procurement_rules, truths)
+    ]
     possible: set[Value] = set()
     for view in winners:
         for expr, reads in written_constants(view, VERDICT):
-            value = None if fog.hides(reads) else evaluate(expr, facts)
+            value = None if open_facts.hides(reads) else evaluate(expr, facts)
             possible.add(f"whatever {view.rule.id} says" if value is None else value)
     if not any(truths[view.rule.id] == ALWAYS for view in winners):
         possible.add(NONE_GIVEN)
     return frozenset(possible)
 
 
-def _causes(court: Court, truths: Mapping[str, Truths], fog: Fog) -> dict[str, int]:
+def _causes(procurement_rules: ProcurementRules, truths: Mapping[str, Truths], open_facts: OpenFacts) -> dict[str, int]:
     """The askable facts behind rules that wait, with how many wait for each."""
     causes: dict[str, int] = {}
-    for view in court.views:
+    for view in procurement_rules.views:
         found = truths[view.rule.id]
         if len(found) > 1 and True in found:
-            for cause in fog.behind(view.reads):
+            for cause in open_facts.behind(view.reads):
                 causes[cause] = causes.get(cause, 0) + 1
     return causes
 
 
-def _beaten(view: RuleView, court: Court, truths: Mapping[str, Truths]) -> bool:
+def _beaten(view: RuleView, procurement_rules: ProcurementRules, truths: Mapping[str, Truths]) -> bool:
     """Whether a rule that is sure to stand comes before this one."""
-    if any(truths[name] == ALWAYS for name in court.earlier[view.rule.id]):
+    if any(truths[name] == ALWAYS for name in procurement_rules.earlier[view.rule.id]):
         return True
     return any(
-        truths[name] == ALWAYS and not any(True in truths[row] for row in court.earlier[name])
-        for name in court.above[view.rule.id]
+        truths[name] == ALWAYS and not any(True in truths[row] for row in procurement_rules.earlier[name])
+        for name in procurement_rules.above[view.rule.id]
     )

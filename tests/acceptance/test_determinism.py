@@ -21,7 +21,7 @@ from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.advisor import load_advisor
 from whichgpu.engine.core.canonical import canonical_json
 from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.core.yaml import plain
 from whichgpu.engine.core.yaml import read_yaml
 

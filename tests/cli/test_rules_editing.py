@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from whichgpu.cli.ruletemplate import DEFAULT_EACH
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.rules.rulebook.formatting import formatted
 from whichgpu.engine.rules.rulebook.grammar import EACH_OF_STAGE
 

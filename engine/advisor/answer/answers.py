@@ -19,9 +19,9 @@ from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.pipeline import asked_facts
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.verdicts import verdict_of
+from whichgpu.engine.rules.rulebook.resolve import verdict_of
 
 
 _KIND_OF_STAGE = {"derive": "recommendation", "reject": "recommendation", "prefer": "recommendation"}
@@ -223,8 +223,8 @@ def undecided_facts(outcome: Outcome, rules: Iterable[Rule]) -> dict[str, frozen
             if rule.each == "plan" and not rule.reads <= facts.keys():  # What reads only known facts waits for none.
                 for name in verdict_of(rule, facts).missing:
                     found.setdefault(name, set()).add(_say_in(rule))
-    for settlement in (outcome.intake, outcome.final):
-        for level in settlement.judged:
+    for resolved in (outcome.intake, outcome.final):
+        for level in resolved.judged:
             for rule_id, rule in level.evaluation.matcher.rules.items():
                 if level.evaluation.outcome(rule_id, 0) is None:
                     for name in level.evaluation.verdict(rule_id, 0).missing:
@@ -238,10 +238,10 @@ def _say_in(rule: Rule) -> str:
     return _KIND_OF_STAGE.get(rule.stage, "advice")
 
 
-def contradiction_warnings(settlement: Settlement, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+def contradiction_warnings(resolved: ResolvedFacts, vocabulary: Vocabulary) -> list[dict[str, Any]]:
     """Given values that differ from what was looked up or computed."""
     entries = []
-    for fact, claim in settlement.contradictions():
+    for fact, claim in resolved.contradictions():
         definition = vocabulary.facts[fact.name]
         text = (
             f"{definition.label or fact.name}: {fact.value} was given and is used, "

@@ -22,7 +22,7 @@ from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language import facts_read
 from whichgpu.engine.rules.language import words
-from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.model import Ask
 from whichgpu.engine.rules.rulebook.model import Disagree
 from whichgpu.engine.rules.rulebook.model import Effect
@@ -73,17 +73,17 @@ class TraceBuilder:
         return self._seq_of.get((scope, fact), self._seq_of.get(("workload", fact)))
 
     def add_settlement(
-        self, settlement: Settlement, stated: Mapping[str, Mapping[str, Any]] | None = None, plan_id: str = "workload"
+        self, resolved: ResolvedFacts, stated: Mapping[str, Mapping[str, Any]] | None = None, plan_id: str = "workload"
     ) -> None:
         """One entry a fact, in the order of settling. Facts that stand in the trace already are passed over.
 
         Args:
-            settlement: what was settled.
+            resolved: what was settled.
             stated: for facts whose figure names the values it was made from, those values.
             plan_id: the plan that such a figure is about.
         """
         stated = stated or {}
-        for name, fact in settlement.settled.items():
+        for name, fact in resolved.settled.items():
             if ("workload", name) in self._seq_of:
                 continue
             claim = fact.claim
@@ -91,20 +91,20 @@ class TraceBuilder:
             entry = self._entry(
                 claim.origin,
                 "workload",
-                matched=self._matched(rule, settlement.facts, "workload")
+                matched=self._matched(rule, resolved.facts, "workload")
                 if rule
-                else self._read(claim.inputs, {**settlement.facts, **stated.get(name, {})}, plan_id),
+                else self._read(claim.inputs, {**resolved.facts, **stated.get(name, {})}, plan_id),
                 effects={name: fact.value},
                 sources=claim.sources,
             )
             if rule:
-                entry |= {"rule": rule.id, "because": because(rule, settlement.facts, self._vocabulary)}
+                entry |= {"rule": rule.id, "because": because(rule, resolved.facts, self._vocabulary)}
             elif claim.origin != "given":
                 entry |= {"calculator": claim.by, "because": claim.formula or None}
             if fact.overruled:
                 entry["overruled"] = [{"origin": c.origin, "by": c.by, "value": c.value} for c in fact.overruled]
             self._seq_of[("workload", name)] = entry["seq"]
-        for collision in settlement.collisions:
+        for collision in resolved.collisions:
             entry = self._entry("derived", "workload", [], {collision.fact: None}, ())
             entry["because"] = f"{' and '.join(collision.rules)} set it to different values, so it stays unknown"
 

@@ -7,19 +7,19 @@ from typing import Any
 
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.values import Facts
-from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Verdict
 from whichgpu.engine.rules.rulebook.resolve import Resolution
-from whichgpu.engine.rules.rulebook.verdicts import verdict_of
+from whichgpu.engine.rules.rulebook.resolve import verdict_of
 
 
 def verdicts(outcome: Outcome, rules: Mapping[str, Rule]) -> list[dict[str, Any]]:
     """One entry a rule, sorted by id: plan rules on the chosen plan, candidate rules on the first candidate."""
     found: dict[str, dict[str, Any]] = {}
     stages = [outcome.intake, outcome.final] + ([outcome.round.survey] if outcome.round else [])
-    for settlement in stages:
-        for verdict in _settled(settlement):
+    for resolved in stages:
+        for verdict in _settled(resolved):
             found[verdict.rule] = _entry(verdict, "workload")
     if outcome.chosen is not None:
         plan_id = outcome.chosen.ranked.plan.id
@@ -43,9 +43,9 @@ def verdicts(outcome: Outcome, rules: Mapping[str, Rule]) -> list[dict[str, Any]
     return [found[name] for name in sorted(found)]
 
 
-def _settled(settlement: Settlement) -> list[Verdict]:
+def _settled(resolved: ResolvedFacts) -> list[Verdict]:
     result = []
-    for level in settlement.judged:
+    for level in resolved.judged:
         for verdict in level.evaluation.verdicts(0):
             by = level.resolution.overridden.get(verdict.rule)
             result.append(Verdict(verdict.rule, "overridden", by=by) if by else verdict)

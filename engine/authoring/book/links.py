@@ -1,4 +1,4 @@
-"""Who sets a fact and who reads it, among rules, calculators and people."""
+"""What hangs on what: who sets a fact and who reads it, and which rules feed which, as nodes and edges."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
+from typing import Literal
 
 from whichgpu.engine.core.calculators import Calculator
 from whichgpu.engine.rules.facts import FactDef
@@ -92,3 +93,98 @@ def _note(found: dict[str, set[str]], keys: Iterable[str], name: str) -> None:
 
 def _sorted(found: dict[str, set[str]]) -> dict[str, tuple[str, ...]]:
     return {key: tuple(sorted(names)) for key, names in sorted(found.items())}
+
+
+NodeKind = Literal["topic", "fact", "calculator", "derive", "reject", "prefer", "advise"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A topic, a fact, a calculator, or a rule (then its stage is the kind)."""
+
+    id: str
+    kind: NodeKind
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """What flows from one node to another; ``label`` names it where nodes are topics. Dotted: an override."""
+
+    start: str
+    end: str
+    label: str = ""
+    dotted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Nodes and edges, sorted."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+
+
+def topic_graph(rulebook: Rulebook, links: Links) -> Graph:
+    """The topics, with the facts that rules of one set and rules of another read."""
+    topic = {rule.id: rule.topic for rule in rulebook.rules}
+    flows: dict[tuple[str, str], set[str]] = {}
+    for fact, setters in links.setters.items():
+        for setter in setters:
+            for reader in links.readers.get(fact, ()):
+                if topic[setter] != topic[reader]:
+                    flows.setdefault((topic[setter], topic[reader]), set()).add(fact)
+    nodes = tuple(Node(name, "topic") for name in sorted(set(topic.values())))
+    edges = tuple(Edge(start, end, ", ".join(sorted(facts))) for (start, end), facts in sorted(flows.items()))
+    return Graph(nodes, edges)
+
+
+def neighbourhood(rulebook: Rulebook, links: Links, names: Iterable[str], *, depth: int = 2) -> Graph:
+    """The rules, facts and calculators within so many steps of the named rules, tables and facts.
+
+    Raises:
+        KeyError: nothing has one of the names.
+    """
+    rules = {rule.id: rule for rule in rulebook.rules}
+    tables = {table.id: table.rows for table in rulebook.tables}
+    near: dict[str, int] = {}
+    edges: set[Edge] = set()
+    front: list[str] = []
+    for name in names:
+        if name not in rules and name not in tables and name not in links.facts:
+            raise KeyError(name)
+        front += tables.get(name, (name,))
+    for step in range(depth + 1):
+        fresh = [name for name in dict.fromkeys(front) if name not in near]
+        near |= dict.fromkeys(fresh, step)
+        front = []
+        for name in fresh if step < depth else ():
+            found = _edges(name, rules, links)
+            edges.update(found)
+            front += [end for edge in found for end in (edge.start, edge.end)]
+    nodes = tuple(Node(name, _kind(name, rules, links)) for name in sorted(near))
+    kept = sorted((e for e in edges if e.start in near and e.end in near), key=lambda e: (e.start, e.end, e.dotted))
+    return Graph(nodes, tuple(kept))
+
+
+def _edges(name: str, rules: dict[str, Rule], links: Links) -> list[Edge]:
+    """What flows in and out of one node."""
+    rule = rules.get(name)
+    if rule is not None:
+        return [
+            *(Edge(fact, name) for fact in sorted(rule.reads)),
+            *(Edge(name, fact) for fact in sorted(rule.writes)),
+            *(Edge(name, other, dotted=True) for other in rule.overrides),
+            *(Edge(other, name, dotted=True) for other in links.overridden_by.get(name, ())),
+        ]
+    if name not in links.facts:
+        return []
+    return [
+        *(Edge(setter, name) for setter in (*links.setters.get(name, ()), *links.calculators.get(name, ()))),
+        *(Edge(name, reader) for reader in links.readers.get(name, ())),
+    ]
+
+
+def _kind(name: str, rules: dict[str, Rule], links: Links) -> NodeKind:
+    if name in rules:
+        return rules[name].stage
+    return "fact" if name in links.facts else "calculator"

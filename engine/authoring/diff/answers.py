@@ -107,7 +107,7 @@ class PlanShelf:
 
     def lend(self, advisor: Advisor) -> Advisor:
         """The expert, looking on the shelf before it makes plans."""
-        return replace(advisor, bench=replace(advisor.bench, make_plans=self._plans))
+        return replace(advisor, context=replace(advisor.context, make_plans=self._plans))
 
     def _plans(
         self, job: Job, facts: Facts, knowledge: Knowledge, asked: Mapping[int, str], *, maker: PlanMaker

@@ -8,22 +8,20 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from datetime import datetime
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.authoring.diff.affected import Affected
 from whichgpu.engine.authoring.diff.answers import PARTS
 from whichgpu.engine.authoring.diff.answers import Answer
 from whichgpu.engine.authoring.diff.answers import Edition
 from whichgpu.engine.authoring.diff.answers import answer_pairs
 from whichgpu.engine.authoring.diff.answers import pairs_of
-from whichgpu.engine.authoring.diff.model import Comparison
-from whichgpu.engine.authoring.diff.model import Moved
-from whichgpu.engine.authoring.diff.model import Names
-from whichgpu.engine.authoring.diff.model import Told
+from whichgpu.engine.authoring.diff.rulediff import Affected
+from whichgpu.engine.authoring.diff.rulediff import Region
 from whichgpu.engine.authoring.diff.rulediff import RuleChange
 from whichgpu.engine.authoring.diff.rulediff import rule_changes
 from whichgpu.engine.authoring.diff.workloads import Named
@@ -33,6 +31,57 @@ from whichgpu.engine.authoring.diff.workloads import scenario_workloads
 from whichgpu.engine.authoring.diff.workloads import workloads_in_tests
 from whichgpu.engine.core.calculators import registered
 from whichgpu.engine.rules.facts import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A changed rule with the region of facts that it concerns."""
+
+    change: RuleChange
+    regions: tuple[Region, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A workload with another answer: the parts that differ, and the rules that fired on one side only."""
+
+    workload: Named
+    old: Answer
+    new: Answer
+    parts: tuple[str, ...]
+    rules: tuple[str, ...]  # changed rules that fired on one side only or do something else, else any others
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What came, went and changed of one kind of knowledge."""
+
+    kind: str
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two editions side by side."""
+
+    old: str
+    new: str
+    digests: tuple[str, str]
+    rules: tuple[Told, ...]
+    knowledge: tuple[Names, ...]
+    moved: tuple[Moved, ...]  # the weightiest first
+    compared: dict[str, int]  # origin -> workloads
+    seed: int
+
+    @property
+    def workloads(self) -> int:
+        """How many workloads were answered by both."""
+        return sum(self.compared.values())
 
 
 #: Workloads taken from the tests of rules that did not change, spread over the rulebook; the sample does the rest.

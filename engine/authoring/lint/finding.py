@@ -1,8 +1,10 @@
-"""What a check reports, and what checks are made of."""
+"""What a check reports, the remarks in rule files that silence it, and what checks are made of."""
 
 from __future__ import annotations
 
 import datetime
+import inspect
+import re
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -114,3 +116,47 @@ class Check:
         if possible and rank == "error":
             rank = "warning"
         return Finding(self.id, rank, message, rule.id, where, nearest, fix, possible, example)
+
+
+def check(
+    severity: Severity, *, silence: str = "with the rule's id"
+) -> Callable[[Callable[[LintContext], Iterator[Finding]]], Check]:
+    """Make a check of a function, by whose name it goes and whose docstring is its page.
+
+    ``silence`` says at the end of which line the remark stands that silences it; a page that says so itself goes first.
+    """
+
+    def make(run: Callable[[LintContext], Iterator[Finding]]) -> Check:
+        name, page = run.__name__.replace("_", "-"), inspect.cleandoc(run.__doc__ or "")
+        if "\nSilence: " not in page:
+            page += f"\n\nSilence: put ``# lint: allow {name}: why`` at the end of the line {silence}."
+        return Check(name, severity, run, page)
+
+    return make
+
+
+_ALLOW = re.compile(r"#\s*lint:\s*allow\s+(?P<checks>[a-z0-9-]+(?:\s*,\s*[a-z0-9-]+)*)\s*(?::\s*(?P<reason>.*))?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The checks that one line silences, and why; an empty reason where none is given."""
+
+    checks: tuple[str, ...]
+    reason: str = ""
+
+
+def allowance_on(line: str) -> Allowance:
+    """What a line of a rule file silences."""
+    match = _ALLOW.search(line)
+    if match is None:
+        return Allowance(())
+    checks = tuple(re.split(r"\s*,\s*", match["checks"].strip()))
+    return Allowance(checks, (match["reason"] or "").strip())
+
+
+def places_of(rule: Rule) -> tuple[Place, ...]:
+    """The places of a rule whose lines may carry such a remark, each line once."""
+    places = (rule.place, *(condition.place for condition in rule.when))
+    by_line = {(place.path, place.line): place for place in reversed(places) if place}
+    return tuple(by_line[key] for key in sorted(by_line))

@@ -12,11 +12,9 @@ from typing import cast
 
 from whichgpu.engine.authoring.lint.atlas import Atlas
 from whichgpu.engine.authoring.lint.atlas import is_simple
-from whichgpu.engine.rules.language.shaping import facts_read
-from whichgpu.engine.rules.language.shaping import to_nnf
+from whichgpu.engine.rules.language.tree import MIRRORED
 from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import CompareOp
 from whichgpu.engine.rules.language.tree import Const
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.language.tree import FactRef
@@ -25,7 +23,9 @@ from whichgpu.engine.rules.language.tree import Known
 from whichgpu.engine.rules.language.tree import Member
 from whichgpu.engine.rules.language.tree import Not
 from whichgpu.engine.rules.language.tree import Or
-from whichgpu.engine.rules.rulebook.writing import written
+from whichgpu.engine.rules.language.tree import facts_read
+from whichgpu.engine.rules.language.tree import to_nnf
+from whichgpu.engine.rules.language.tree import written
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,6 @@ FALSE = Any(())
 #: same, above. Nothing else is known of it, so a finding that needs a certain answer is only possible.
 OPAQUE = "?"
 _SIGNS = {"<": 1, "==": 2, ">": 4, "<=": 3, ">=": 6, "!=": 5}
-_MIRRORED: dict[CompareOp, CompareOp] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 #: An item of a list is a pseudo-fact of two classes: absent, present.
 ITEM = " has "
 
@@ -172,11 +171,11 @@ class Conditions:
     def _compare(self, expr: Compare) -> Formula:
         left, right, op = expr.left, expr.right, expr.op
         if isinstance(left, Const) and isinstance(right, FactRef):
-            left, right, op = right, left, _MIRRORED[op]
+            left, right, op = right, left, MIRRORED[op]
         if is_simple(expr):
             return self._is(cast("FactRef", left).name, op, cast("Const", right).value)
         if written(right) < written(left):
-            left, right, op = right, left, _MIRRORED[op]
+            left, right, op = right, left, MIRRORED[op]
         return self._opaque(expr, f"{written(left)} ~ {written(right)}", _SIGNS[op], 7)
 
     def _opaque(self, expr: Expr, key: str, mask: int, full: int) -> Formula:

@@ -30,6 +30,7 @@ from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 from whichgpu.engine.rules.rulebook.model import SetFact
+from whichgpu.engine.rules.rulebook.order import rows_above
 from whichgpu.engine.rules.rulebook.resolve import overriders
 
 
@@ -67,10 +68,7 @@ class Regions:
         self._vocabulary = vocabulary
         self.conditions = Conditions(Atlas(rulebook, vocabulary, extra))
         self._above = overriders(self._rules)
-        self._rows: dict[str, list[Rule]] = {}
-        for rule in rulebook.rules:
-            if rule.table is not None and rule.hit == "first":
-                self._rows.setdefault(rule.table, []).append(rule)
+        self._rows_above = rows_above(rulebook.rules)
         self._setters, self._dim = _producers(rulebook, vocabulary, frozenset(computed))
         self._where: dict[str, Formula] = {}
         self._fires: dict[str, Formula] = {}
@@ -102,10 +100,9 @@ class Regions:
             self._fires[rule.id] = both(self.where(rule), *beaten)
         return self._fires[rule.id]
 
-    def earlier(self, rule: Rule) -> list[Rule]:
+    def earlier(self, rule: Rule) -> tuple[Rule, ...]:
         """The rows above, where the table takes the first that matches."""
-        rows = self._rows.get(rule.table or "", ())
-        return sorted((row for row in rows if row.row < rule.row), key=lambda row: row.row)
+        return self._rows_above.get(rule.id, ())
 
     def overriding(self, rule: Rule) -> list[Rule]:
         """The rules that override this one and fire at the same time: those of its stage and scope."""

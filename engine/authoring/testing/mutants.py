@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from whichgpu.engine.core.values import Scalar
 from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language.tree import OPPOSITE
 from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Compare
 from whichgpu.engine.rules.language.tree import Const
@@ -18,14 +19,13 @@ from whichgpu.engine.rules.language.tree import Known
 from whichgpu.engine.rules.language.tree import Member
 from whichgpu.engine.rules.language.tree import Not
 from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.language.tree import written
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.writing import written
 
 
 #: A limit moves by this share of itself, whole numbers by one at least.
 NUDGE = 0.2
 
-_FLIPPED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _ORDERED = frozenset({"<", "<=", ">", ">="})
 
 
@@ -74,7 +74,7 @@ def _turned(expr: Expr, turned: Expr) -> Iterator[tuple[Expr, str]]:
 
 
 def _compared(expr: Compare, vocabulary: Vocabulary) -> Iterator[tuple[Expr, str]]:
-    yield from _turned(expr, replace(expr, op=_FLIPPED[expr.op]))  # type: ignore[arg-type]
+    yield from _turned(expr, replace(expr, op=OPPOSITE[expr.op]))
     left, right = expr.left, expr.right
     if expr.op not in _ORDERED or not isinstance(left, FactRef) or not isinstance(right, Const):
         return

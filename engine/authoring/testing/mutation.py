@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +13,13 @@ from whichgpu.engine.authoring.lint.regions import Regions
 from whichgpu.engine.authoring.testing.mutants import Mutant
 from whichgpu.engine.authoring.testing.mutants import mutants_of
 from whichgpu.engine.authoring.testing.rule_tests import FactsFor
-from whichgpu.engine.authoring.testing.rule_tests import Settled
+from whichgpu.engine.authoring.testing.rule_tests import TestCases
 from whichgpu.engine.authoring.testing.suggesting import Suggestion
 from whichgpu.engine.authoring.testing.suggesting import suggestions
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import WhichgpuError
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.compiling import Compiled
 from whichgpu.engine.rules.language.compiling import compile_expr
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
@@ -79,7 +77,6 @@ def mutate(
     *,
     computed: Iterable[str] = (),
     rules: Iterable[str] | None = None,
-    suggest: bool = True,
 ) -> MutationReport:
     """Try every mutant of all rules, or of those named (ids of rules or tables), on the tests of its rule or table.
 
@@ -89,14 +86,13 @@ def mutate(
         vocabulary: the facts.
         computed: facts that calculators and the pipeline give.
         rules: which rules; None for all.
-        suggest: whether to look for a test that would notice each survivor.
     """
     wanted = None if rules is None else frozenset(rules)
     chosen = [rule for rule in rulebook.rules if wanted is None or rule.id in wanted or rule.table in wanted]
     mutants = {rule.id: list(mutants_of(rule, vocabulary)) for rule in chosen}
     every = (mutant.expr for found in mutants.values() for mutant in found if mutant.expr is not None)
     extra = (named for expr in every for named in constants(expr))
-    field = _Field(rulebook, Settled(facts_for), Regions(rulebook, vocabulary, computed, extra), vocabulary)
+    field = _Field(rulebook, TestCases(rulebook, facts_for), Regions(rulebook, vocabulary, computed, extra), vocabulary)
     killed = equivalent = 0
     survivors: list[Survivor] = []
     for rule in chosen:
@@ -106,7 +102,7 @@ def mutate(
             elif field.same(rule, mutant):
                 equivalent += 1
             else:
-                found = field.suggestion(rule, mutant) if suggest else None
+                found = field.suggestion(rule, mutant)
                 survivors.append(Survivor(rule.id, mutant.what, rule.when[mutant.condition].place, found))
     return MutationReport(killed, tuple(survivors), equivalent)
 
@@ -114,22 +110,21 @@ def mutate(
 class _Field:
     """The rules with their tests' facts, on which mutants are tried."""
 
-    def __init__(self, rulebook: Rulebook, settled: Settled, regions: Regions, vocabulary: Vocabulary) -> None:
-        self._settled = settled
+    def __init__(self, rulebook: Rulebook, cases: TestCases, regions: Regions, vocabulary: Vocabulary) -> None:
+        self._cases = cases
+        self._below: dict[str, list[Rule]] = {}
+        for rule in rulebook.rules:
+            for row in cases.rows_above.get(rule.id, ()):
+                self._below.setdefault(row.id, []).append(rule)
         self._regions = regions
         self._vocabulary = vocabulary
-        self._compiled: dict[str, list[Compiled]] = {}
-        self._later: dict[str, list[Rule]] = {}
-        for rule in rulebook.rules:
-            if rule.table is not None and rule.hit == "first":
-                self._later.setdefault(rule.table, []).append(rule)
 
     def noticed(self, rule: Rule, mutant: Mutant) -> bool:
         """Whether some test of the rule, or of a row below it, comes out otherwise."""
         return any(
             self._fires(rule, facts) != self._fires(rule, facts, mutant)
-            for owner in (rule, *self._below(rule))
-            for facts in self._facts(owner)
+            for owner in (rule, *self._below.get(rule.id, ()))
+            for facts in self._cases.of(owner)
         )
 
     def same(self, rule: Rule, mutant: Mutant) -> bool:
@@ -146,7 +141,7 @@ class _Field:
         """A test that tells the mutant from the rule."""
         for candidate in suggestions(rule, mutant, self._vocabulary):
             try:
-                facts = self._settled.facts(candidate.given, candidate.plan, rule.each)
+                facts = self._cases.facts(candidate.given, candidate.plan, rule.each)
             except WhichgpuError:
                 continue
             fires = self._fires(rule, facts)
@@ -154,26 +149,11 @@ class _Field:
                 return candidate
         return None
 
-    def _below(self, rule: Rule) -> Iterator[Rule]:
-        rows = self._later.get(rule.table or "", ()) if rule.hit == "first" else ()
-        return (row for row in rows if row.row > rule.row)
-
-    def _facts(self, rule: Rule) -> Iterator[Facts]:
-        for test in rule.tests:
-            facts = self._settled.of(test, rule.each)
-            if facts is not None:
-                yield facts
-
-    def _conditions(self, rule: Rule) -> list[Compiled]:
-        if rule.id not in self._compiled:
-            self._compiled[rule.id] = [compile_expr(condition.expr) for condition in rule.when]
-        return self._compiled[rule.id]
-
     def _fires(self, rule: Rule, facts: Facts, mutant: Mutant | None = None) -> bool:
         skipped = mutant.condition if mutant else -1
-        for at, test in enumerate(self._conditions(rule)):
+        for at, test in enumerate(self._cases.conditions(rule)):
             if at != skipped and test(facts) is not True:
                 return False
         if mutant is not None and mutant.expr is not None and compile_expr(mutant.expr)(facts) is not True:
             return False
-        return not any(self._fires(row, facts) for row in self._regions.earlier(rule))
+        return self._cases.row_before(rule, facts) is None

@@ -17,7 +17,7 @@ from whichgpu.engine.core.values import Value
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.rules.facts import coerce
 from whichgpu.engine.rules.resolution.model import Claim
-from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.model import Each
 
 
@@ -58,7 +58,7 @@ class Rehearsal:
         closes = {fact for level in advisor.stages.outcome.levels for fact in level.closes}
         facts = advisor.vocabulary.facts.values()
         self._late = frozenset(closes | {fact.name for fact in facts if fact.available == "outcome"})
-        self._settled: dict[tuple[tuple[str, str, Value], ...], Settlement] = {}
+        self._settled: dict[tuple[tuple[str, str, Value], ...], ResolvedFacts] = {}
 
     def facts_for(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
         """All facts that a rule of this scope would read.
@@ -84,7 +84,7 @@ class Rehearsal:
             return LateFacts({**shared, **facts}, self._late - hidden, lambda: self._outcome(intake, chosen))
         return {**shared, **facts}
 
-    def _intake(self, stated: dict[str, Value]) -> Settlement:
+    def _intake(self, stated: dict[str, Value]) -> ResolvedFacts:
         key = tuple((name, type(value).__name__, value) for name, value in sorted(stated.items()))
         if key not in self._settled:
             given = {name: Claim("given", "input", value) for name, value in stated.items()}
@@ -92,20 +92,20 @@ class Rehearsal:
             self._settled[key] = self.advisor.stages.intake.run(given, extra=found.claims)
         return self._settled[key]
 
-    def _outcome(self, intake: Settlement, plan: Plan | None) -> Facts:
+    def _outcome(self, intake: ResolvedFacts, plan: Plan | None) -> Facts:
         """The facts of the last moment: what renting and owning come to, and what advise rules set."""
         procurement = compute(intake.facts, plan, gpus=self.advisor.knowledge.gpus)
         return self.advisor.stages.outcome.run({}, extra=procurement.claims, before=intake).facts
 
     def _plan(
-        self, intake: Settlement, stated: Mapping[str, object], each: Each
+        self, intake: ResolvedFacts, stated: Mapping[str, object], each: Each
     ) -> tuple[Plan | None, dict[str, Value]]:
         overrides = {name: self._value(name, value) for name, value in stated.items() if "." in name}
         gpu = self._gpu(stated.get("gpu"))
         plan, facts = None, dict[str, Value]()
         if gpu is not None:
             found = look_up(intake.facts, self.advisor.knowledge, self.advisor.vocabulary)
-            maker = self.advisor.bench.plan_maker(found.model, intake)
+            maker = self.advisor.context.plan_maker(found.model, intake)
             smallest = maker.smallest_count(gpu)
             plan = maker.plan(gpu, self._count(stated.get("count"), smallest), "stated in a test")
             facts |= {**self.advisor.knowledge.gpu_facts[gpu.id], **plan.facts}
@@ -118,7 +118,7 @@ class Rehearsal:
             facts.pop(name, None)  # Stated as unknown.
         return plan, self._derived(intake, facts)
 
-    def _derived(self, intake: Settlement, facts: dict[str, Value]) -> dict[str, Value]:
+    def _derived(self, intake: ResolvedFacts, facts: dict[str, Value]) -> dict[str, Value]:
         """The plan's facts with those that plan-scope derive rules add."""
         for level in self.advisor.stages.plan_levels:
             resolution = level.run(intake.facts, [facts], ["the plan of a test"]).resolutions[0]
@@ -144,4 +144,4 @@ class Rehearsal:
         if fact is None:
             nearest = self.advisor.vocabulary.nearest(name)
             raise InputError(Problem("unknown-fact", f"there is no fact {name!r}", fact=name, nearest=nearest))
-        return coerce(fact, raw, error=InputError)
+        return coerce(fact, raw)

@@ -1,10 +1,12 @@
-"""Running the tests inside rules: does each fire where its author says, and only there?"""
+"""Running the tests inside rules: does each fire where its author says, and what do they exercise, both ways?"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from typing import Literal
@@ -16,12 +18,12 @@ from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language.compiling import Compiled
 from whichgpu.engine.rules.language.compiling import compile_expr
 from whichgpu.engine.rules.language.wording import words
-from whichgpu.engine.rules.rulebook.model import Condition
 from whichgpu.engine.rules.rulebook.model import Each
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 from whichgpu.engine.rules.rulebook.model import RuleTest
-from whichgpu.engine.rules.rulebook.verdicts import missing_facts
+from whichgpu.engine.rules.rulebook.order import rows_above
+from whichgpu.engine.rules.rulebook.resolve import missing_facts
 
 
 #: From `given` and `plan` of a test (see ``RuleTest``) and the scope of its rule to all facts that the rule would see.
@@ -73,7 +75,7 @@ def run_rule_tests(
     other rules are not its matter. ``facts_for`` is asked once for equal inputs.
     """
     wanted = None if rules is None else frozenset(rules)
-    trial = _Trial(rulebook, facts_for, vocabulary)
+    trial = _Trial(TestCases(rulebook, facts_for), vocabulary)
     return [
         trial.run(rule, number, test)
         for rule in rulebook.rules
@@ -82,12 +84,17 @@ def run_rule_tests(
     ]
 
 
-class Settled:
-    """The facts of tests, settled once for equal inputs."""
+class TestCases:
+    """The cases of the tests inside rules: facts settled once for equal inputs, conditions compiled once."""
 
-    def __init__(self, facts_for: FactsFor) -> None:
+    __test__ = False  # pytest would take the name for a test class
+
+    def __init__(self, rulebook: Rulebook, facts_for: FactsFor) -> None:
+        """Prepare the cases of a rulebook; ``facts_for`` settles the facts of one."""
         self._facts_for = facts_for
         self._cache: dict[object, Facts] = {}
+        self._compiled: dict[str, tuple[Compiled, ...]] = {}
+        self.rows_above = rows_above(rulebook.rules)
 
     def facts(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
         """The facts of one case. Raises WhichgpuError where it cannot be settled."""
@@ -96,27 +103,32 @@ class Settled:
             self._cache[key] = self._facts_for(given, plan, each)
         return self._cache[key]
 
-    def of(self, test: RuleTest, each: Each) -> Facts | None:
-        """The facts of a test; None where it cannot be settled."""
-        try:
-            return self.facts(test.given, test.plan, each)
-        except WhichgpuError:
-            return None
+    def of(self, rule: Rule) -> Iterator[Facts]:
+        """The facts of each test of a rule that can be settled."""
+        for test in rule.tests:
+            with suppress(WhichgpuError):
+                yield self.facts(test.given, test.plan, rule.each)
+
+    def conditions(self, rule: Rule) -> tuple[Compiled, ...]:
+        """The conditions of a rule, compiled."""
+        if rule.id not in self._compiled:
+            self._compiled[rule.id] = tuple(compile_expr(condition.expr) for condition in rule.when)
+        return self._compiled[rule.id]
+
+    def row_before(self, rule: Rule, facts: Facts) -> Rule | None:
+        """The row above that takes the case, where only the first row of a table counts."""
+        above = self.rows_above.get(rule.id, ())
+        return next((row for row in above if all(test(facts) is True for test in self.conditions(row))), None)
 
 
 class _Trial:
-    def __init__(self, rulebook: Rulebook, facts_for: FactsFor, vocabulary: Vocabulary) -> None:
+    def __init__(self, cases: TestCases, vocabulary: Vocabulary) -> None:
+        self._cases = cases
         self._vocabulary = vocabulary
-        self._settled = Settled(facts_for)
-        self._compiled: dict[str, tuple[tuple[Condition, Compiled], ...]] = {}
-        self._rows: dict[str, list[Rule]] = {}
-        for rule in rulebook.rules:
-            if rule.table is not None and rule.hit == "first":
-                self._rows.setdefault(rule.table, []).append(rule)
 
     def run(self, rule: Rule, number: int, test: RuleTest) -> TestResult:
         try:
-            facts = self._settled.facts(test.given, test.plan, rule.each)
+            facts = self._cases.facts(test.given, test.plan, rule.each)
         except WhichgpuError as error:
             outcome: Outcome = "error"
             why = "; ".join(problem.message for problem in error.problems)
@@ -126,32 +138,22 @@ class _Trial:
             why = "" if (outcome == "fired") == test.fires else self._explain(rule, facts, outcome)
         return TestResult(rule.id, number, test.near_miss is not None, test.fires, outcome, why, test.place)
 
-    def _conditions(self, rule: Rule) -> tuple[tuple[Condition, Compiled], ...]:
-        if rule.id not in self._compiled:
-            self._compiled[rule.id] = tuple((condition, compile_expr(condition.expr)) for condition in rule.when)
-        return self._compiled[rule.id]
-
-    def _earlier_row(self, rule: Rule, facts: Facts) -> Rule | None:
-        rows = self._rows.get(rule.table or "", ())
-        above = sorted((row for row in rows if row.row < rule.row), key=lambda row: row.row)
-        matching = (row for row in above if all(test(facts) is True for _, test in self._conditions(row)))
-        return next(matching, None)
-
     def _judge(self, rule: Rule, facts: Facts) -> Outcome:
-        values = [test(facts) for _, test in self._conditions(rule)]
+        values = [test(facts) for test in self._cases.conditions(rule)]
         if any(value is not None and not value for value in values):
             return "not_fired"
         if None in values:
             return "undecided"
-        return "overridden" if self._earlier_row(rule, facts) else "fired"
+        return "overridden" if self._cases.row_before(rule, facts) else "fired"
 
     def _explain(self, rule: Rule, facts: Facts, outcome: Outcome) -> str:
         """The condition that failed, what is missing, or all that held, with the values of this case."""
         if outcome == "overridden":
-            winner = self._earlier_row(rule, facts)
+            winner = self._cases.row_before(rule, facts)
             return f"the row {winner.id} matches first" if winner else ""
         wanted = {"not_fired": False, "undecided": None, "fired": True}[outcome]
-        found = [condition for condition, test in self._conditions(rule) if test(facts) is wanted]
+        tests = zip(rule.when, self._cases.conditions(rule), strict=True)
+        found = [condition for condition, test in tests if test(facts) is wanted]
         said = [words(condition.expr, self._vocabulary, facts) for condition in found]
         if outcome == "not_fired":
             return f"`{found[0].text}` fails: {said[0]}"
@@ -165,3 +167,90 @@ class _Trial:
 def _key(facts: Mapping[str, object]) -> tuple[tuple[str, str, object], ...]:
     """Equal for equal facts; the type's name tells ``True`` from ``1``."""
     return tuple((name, type(value).__name__, value) for name, value in sorted(facts.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """How often the tests of a rule had something hold, and how often not."""
+
+    rule: str
+    what: str  # "" for the rule itself, else the condition as written
+    held: int
+    failed: int
+    row: bool = False
+    place: Place | None = None
+
+    @property
+    def both_ways(self) -> bool:
+        """Whether it was seen to hold and to fail."""
+        return bool(self.held and self.failed)
+
+    @property
+    def missing(self) -> str:
+        """What no test shows, in words; "" where nothing is missing."""
+        if self.both_ways:
+            return ""
+        verb = "fires" if not self.what else "is met"
+        if not self.held:
+            return f"never {verb}"
+        return f"always {verb}"
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Coverage of rules (rows of tables among them) and of their conditions."""
+
+    rules: tuple[Covered, ...]
+    conditions: tuple[Covered, ...]
+
+    @property
+    def gaps(self) -> tuple[Covered, ...]:
+        """Everything that the tests show one way only, or not at all."""
+        return tuple(entry for entry in (*self.rules, *self.conditions) if not entry.both_ways)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts and gaps as JSON values."""
+        rows = [entry for entry in self.rules if entry.row]
+        plain = [entry for entry in self.rules if not entry.row]
+        return {
+            "rules": _counts(plain),
+            "rows": _counts(rows),
+            "conditions": _counts(self.conditions),
+            "gaps": [
+                {
+                    "rule": gap.rule,
+                    "condition": gap.what or None,
+                    "missing": gap.missing,
+                    "path": gap.place.path if gap.place else None,
+                    "line": gap.place.line if gap.place else None,
+                }
+                for gap in self.gaps
+            ],
+        }
+
+
+def _counts(entries: Iterable[Covered]) -> dict[str, int]:
+    found = list(entries)
+    return {"total": len(found), "both_ways": sum(entry.both_ways for entry in found)}
+
+
+def coverage_of_tests(rulebook: Rulebook, facts_for: FactsFor) -> Coverage:
+    """What the tests exercise. A condition counts as failed where it is false or unknown.
+
+    A rule is looked at on its own tests, a row of a ``first`` table with the rows above it.
+    """
+    tests = TestCases(rulebook, facts_for)
+    rules: list[Covered] = []
+    conditions: list[Covered] = []
+    for rule in rulebook.rules:
+        cases = list(tests.of(rule))
+        held = [[test(facts) is True for test in tests.conditions(rule)] for facts in cases]
+        fired = sum(all(each) and not tests.row_before(rule, facts) for each, facts in zip(held, cases, strict=True))
+        # A rule without conditions cannot fail, and need not be shown to.
+        binds = rule.when or tests.rows_above.get(rule.id)
+        failed = len(cases) - fired if binds else 1
+        rules.append(Covered(rule.id, "", fired, failed, rule.table is not None, rule.place))
+        for at, condition in enumerate(rule.when):
+            met = sum(each[at] for each in held)
+            conditions.append(Covered(rule.id, condition.text, met, len(cases) - met, False, condition.place))
+    return Coverage(tuple(rules), tuple(conditions))

@@ -40,11 +40,8 @@ from whichgpu.engine.core.yaml import read_yaml
 from whichgpu.engine.rules.rulebook.grammar import Key
 from whichgpu.engine.rules.rulebook.model import Rulebook
 from whichgpu.engine.rules.rulebook.reading import Fields
-from whichgpu.engine.rules.rulebook.reading import Problems
+from whichgpu.engine.rules.rulebook.reading import Reader
 from whichgpu.engine.rules.rulebook.reading import kind_of
-from whichgpu.engine.rules.rulebook.reading import read_fields
-from whichgpu.engine.rules.rulebook.reading import read_id
-from whichgpu.engine.rules.rulebook.reading import read_text
 
 
 FOLDER = "scenarios"
@@ -103,25 +100,25 @@ def load_scenarios(folders: Iterable[Path], rulebook: Rulebook, knowledge: Knowl
     Raises:
         RulebookError: with every problem of every file.
     """
-    problems = Problems()
+    reader = Reader()
     found: dict[str, Scenario] = {}
     for folder in folders:
         for path in sorted((folder / FOLDER).glob("*.yaml")):
             try:
-                nodes = _items(read_yaml(path, error=RulebookError), problems)
+                nodes = _items(read_yaml(path, error=RulebookError), reader)
             except RulebookError as error:
-                problems.extend(error.problems)
+                reader.extend(error.problems)
                 continue
             for node in nodes:
-                scenario = _read(node, rulebook, knowledge, problems)
+                scenario = _read(node, rulebook, knowledge, reader)
                 if scenario is None:
                     continue
                 if scenario.id in found:
                     fix = "give one of them another id"
-                    problems.add("named-twice", f"there are two scenarios {scenario.id!r}", scenario.place, fix=fix)
+                    reader.add("named-twice", f"there are two scenarios {scenario.id!r}", scenario.place, fix=fix)
                 found[scenario.id] = scenario
-    if len(problems):
-        raise RulebookError(problems.sorted())
+    if len(reader):
+        raise RulebookError(reader.sorted())
     return [found[name] for name in sorted(found)]
 
 
@@ -142,10 +139,10 @@ def run_scenarios(scenarios: Iterable[Scenario], decide: Decide, knowledge: Know
     return results
 
 
-def _items(node: Node, problems: Problems) -> tuple[Node, ...]:
+def _items(node: Node, reader: Reader) -> tuple[Node, ...]:
     if isinstance(node, Sequence):
         return node.items
-    problems.add(
+    reader.add(
         "wrong-form",
         f"a scenario file is a list, and this one holds {kind_of(node)}",
         node,
@@ -154,47 +151,45 @@ def _items(node: Node, problems: Problems) -> tuple[Node, ...]:
     return ()
 
 
-def _read(node: Node, rulebook: Rulebook, knowledge: Knowledge, problems: Problems) -> Scenario | None:
-    fields = read_fields(node, _KEYS, "a scenario", problems)
+def _read(node: Node, rulebook: Rulebook, knowledge: Knowledge, reader: Reader) -> Scenario | None:
+    fields = reader.fields(node, _KEYS, "a scenario")
     if fields is None or not {"id", "given", "expect"} <= set(fields):
         return None
-    name = read_id(fields["id"][1], "the id of a scenario", problems)
-    says = read_text(fields["says"][1], "`says`", problems) if "says" in fields else ""
-    given, expect = _mapping(fields, "given", problems), _mapping(fields, "expect", problems)
+    name = reader.id(fields["id"][1], "the id of a scenario")
+    says = reader.text(fields["says"][1], "`says`") if "says" in fields else ""
+    given, expect = _mapping(fields, "given", reader), _mapping(fields, "expect", reader)
     if name is None or given is None or expect is None:
         return None
     if not expect.entries:
-        problems.add(
-            "wrong-form", f"the scenario {name} expects nothing", fields["expect"][0], fix="say what it expects"
-        )
+        reader.add("wrong-form", f"the scenario {name} expects nothing", fields["expect"][0], fix="say what it expects")
     for key, value in expect.entries:
         if key.text not in EXPECTATIONS:
             nearest = nearest_words(key.text, sorted(EXPECTATIONS), limit=1)
             fix = None if nearest else f"known are {', '.join(sorted(EXPECTATIONS))}"
-            problems.add("unknown-key", f"there is no expectation {key.text!r}", key, nearest=nearest, fix=fix)
+            reader.add("unknown-key", f"there is no expectation {key.text!r}", key, nearest=nearest, fix=fix)
         else:
-            _check_names(key.text, value, rulebook, knowledge, problems)
+            _check_names(key.text, value, rulebook, knowledge, reader)
     return Scenario(name, says, plain(given), plain(expect), place_of(fields["id"][1]))
 
 
-def _mapping(fields: Fields, key: str, problems: Problems) -> MappingNode | None:
+def _mapping(fields: Fields, key: str, reader: Reader) -> MappingNode | None:
     node = fields[key][1]
     if isinstance(node, MappingNode):
         return node
-    problems.add("wrong-form", f"`{key}` is {kind_of(node)}", node, fix="write {name: value}")
+    reader.add("wrong-form", f"`{key}` is {kind_of(node)}", node, fix="write {name: value}")
     return None
 
 
-def _check_names(key: str, node: Node, rulebook: Rulebook, knowledge: Knowledge, problems: Problems) -> None:
+def _check_names(key: str, node: Node, rulebook: Rulebook, knowledge: Knowledge, reader: Reader) -> None:
     """Rules and accelerators that an expectation names have to exist."""
     value = plain(node)
     ids = {rule.id for rule in rulebook.rules} | {table.id for table in rulebook.tables}
     for name in rules_in(key, value):
         if name not in ids:
             nearest = nearest_words(name, sorted(ids), limit=1)
-            problems.extend([Problem("unknown-rule", f"there is no rule {name!r}", place_of(node), nearest=nearest)])
+            reader.extend([Problem("unknown-rule", f"there is no rule {name!r}", place_of(node), nearest=nearest)])
     for name in accelerators_in(key, value):
         match = knowledge.find_gpu(name)
         if not match.found:
             problem = Problem("unknown-gpu", f"no GPU is called {name!r}", place_of(node), nearest=match.nearest)
-            problems.extend([problem])
+            reader.extend([problem])

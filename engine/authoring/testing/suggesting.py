@@ -13,8 +13,8 @@ from whichgpu.engine.authoring.testing.mutants import Mutant
 from whichgpu.engine.core.values import Scalar
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.shaping import facts_read
 from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import facts_read
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import RuleTest
 from whichgpu.engine.rules.rulebook.ruletests import UNKNOWN

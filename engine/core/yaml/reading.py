@@ -8,7 +8,6 @@ from typing import Any
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import WhichgpuError
 from whichgpu.engine.core.yaml import cache
-from whichgpu.engine.core.yaml import packed
 from whichgpu.engine.core.yaml.node import Node
 from whichgpu.engine.core.yaml.node import Source
 from whichgpu.engine.core.yaml.plain import plain
@@ -52,7 +51,7 @@ class Document:
         if not self._digest:
             return None
         stored = cache.recall("nodes", self._digest)
-        return None if stored is cache.MISSING else packed.unpack(stored, self.source)
+        return None if stored is cache.MISSING else cache.unpack(stored, self.source)
 
     def _parse(self) -> Node:
         from whichgpu.engine.core.yaml.composing import compose  # noqa: PLC0415  # With a warm cache yaml is never imported.
@@ -60,7 +59,7 @@ class Document:
         _check_text(self.source, self._content, self._error)
         node = compose(self.source, self._error)
         if self._digest:
-            cache.remember("nodes", self._digest, packed.pack(node))
+            cache.remember("nodes", self._digest, cache.pack(node))
         return node
 
 

@@ -12,13 +12,12 @@ from typing import Any
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import WhichgpuError
 from whichgpu.engine.core.errors import nearest_words
 from whichgpu.engine.core.values import Scalar
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts.model import FactDef
 from whichgpu.engine.rules.facts.model import fold
-from whichgpu.engine.rules.facts.numbers import NumberProblem
+from whichgpu.engine.rules.facts.numbers import Refused
 from whichgpu.engine.rules.facts.numbers import read_number
 
 
@@ -39,41 +38,23 @@ class Reading:
     warnings: tuple[Problem, ...] = ()
 
 
-class _Refused(Exception):  # noqa: N818  # Control flow inside this module; never leaves it.
-    def __init__(self, code: str, message: str, near: tuple[str, ...] = (), fix: str | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.near = near
-        self.fix = fix
-
-
-def coerce(
-    fact: FactDef,
-    raw: object,
-    place: Place | None = None,
-    *,
-    error: type[WhichgpuError] = InputError,
-    known_gpus: AbstractSet[str] = frozenset(),
-) -> Value | None:
+def coerce(fact: FactDef, raw: object, *, known_gpus: AbstractSet[str] = frozenset()) -> Value | None:
     """Type a raw value by its fact.
 
     Args:
         fact: the definition.
         raw: text as a person writes it (``24 GB``, ``70b``, ``2 weeks``, ``yes``) or a Python value.
-        place: where it was written.
-        error: the class to raise.
         known_gpus: the GPU names that are accepted; empty to accept all.
 
     Returns:
         The value in the fact's unit, or None for unknown.
 
     Raises:
-        WhichgpuError: of class ``error``, with what is wrong, the nearest valid word and the fix.
+        InputError: with what is wrong, the nearest valid word and the fix.
     """
-    reading = read_value(fact, raw, place, known_gpus=known_gpus)
+    reading = read_value(fact, raw, known_gpus=known_gpus)
     if reading.problems:
-        raise error(reading.problems)
+        raise InputError(reading.problems)
     return reading.value
 
 
@@ -86,8 +67,8 @@ def read_value(
         if _is_unknown(fact, raw):
             return Reading()
         value = _READERS[fact.type](fact, raw, _Context(place, known_gpus, warnings))
-    except _Refused as refused:
-        message = f"{fact.name}: {refused.message}"
+    except Refused as refused:
+        message = f"{fact.name}: {refused}"
         return Reading(None, (Problem(refused.code, message, place, fact.name, refused.near, refused.fix),))
     return Reading(value, (), tuple(warnings))
 
@@ -125,15 +106,8 @@ def _bool(_fact: FactDef, raw: object, _context: _Context) -> Value:
         choice = _fact.choice(str(raw)) if isinstance(raw, str) else None
         truth = yes_or_no(choice) if choice else None
     if truth is None:
-        raise _Refused("not-a-bool", f"{_shown(raw)} is neither yes nor no", fix="write yes, no or unknown")
+        raise Refused("not-a-bool", f"{_shown(raw)} is neither yes nor no", fix="write yes, no or unknown")
     return truth
-
-
-def _number(fact: FactDef, raw: object, _context: _Context) -> Value:
-    try:
-        return read_number(fact, raw)
-    except NumberProblem as problem:
-        raise _Refused(problem.code, str(problem), fix=problem.fix) from None
 
 
 def _enum(fact: FactDef, raw: object, context: _Context) -> Value:
@@ -153,7 +127,7 @@ def _enum(fact: FactDef, raw: object, context: _Context) -> Value:
         message = f"{fact.name}: {_shown(raw)} is not among the known choices; taken as other"
         context.warnings.append(Problem("unknown-choice", message, context.place, fact.name, near))
         return "other"
-    raise _Refused("unknown-choice", f"{_shown(raw)} is not a choice", near, f"write one of {', '.join(fact.choices)}")
+    raise Refused("unknown-choice", f"{_shown(raw)} is not a choice", near, f"write one of {', '.join(fact.choices)}")
 
 
 def _choice_inside(fact: FactDef, raw: str) -> str | None:
@@ -183,7 +157,7 @@ def _gpu(_fact: FactDef, raw: object, context: _Context) -> Value:
     found = known.get(fold(name))
     if found is None:
         near = nearest_words(name, sorted(context.known_gpus))
-        raise _Refused("unknown-gpu", f"no GPU is called {_shown(raw)}", near, "see: whichgpu gpus")
+        raise Refused("unknown-gpu", f"no GPU is called {_shown(raw)}", near, "see: whichgpu gpus")
     return found
 
 
@@ -197,33 +171,33 @@ def _list(fact: FactDef, raw: object, context: _Context) -> Value:
     else:
         parts = [raw]
     if len(parts) > _MOST_ITEMS:
-        raise _Refused("list-too-long", f"more than {_MOST_ITEMS} entries")
+        raise Refused("list-too-long", f"more than {_MOST_ITEMS} entries")
     values: list[Scalar] = []
     for part in parts:
         if isinstance(part, (list, tuple)) or part is None:
-            raise _Refused("not-an-item", f"{_shown(part)} cannot be an entry of the list")
+            raise Refused("not-an-item", f"{_shown(part)} cannot be an entry of the list")
         value = _ITEMS[fact.items or "text"](fact, part, context)
         if not isinstance(value, tuple) and value not in values:
             values.append(value)
     return tuple(values)
 
 
-def _int_item(_fact: FactDef, raw: object, context: _Context) -> Value:
-    return _number(_fact.model_copy(update={"type": "int"}), raw, context)
+def _int_item(_fact: FactDef, raw: object, _: _Context) -> Value:
+    return read_number(_fact.model_copy(update={"type": "int"}), raw)
 
 
 def _gpu_count(fact: FactDef, raw: object, context: _Context) -> Value:
     if isinstance(raw, Mapping):
         stray = sorted(str(key) for key in raw if key not in {"gpu", "count"})
         if stray or "gpu" not in raw:
-            raise _Refused("not-a-gpu-count", f"{_shown(raw)} is not a GPU with its count", fix=_GPU_COUNT_FIX)
+            raise Refused("not-a-gpu-count", f"{_shown(raw)} is not a GPU with its count", fix=_GPU_COUNT_FIX)
         name, count = raw["gpu"], raw.get("count", 1)
     else:
         name, count = _split_count(_plain_text(raw))
     if isinstance(count, str) and count.strip().isdigit() and len(count) < 10:
         count = int(count)
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= _MOST_GPUS:
-        raise _Refused("not-a-gpu-count", f"{_shown(count)} is not a number of GPUs", fix=_GPU_COUNT_FIX)
+        raise Refused("not-a-gpu-count", f"{_shown(count)} is not a number of GPUs", fix=_GPU_COUNT_FIX)
     return f"{_gpu(fact, name, context)}:{count}"
 
 
@@ -256,12 +230,12 @@ def _words_of(raw: object) -> tuple[str, ...]:
 
 def _plain_text(raw: object) -> str:
     if isinstance(raw, bool) or not isinstance(raw, (str, int, float)):
-        raise _Refused("wrong-type", f"{_shown(raw)} is not a word", fix="write one word or text")
+        raise Refused("wrong-type", f"{_shown(raw)} is not a word", fix="write one word or text")
     text = str(raw).strip()
     if len(text) > _LONGEST_TEXT:
-        raise _Refused("text-too-long", f"the text is longer than {_LONGEST_TEXT} characters", fix="shorten it")
+        raise Refused("text-too-long", f"the text is longer than {_LONGEST_TEXT} characters", fix="shorten it")
     if not text.isprintable():
-        raise _Refused("control-character", "the text holds control characters", fix="remove them")
+        raise Refused("control-character", "the text holds control characters", fix="remove them")
     return text
 
 
@@ -278,8 +252,8 @@ def _shown(raw: object) -> str:
 _Reader = Callable[[FactDef, Any, _Context], Value]
 _READERS: dict[str, _Reader] = {
     "bool": _bool,
-    "int": _number,
-    "number": _number,
+    "int": lambda fact, raw, _: read_number(fact, raw),
+    "number": lambda fact, raw, _: read_number(fact, raw),
     "enum": _enum,
     "text": _text,
     "gpu": _gpu,

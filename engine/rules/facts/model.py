@@ -169,11 +169,6 @@ class Vocabulary:
         """Known facts that a misspelt name may mean, best first."""
         return nearest_words(name.strip().replace("-", "_").replace(" ", "_"), self.names(), limit=limit)
 
-    def readable(self, name: str, each: str) -> bool:
-        """Whether a rule of this ``each`` may read the fact."""
-        found = self.fact(name)
-        return found is not None and found.scope in READABLE[each]
-
 
 def fold(word: str) -> str:
     """A spelling without what does not matter: case, '-', '_' and spaces."""

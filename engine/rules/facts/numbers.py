@@ -21,12 +21,13 @@ _LONGEST = 60
 _LARGEST = 1e18  # No figure of this field comes near; it stands for "unlimited" where a fact states no maximum.
 
 
-class NumberProblem(Exception):  # noqa: N818  # A value that the coercion turns into a Problem.
-    """Why a raw value is no valid number of its fact."""
+class Refused(Exception):  # noqa: N818  # Control flow: the coercion and the language make problems of it.
+    """Why a raw value is no value of its fact."""
 
-    def __init__(self, code: str, message: str, fix: str | None = None) -> None:
+    def __init__(self, code: str, message: str, near: tuple[str, ...] = (), fix: str | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.near = near
         self.fix = fix
 
 
@@ -34,21 +35,21 @@ def read_number(fact: FactDef, raw: object) -> int | float:
     """The number in the fact's unit: an int for an int fact, a float for a number fact.
 
     Raises:
-        NumberProblem: not a number, not finite, a unit that does not fit, not whole, or outside the fact's range.
+        Refused: not a number, not finite, a unit that does not fit, not whole, or outside the fact's range.
     """
     if isinstance(raw, bool) or not isinstance(raw, (int, float, str)):
         shown = ("yes" if raw else "no") if isinstance(raw, bool) else str(raw)[:40]
-        raise NumberProblem("not-a-number", f"{shown} is not a number", _example(fact))
+        raise Refused("not-a-number", f"{shown} is not a number", fix=_example(fact))
     value = _written(raw, fact.parsed_unit, fact) if isinstance(raw, str) else raw
     if isinstance(value, float) and not math.isfinite(value):
-        raise NumberProblem("not-finite", f"{raw} is not a finite number", _range_fix(fact))
+        raise Refused("not-finite", f"{raw} is not a finite number", fix=_range_fix(fact))
     _check_range(fact, value, raw)
     if fact.type != "int":
         return float(value) + 0.0  # Adding zero turns -0.0 into 0.0.
     whole = round(value)
     if abs(value - whole) > 1e-9 * max(1.0, abs(value)):
         fix = f"write {math.floor(value)} or {math.ceil(value)}"
-        raise NumberProblem("not-whole", f"{raw} is not a whole number", fix)
+        raise Refused("not-whole", f"{raw} is not a whole number", fix=fix)
     return whole
 
 
@@ -56,12 +57,12 @@ def read_literal(text: str, fact: FactDef | None = None, unit: Unit | None = Non
     """A number as a rule writes it, in the unit of ``fact`` (or in ``unit``), inside the fact's closed range.
 
     Raises:
-        NumberProblem: as ``read_number``, but a fraction beside an int fact and an excluded minimum are accepted,
+        Refused: as ``read_number``, but a fraction beside an int fact and an excluded minimum are accepted,
             since a rule may compare with both.
     """
     value = _written(text, fact.parsed_unit if fact else unit, fact)
     if not math.isfinite(value):
-        raise NumberProblem("not-finite", f"{text} is not a finite number")
+        raise Refused("not-finite", f"{text} is not a finite number")
     if fact is not None:
         low = fact.min is not None and value < fact.min
         _check_bounds(fact, value, text, too_small=low)
@@ -71,7 +72,7 @@ def read_literal(text: str, fact: FactDef | None = None, unit: Unit | None = Non
 def _written(text: str, unit: Unit | None, fact: FactDef | None) -> int | float:
     match = _WRITTEN.match(text) if len(text) <= _LONGEST else None
     if match is None:
-        raise NumberProblem("not-a-number", f"{text[:40]!r} is not a number", _example(fact))
+        raise Refused("not-a-number", f"{text[:40]!r} is not a number", fix=_example(fact))
     digits = match["digits"].replace(",", "").replace("_", "")
     sign = -1 if match["sign"] == "-" else 1
     number: int | float
@@ -82,16 +83,16 @@ def _written(text: str, unit: Unit | None, fact: FactDef | None) -> int | float:
     suffix = match["suffix"] or ""
     shown = _unit(fact, unit)
     if match["currency"] and (unit is None or not unit.dimension.startswith("money")):
-        raise NumberProblem("wrong-unit", f"{text!r} is money, but the figure is in {shown}", _example(fact))
+        raise Refused("wrong-unit", f"{text!r} is money, but the figure is in {shown}", fix=_example(fact))
     if not suffix:
         return number
     factor = _factor(suffix, unit, currency=bool(match["currency"]))
     if factor is None:
         if re.match(r",\d", suffix):
             fix = f"write {text.replace(',', '.', 1)}, with a point"
-            raise NumberProblem("not-a-number", f"{text!r} is not a number", fix)
+            raise Refused("not-a-number", f"{text!r} is not a number", fix=fix)
         wrong = "is not in" if is_known_unit(suffix) else "has an unknown unit; the figure is in"
-        raise NumberProblem("wrong-unit", f"{text.strip()!r} {wrong} {shown}", _example(fact))
+        raise Refused("wrong-unit", f"{text.strip()!r} {wrong} {shown}", fix=_example(fact))
     return number if factor == 1.0 else float(f"{number * factor:.12g}")
 
 
@@ -111,9 +112,9 @@ def _check_range(fact: FactDef, value: float, raw: object) -> None:
 
 def _check_bounds(fact: FactDef, value: float, raw: object, *, too_small: bool) -> None:
     if too_small or value < -_LARGEST:
-        raise NumberProblem("out-of-range", f"{raw} is too small", _range_fix(fact))
+        raise Refused("out-of-range", f"{raw} is too small", fix=_range_fix(fact))
     if value > (_LARGEST if fact.max is None else fact.max):
-        raise NumberProblem("out-of-range", f"{raw} is too large", _range_fix(fact))
+        raise Refused("out-of-range", f"{raw} is too large", fix=_range_fix(fact))
 
 
 def _range_fix(fact: FactDef) -> str:

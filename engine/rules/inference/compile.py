@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from whichgpu.engine.rules.inference.driver import BATCH
+from whichgpu.engine.rules.inference.encode import FlagNames
 from whichgpu.engine.rules.inference.encode import Kind
-from whichgpu.engine.rules.inference.names import FlagNames
-from whichgpu.engine.rules.inference.names import property_names
+from whichgpu.engine.rules.inference.encode import property_names
 from whichgpu.engine.rules.inference.native import InList
 from whichgpu.engine.rules.inference.native import NativeTest
 from whichgpu.engine.rules.inference.native import facts_of

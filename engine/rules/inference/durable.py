@@ -19,7 +19,6 @@ from whichgpu.engine.rules.inference.compile import Unit
 from whichgpu.engine.rules.inference.compile import batches
 from whichgpu.engine.rules.inference.compile import compile_units
 from whichgpu.engine.rules.inference.compile import unit
-from whichgpu.engine.rules.inference.conjunction import is_local
 from whichgpu.engine.rules.inference.driver import MAX_FACTS
 from whichgpu.engine.rules.inference.driver import Session
 from whichgpu.engine.rules.inference.encode import Kind
@@ -29,6 +28,7 @@ from whichgpu.engine.rules.inference.native import NativeTest
 from whichgpu.engine.rules.inference.native import native_tests
 from whichgpu.engine.rules.inference.reference import Evaluation
 from whichgpu.engine.rules.inference.reference import ReferenceMatcher
+from whichgpu.engine.rules.inference.reference import is_local
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
@@ -39,19 +39,6 @@ _TRUTH = {True: "1", False: "0"}
 _ID_START = len('{"m":{"id":"')
 _ID_DIGITS = 3
 _MAX_GUARD_SETS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class NativeShare:
-    """How many of the rules' tests the C engine does itself."""
-
-    native: int
-    total: int
-
-    @property
-    def share(self) -> float:
-        """Native tests among all, 1.0 if there are none."""
-        return self.native / self.total if self.total else 1.0
 
 
 @dataclass(slots=True)
@@ -85,7 +72,6 @@ class _Plan:
     common: tuple[_Loaded, ...]
     local: tuple[_Loaded, ...]
     rule_of: dict[str, str]  # engine name -> rule id
-    guarded: dict[str, int]  # guard -> how many rules are behind it
 
 
 class DurableMatcher:
@@ -128,18 +114,6 @@ class DurableMatcher:
                 self._fire_local(seen, odd, guards, matched, native=False)
         return [frozenset(rules) for rules in matched]
 
-    def native_share(self) -> NativeShare:
-        """How many tests of the rules' conjunctions are native; a test counts once for each rule that has it."""
-        form = self._form(native=True)
-        native = total = 0
-        for loaded in (*form.common, *form.local):
-            for bucket in loaded.ruleset.buckets:
-                for each in bucket.units:
-                    times = form.guarded.get(each.name, 1)  # A guard's tests belong to every rule behind it.
-                    native += times * sum(test is not None for _, test in each.tests)
-                    total += times * len(each.tests)
-        return NativeShare(native, total)
-
     def rulesets(self) -> list[Ruleset]:
         """The compiled rulesets, for inspection."""
         form = self._form(native=True)
@@ -158,7 +132,6 @@ class DurableMatcher:
         rule_of: dict[str, str] = {}
         common: list[Unit] = []
         local: list[Unit] = []
-        guarded: dict[str, int] = {}
         for number, (rule, (shared, own)) in enumerate(self._reference.split.items()):
             name = f"r{number}"
             rule_of[name] = rule
@@ -168,7 +141,6 @@ class DurableMatcher:
             guard = NO_GUARD
             if shared:
                 guard = guard_numbers.setdefault(shared, len(guard_numbers))
-                guarded[f"g{guard}"] = guarded.get(f"g{guard}", 0) + 1
             local.append(unit(name, own, tests, guard))
         if native:
             self._reference.keep_columns({part for each in local for part in each.conditions()})
@@ -177,7 +149,6 @@ class DurableMatcher:
             tuple(_Loaded(f"common{i}", ruleset) for i, ruleset in enumerate(compile_units(common))),
             tuple(_Loaded(f"local{i}", ruleset) for i, ruleset in enumerate(compile_units(local))),
             rule_of,
-            guarded,
         )
 
     def _fire_common(self, seen: Evaluation) -> tuple[list[str], frozenset[int]]:

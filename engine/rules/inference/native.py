@@ -11,12 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from whichgpu.engine.core.values import Scalar
-from whichgpu.engine.rules.inference.conjunction import Conjunct
 from whichgpu.engine.rules.inference.encode import MAX_FACTOR
 from whichgpu.engine.rules.inference.encode import Kind
 from whichgpu.engine.rules.inference.encode import Unencodable
 from whichgpu.engine.rules.inference.encode import encode
 from whichgpu.engine.rules.inference.encode import kind_of
+from whichgpu.engine.rules.inference.reference import Conjunct
+from whichgpu.engine.rules.language.tree import MIRRORED
 from whichgpu.engine.rules.language.tree import Arith
 from whichgpu.engine.rules.language.tree import Compare
 from whichgpu.engine.rules.language.tree import CompareOp
@@ -30,7 +31,6 @@ from whichgpu.engine.rules.language.tree import Not
 #: More choices than this in one list become a condition field: each is a test under the same parent, which holds 511.
 MAX_CHOICES = 48
 
-_MIRRORED: dict[CompareOp, CompareOp] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _ENGINE_OP: dict[CompareOp, str] = {"!=": "$neq", "<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}
 
 
@@ -140,7 +140,7 @@ def _test(expr: Expr) -> NativeTest | None:
         case Compare(op, FactRef(name), Const(value)):
             test = _against_constant(name, op, value)
         case Compare(op, Const(value), FactRef(name)):
-            test = _against_constant(name, _MIRRORED[op], value)
+            test = _against_constant(name, MIRRORED[op], value)
         case Member(FactRef(name), choices, negated):
             test = _in_list(name, choices, negated)
         case Compare(op, left, right):
@@ -199,7 +199,7 @@ def _two_facts(op: CompareOp, left: Expr, right: Expr) -> TwoFacts | None:
     if one is None or other is None or one[0] == other[0]:
         return None
     if one[1] is not None and other[1] is None:
-        one, other, op = other, one, _MIRRORED[op]
+        one, other, op = other, one, MIRRORED[op]
     if one[1] is not None or (other[1] is None and op in ("==", "!=")):
         return None
     return TwoFacts(one[0], op, other[0], other[1], "number")

@@ -18,10 +18,10 @@ from whichgpu.engine.rules.language.grammar import RawJunction
 from whichgpu.engine.rules.language.grammar import RawLeaf
 from whichgpu.engine.rules.language.grammar import RawNot
 from whichgpu.engine.rules.language.lexer import BadExpression
-from whichgpu.engine.rules.language.literals import literal
-from whichgpu.engine.rules.language.naming import kind_of
-from whichgpu.engine.rules.language.quantities import Quantities
-from whichgpu.engine.rules.language.quantities import Quantity
+from whichgpu.engine.rules.language.operands import Quantities
+from whichgpu.engine.rules.language.operands import Quantity
+from whichgpu.engine.rules.language.operands import kind_of
+from whichgpu.engine.rules.language.operands import literal
 from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Compare
 from whichgpu.engine.rules.language.tree import Const

@@ -1,14 +1,14 @@
-"""Trees to closures: the semantics of ``evaluate``, without walking the tree on every call."""
+"""The semantics: Kleene's three values over facts, where None is unknown; trees become closures that are called."""
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.language.evaluating import calculate
 from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Arith
 from whichgpu.engine.rules.language.tree import Compare
@@ -34,8 +34,13 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
+def evaluate(expr: Expr, facts: Facts) -> Value | None:
+    """The value of an expression; None for unknown. Never raises on checked trees. To ask often, compile it once."""
+    return compile_expr(expr)(facts)
+
+
 def compile_expr(expr: Expr) -> Compiled:  # noqa: PLR0911  # One case per kind of node.
-    """A function of facts that gives what ``evaluate(expr, facts)`` gives."""
+    """A function of facts that gives the value of an expression."""
     match expr:
         case Const(value):
             return lambda _facts: value
@@ -122,3 +127,20 @@ def _compile_kleene(operands: tuple[Expr, ...], *, deciding: bool) -> Compiled:
         return result
 
     return junction
+
+
+def calculate(op: str, left: Any, right: Any) -> int | float | None:
+    """``left op right`` over numbers. Unknown if a side is, if the divisor is zero, or if nothing finite comes out."""
+    if left is None or right is None or (op == "/" and right == 0):
+        return None
+    try:
+        result: int | float
+        if op == "+":
+            result = left + right
+        elif op == "-":
+            result = left - right
+        else:
+            result = left * right if op == "*" else left / right
+    except OverflowError:
+        return None
+    return result if not isinstance(result, float) or math.isfinite(result) else None

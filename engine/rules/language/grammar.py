@@ -18,10 +18,13 @@ MAX_TOKENS = 1000
 
 
 # Named tuples: they cost half as much to define as dataclasses, and the cold command pays for every definition.
+LeafKind = Literal["word", "quoted", "number"]
+
+
 class RawLeaf(NamedTuple):
     """A word, a quoted text, or a number with its unit."""
 
-    kind: Literal["word", "quoted", "number"]
+    kind: LeafKind
     text: str
     start: int
     end: int
@@ -98,6 +101,7 @@ Raw = RawLeaf | RawArith | RawCompare | RawIn | RawHas | RawIs | RawNot | RawJun
 
 _COMPARISONS: dict[str, CompareOp] = {"==": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _ARITHMETIC: dict[str, ArithOp] = {"+": "+", "-": "-", "*": "*", "/": "/"}
+_LEAVES: dict[str, LeafKind] = {"word": "word", "quoted": "quoted", "number": "number"}
 _RELATIONS = frozenset({"in", "has", "is"})
 # Binding powers: or < and < not < relation < sum < product.
 _OR, _AND, _NOT, _RELATION, _SUM, _PRODUCT = 1, 2, 3, 4, 5, 6
@@ -194,12 +198,8 @@ class _Parser:
         if self._subject is not None and self._binding() == _RELATION:
             return RawLeaf("word", self._subject, token.start, token.start)
         self._take()
-        if token.kind == "number":
-            return RawLeaf("number", token.text, token.start, token.end)
-        if token.kind == "word":
-            return RawLeaf("word", token.text, token.start, token.end)
-        if token.kind == "quoted":
-            return RawLeaf("quoted", token.text, token.start, token.end)
+        if token.kind in _LEAVES:
+            return RawLeaf(_LEAVES[token.kind], token.text, token.start, token.end)
         if token.kind == "keyword" and token.text == "not":
             operand = self.expression(_NOT - 1)
             return RawNot(operand, token.start, operand.end)
@@ -264,12 +264,8 @@ class _Parser:
 
     def _leaf(self, complaint: str) -> RawLeaf:
         token = self._take()
-        if token.kind == "word":
-            return RawLeaf("word", token.text, token.start, token.end)
-        if token.kind == "quoted":
-            return RawLeaf("quoted", token.text, token.start, token.end)
-        if token.kind == "number":
-            return RawLeaf("number", token.text, token.start, token.end)
+        if token.kind in _LEAVES:
+            return RawLeaf(_LEAVES[token.kind], token.text, token.start, token.end)
         raise BadExpression("bad-list", complaint, token.start, max(token.end, token.start + 1))
 
     def _expect(self, text: str, opening: Token) -> Token:

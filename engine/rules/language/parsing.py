@@ -1,23 +1,45 @@
-"""The doors of the language: text to a checked tree, every problem with its exact place."""
+"""The doors of the language: text of a condition, expression or table cell to a checked tree, every problem placed."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import Node
 from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core.yaml import place_of
 from whichgpu.engine.core.yaml import place_within
+from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import yes_or_no
 from whichgpu.engine.rules.language.checking import Checker
+from whichgpu.engine.rules.language.grammar import MAX_LENGTH
+from whichgpu.engine.rules.language.grammar import LeafKind
+from whichgpu.engine.rules.language.grammar import RawLeaf
 from whichgpu.engine.rules.language.grammar import parse_raw
 from whichgpu.engine.rules.language.lexer import BadExpression
-from whichgpu.engine.rules.language.naming import Each
+from whichgpu.engine.rules.language.operands import Each
+from whichgpu.engine.rules.language.operands import literal
+from whichgpu.engine.rules.language.operands import literal_error
+from whichgpu.engine.rules.language.operands import near_literals
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Compare
 from whichgpu.engine.rules.language.tree import Const
 from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Has
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Member
+from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import Or
 
 
 Where = Place | Scalar | None
@@ -63,7 +85,6 @@ def parse_expression(
     *,
     target: FactDef | None = None,
     known_gpus: AbstractSet[str] = frozenset(),
-    error: type[WhichgpuError] = RulebookError,
 ) -> Expr:
     """Parse and check an expression that gives a value, such as the right side of ``set``.
 
@@ -77,8 +98,8 @@ def parse_expression(
         raw = parse_raw(text)
         tree = checker.anything(raw) if target is None else checker.value(raw, target)
     except BadExpression as bad:
-        raise error(_problem(bad, text, place)) from None
-    return _finished(tree, checker, text, place, error)
+        raise RulebookError(_problem(bad, text, place)) from None
+    return _finished(tree, checker, text, place, RulebookError)
 
 
 def _is_prose(text: str, vocabulary: Vocabulary) -> bool:
@@ -108,3 +129,117 @@ def locate(text: str, place: Where, start: int, length: int) -> Place:
         if place.text.startswith(text, offset):
             return Place(place.path, place.line, offset + start + 1, length, place.text)
     return place
+
+
+_RANGE = re.compile(r"\s*(\S.*?)\s*\.\.\s*(\S.*?)\s*\Z")
+_RELATION = re.compile(r"\s*(==|!=|<|>|(in|not|has|is)\b)")
+
+
+def parse_cell(
+    cell: Node,
+    fact: FactDef,
+    vocabulary: Vocabulary,
+    each: Each = "workload",
+    *,
+    known_gpus: AbstractSet[str] = frozenset(),
+) -> Expr | None:
+    """The condition that a cell of the column ``fact`` stands for; None for ``-``, which always holds.
+
+    Args:
+        cell: a word, a list, a range or a relation without its left side.
+        fact: the column.
+        vocabulary: for the facts that a comparison in the cell may name.
+        each: the scope of the table.
+        known_gpus: every name of a GPU that is accepted; empty to accept all.
+
+    Raises:
+        RulebookError: with what is wrong in the cell.
+    """
+    if fact.scope not in READABLE[each]:
+        message = f"{fact.name} is not known to a table of each: {each}"
+        raise RulebookError(Problem("out-of-scope", message, place_of(cell), fact.name))
+    return _Cells(fact, vocabulary, each, known_gpus).read(cell)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    fact: FactDef
+    vocabulary: Vocabulary
+    each: Each
+    known_gpus: AbstractSet[str]
+
+    @property
+    def ref(self) -> FactRef:
+        return FactRef(self.fact.name)
+
+    def read(self, cell: Node) -> Expr | None:
+        if isinstance(cell, Mapping):
+            raise RulebookError(Problem("bad-cell", "a cell is a word, a list or a comparison", place_of(cell)))
+        return self._list(cell) if isinstance(cell, Sequence) else self._text(cell)
+
+    def _list(self, cell: Sequence) -> Expr:
+        where = place_of(cell)
+        if not cell.items:
+            raise RulebookError(Problem("bad-cell", "the list is empty", where, fix="write - for anything"))
+        parts: list[Expr] = []
+        for item in cell.items:
+            if not isinstance(item, Scalar):
+                raise RulebookError(Problem("bad-cell", "a list in a cell holds words or numbers", where))
+            part = self._text(item)
+            if part is None:
+                raise RulebookError(Problem("bad-cell", "- cannot stand in a list", where, fix="write - alone"))
+            parts.append(part)
+        values = [part.right.value for part in parts if isinstance(part, Compare) and isinstance(part.right, Const)]
+        plain = all(isinstance(part, Compare) and part.op == "==" for part in parts)
+        if plain and len(values) == len(parts):
+            return Member(self.ref, tuple(dict.fromkeys(values))) if len(parts) > 1 else parts[0]
+        return Or(tuple(parts)) if len(parts) > 1 else parts[0]
+
+    def _text(self, cell: Scalar) -> Expr | None:
+        text, stripped, fact = cell.text, cell.text.strip(), self.fact
+        if len(text) > MAX_LENGTH:
+            raise self._bad("expression-too-long", f"longer than {MAX_LENGTH} characters", cell, 0, 1)
+        if stripped == "-":
+            return None
+        if not stripped:
+            raise self._bad("bad-cell", "the cell is empty", cell, 0, 1, "write - for anything, or is unknown")
+        if stripped in {"unknown", "known"} and fact.choice(stripped) is None:
+            return Known(self.ref, negated=stripped == "unknown")
+        if _RELATION.match(text):
+            return parse_condition(
+                text, self.vocabulary, cell, self.each, known_gpus=self.known_gpus, subject=fact.name
+            )
+        bounds = _RANGE.match(text)
+        if bounds and fact.numeric:
+            low, high = self._const(bounds[1], cell), self._const(bounds[2], cell)
+            if isinstance(low.value, str) or isinstance(high.value, str) or low.value > high.value:
+                message = f"the range starts above its end: {stripped}"
+                raise self._bad("empty-range", message, cell, 0, len(text), "swap the two ends")
+            return And((Compare(">=", self.ref, low), Compare("<=", self.ref, high)))
+        truth = yes_or_no(stripped) if fact.type == "bool" else None
+        if truth is not None:
+            return self.ref if truth else Not(self.ref)
+        const = self._const(stripped, cell)
+        return Has(self.ref, const.value) if fact.type == "list" else Compare("==", self.ref, const)
+
+    def _const(self, value: str, cell: Scalar) -> Const:
+        fact, start = self.fact, cell.text.find(value)
+        kind: LeafKind = "number" if fact.numeric or fact.items == "int" else "quoted"
+        leaf = RawLeaf(kind, value, start, start + len(value))
+        const = literal(fact, leaf, self.known_gpus)
+        if const is not None:
+            return const
+        code, message, fix = literal_error(fact, leaf, self.known_gpus)
+        raise self._bad(code, message, cell, start, len(value), fix, near_literals(fact, leaf, self.known_gpus))
+
+    def _bad(
+        self,
+        code: str,
+        message: str,
+        cell: Scalar,
+        start: int,
+        length: int,
+        fix: str | None = None,
+        near: tuple[str, ...] = (),
+    ) -> RulebookError:
+        return RulebookError(Problem(code, message, place_within(cell, start, length), self.fact.name, near, fix))

@@ -1,7 +1,8 @@
-"""The typed tree of a condition or expression. Evaluation lives in ``evaluate``, wording in ``words``."""
+"""The typed tree of a condition or expression: its nodes, its shapes, and how it is written in the rule language."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -92,3 +93,109 @@ class Or:
 
 #: A bare boolean fact stands as ``FactRef``.
 Expr = Const | FactRef | Arith | Compare | Member | Has | Known | Not | And | Or
+
+
+#: The comparison that holds where another does not, and the same one with its sides exchanged.
+OPPOSITE: dict[CompareOp, CompareOp] = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+MIRRORED: dict[CompareOp, CompareOp] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def facts_read(expr: Expr) -> frozenset[str]:  # noqa: PLR0911  # One case per kind of node.
+    """The names of all facts whose value the expression looks at."""
+    match expr:
+        case FactRef(name):
+            return frozenset({name})
+        case Const():
+            return frozenset()
+        case Compare(_, left, right) | Arith(_, left, right):
+            return facts_read(left) | facts_read(right)
+        case Member(left, _, _):
+            return facts_read(left)
+        case Has(fact, _) | Known(fact, _):
+            return frozenset({fact.name})
+        case Not(operand):
+            return facts_read(operand)
+        case And(operands) | Or(operands):
+            return frozenset().union(*map(facts_read, operands))
+
+
+def to_nnf(expr: Expr) -> Expr:
+    """The same condition with ``not`` only before bare facts and ``has``.
+
+    Equal in all three values: a comparison and its opposite are unknown together.
+    """
+    match expr:
+        case Not(operand):
+            return _negated(operand)
+        case And(operands):
+            return And(tuple(to_nnf(operand) for operand in operands))
+        case Or(operands):
+            return Or(tuple(to_nnf(operand) for operand in operands))
+        case _:
+            return expr
+
+
+def _negated(expr: Expr) -> Expr:  # noqa: PLR0911  # One case per kind of node.
+    match expr:
+        case Not(operand):
+            return to_nnf(operand)
+        case And(operands):
+            return Or(tuple(_negated(operand) for operand in operands))
+        case Or(operands):
+            return And(tuple(_negated(operand) for operand in operands))
+        case Compare(op, left, right):
+            return Compare(OPPOSITE[op], left, right)
+        case Member(left, choices, negated):
+            return Member(left, choices, not negated)
+        case Known(fact, negated):
+            return Known(fact, not negated)
+        case _:
+            return Not(expr)
+
+
+def conjuncts(expr: Expr) -> tuple[Expr, ...]:
+    """The operands of nested conjunctions, in order; the expression itself where it is none."""
+    if isinstance(expr, And):
+        return tuple(part for operand in expr.operands for part in conjuncts(operand))
+    return (expr,)
+
+
+_PLAIN_WORD = re.compile(r"[A-Za-z_][\w./-]*")
+
+
+def written(expr: Expr) -> str:
+    """The expression in the rule language; reading it again gives the same tree."""
+    match expr:
+        case Const(value):
+            text = _constant(value)
+        case FactRef(name):
+            text = name
+        case Arith(op, left, right) | Compare(op, left, right):
+            text = f"{_part(left)} {op} {_part(right)}"
+        case Member(left, choices, negated):
+            listed = ", ".join(_constant(value) for value in choices)
+            text = f"{_part(left)} {'not in' if negated else 'in'} [{listed}]"
+        case Has(fact, item):
+            text = f"{fact.name} has {_constant(item)}"
+        case Known(fact, negated):
+            text = f"{fact.name} is {'unknown' if negated else 'known'}"
+        case Not(operand):
+            text = f"not {_part(operand)}"
+        case And(operands):
+            text = " and ".join(_part(operand) for operand in operands)
+        case Or(operands):
+            text = " or ".join(_part(operand) for operand in operands)
+    return text
+
+
+def _part(expr: Expr) -> str:
+    """A part, in parentheses where its operators would bind the wrong way."""
+    return f"({written(expr)})" if isinstance(expr, And | Or | Arith | Not) else written(expr)
+
+
+def _constant(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value if _PLAIN_WORD.fullmatch(value) else f'"{value}"'
+    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)

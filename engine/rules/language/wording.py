@@ -9,9 +9,10 @@ from whichgpu.engine.core.values import Scalar
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.evaluating import evaluate
-from whichgpu.engine.rules.language.figures import format_number
-from whichgpu.engine.rules.language.figures import format_value
+from whichgpu.engine.rules.language.compiling import evaluate
+from whichgpu.engine.rules.language.texts import format_number
+from whichgpu.engine.rules.language.texts import format_value
+from whichgpu.engine.rules.language.tree import MIRRORED
 from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Arith
 from whichgpu.engine.rules.language.tree import Compare
@@ -27,7 +28,6 @@ from whichgpu.engine.rules.language.tree import Or
 
 _AFTER_HEAD = re.compile(r" (?:of|per|to|from|for|in|at|on|over|against) ")
 _RELATIONS = {"==": "", "!=": " not", "<": " less than", "<=": " at most", ">": " more than", ">=": " at least"}
-_MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OPERATIONS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
 
 
@@ -83,7 +83,7 @@ class _Writer:
     def _compare(self, expr: Compare) -> str:
         left, right, op = expr.left, expr.right, str(expr.op)
         if isinstance(left, Const):
-            left, right, op = right, left, _MIRRORED[expr.op]
+            left, right, op = right, left, MIRRORED[expr.op]
         first, second = self._fact_in(left), self._fact_in(right)
         verb = self._be(left.name) if isinstance(left, FactRef) else "is"
         phrase = f"{self._term(left, second)} {verb}{_RELATIONS[op]} {self._term(right, first)}"

@@ -30,7 +30,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class SettledFact:
+class ResolvedFact:
     """A fact with its value; ``overruled`` are weaker claims that differ."""
 
     name: str
@@ -52,11 +52,11 @@ class LevelJudgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Settlement:
+class ResolvedFacts:
     """All facts that hold, in the order in which they were settled, and the rules that fired meanwhile."""
 
     facts: dict[str, Value]
-    settled: dict[str, SettledFact]
+    settled: dict[str, ResolvedFact]
     fired: tuple[Rule, ...] = ()
     collisions: tuple[Collision, ...] = ()
     judged: tuple[LevelJudgement, ...] = ()
@@ -66,7 +66,7 @@ class Settlement:
         """Facts that nobody stated and nothing settled, so that the vocabulary's assumption holds."""
         return frozenset(name for name, fact in self.settled.items() if fact.claim.origin == "assumed")
 
-    def contradictions(self, tolerance: float = 0.05) -> list[tuple[SettledFact, Claim]]:
+    def contradictions(self, tolerance: float = 0.05) -> list[tuple[ResolvedFact, Claim]]:
         """Given values that differ from a looked-up or computed one, numbers by more than ``tolerance`` (a ratio)."""
         found = []
         for fact in self.settled.values():

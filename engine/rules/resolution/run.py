@@ -1,4 +1,4 @@
-"""Settling: run the producers level by level until every fact that can be known is known."""
+"""Resolving: producers ordered so that each runs after all that it reads, and run until all is known that can be."""
 
 from __future__ import annotations
 
@@ -15,17 +15,82 @@ from whichgpu.engine.rules.inference.firing import Level as RuleLevel
 from whichgpu.engine.rules.inference.firing import fire
 from whichgpu.engine.rules.language import evaluate
 from whichgpu.engine.rules.language import facts_read
-from whichgpu.engine.rules.resolution.graph import Default
-from whichgpu.engine.rules.resolution.graph import Level
-from whichgpu.engine.rules.resolution.graph import build_levels
+from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.resolution.model import PRECEDENCE
 from whichgpu.engine.rules.resolution.model import Claim
 from whichgpu.engine.rules.resolution.model import LevelJudgement
-from whichgpu.engine.rules.resolution.model import SettledFact
-from whichgpu.engine.rules.resolution.model import Settlement
+from whichgpu.engine.rules.resolution.model import ResolvedFact
+from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.order import Node
+from whichgpu.engine.rules.rulebook.order import rule_nodes
+from whichgpu.engine.rules.rulebook.order import topological_levels
 from whichgpu.engine.rules.rulebook.resolve import Collision
 from whichgpu.engine.rules.rulebook.resolve import Resolver
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """A value to assume for a fact that nothing else settles. ``when`` None: always."""
+
+    fact: str
+    value: Value
+    because: str
+    when: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Producers that may run together, and the facts that are settled once they have."""
+
+    calculators: tuple[Calculator, ...]
+    rules: tuple[Rule, ...]
+    defaults: tuple[Default, ...]
+    closes: tuple[str, ...]
+
+
+def build_levels(
+    calculators: Iterable[Calculator], rules: Iterable[Rule], defaults: Iterable[Default]
+) -> tuple[Level, ...]:
+    """Order the producers.
+
+    Raises:
+        RulebookError: producers feed each other in a circle; the message shows the path.
+    """
+    rules = tuple(rules)
+    by_calculator = {f"calculator {item.output}": item for item in calculators}
+    by_default: dict[str, Default] = {}
+    for item in defaults:
+        by_default[f"default {item.fact} {len(by_default)}"] = item
+    by_rule = {rule.id: rule for rule in rules}
+    nodes: dict[str, Node] = dict(rule_nodes(rules))
+    nodes |= {name: (frozenset(c.needs + c.uses), frozenset((c.output,))) for name, c in by_calculator.items()}
+    nodes |= {name: (_default_reads(d), frozenset((d.fact,))) for name, d in by_default.items()}
+    order = topological_levels(nodes, {rule.id: rule.place for rule in rules})
+    closing = _closing_level(order, nodes)
+    return tuple(
+        Level(
+            calculators=tuple(by_calculator[name] for name in names if name in by_calculator),
+            rules=tuple(by_rule[name] for name in names if name in by_rule),
+            defaults=tuple(by_default[name] for name in names if name in by_default),
+            closes=tuple(sorted(fact for fact, level in closing.items() if level == depth)),
+        )
+        for depth, names in enumerate(order)
+    )
+
+
+def _default_reads(default: Default) -> frozenset[str]:
+    return frozenset() if default.when is None else frozenset(facts_read(default.when)) - {default.fact}
+
+
+def _closing_level(order: tuple[tuple[str, ...], ...], nodes: Mapping[str, Node]) -> dict[str, int]:
+    """For each produced fact, the level of its last producer."""
+    closing: dict[str, int] = {}
+    for depth, names in enumerate(order):
+        for name in names:
+            for fact in nodes[name][1]:
+                closing[fact] = depth
+    return closing
 
 
 #: Compiles the rules of one level for both engines.
@@ -44,7 +109,7 @@ class _Run:
     """The mutable state of one settling."""
 
     facts: dict[str, Value]
-    settled: dict[str, SettledFact]
+    settled: dict[str, ResolvedFact]
     context: dict[str, Value]
     claims: dict[str, list[Claim]] = field(default_factory=dict)
     blocked: set[str] = field(default_factory=set)
@@ -64,11 +129,11 @@ class _Run:
             return
         best = claims[0]
         overruled = tuple(c for c in claims[1:] if c.value != best.value and c.origin != "assumed")
-        self.settled[fact] = SettledFact(fact, best, overruled)
+        self.settled[fact] = ResolvedFact(fact, best, overruled)
         self.facts[fact] = best.value
 
 
-class Settler:
+class FactResolver:
     """The producers of one moment (intake, survey or outcome), prepared once and run for every decision."""
 
     def __init__(
@@ -95,9 +160,9 @@ class Settler:
         claims: Mapping[str, Claim],
         *,
         extra: Mapping[str, list[Claim]] | None = None,
-        before: Settlement | None = None,
+        before: ResolvedFacts | None = None,
         context: Facts | None = None,
-    ) -> Settlement:
+    ) -> ResolvedFacts:
         """Settle.
 
         Args:
@@ -125,7 +190,7 @@ class Settler:
                 _assume(self._defaults.get(fact, ()), run)
                 if fact not in run.blocked:
                     run.close(fact)
-        return Settlement(run.facts, run.settled, tuple(run.fired), tuple(run.collisions), tuple(run.judged))
+        return ResolvedFacts(run.facts, run.settled, tuple(run.fired), tuple(run.collisions), tuple(run.judged))
 
 
 def _inputs_first(extra: Mapping[str, list[Claim]]) -> list[str]:
@@ -160,7 +225,7 @@ def _calculate(level: Level, run: _Run) -> None:
                 inputs = tuple(name for name in names if name in facts)
                 run.claim(
                     calculator.output,
-                    Claim(calculator.kind, calculator.name, value, inputs, calculator.formula, (calculator.source,)),
+                    Claim("computed", calculator.name, value, inputs, calculator.formula, (calculator.source,)),
                 )
 
 

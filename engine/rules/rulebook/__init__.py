@@ -1,6 +1,7 @@
 """Rule files to rules, and matches to what holds."""
 
-from whichgpu.engine.rules.rulebook.digest import digest_of
+from whichgpu.engine.rules.language.tree import written
+from whichgpu.engine.rules.rulebook.layers import digest_of
 from whichgpu.engine.rules.rulebook.load import load_rulebook
 from whichgpu.engine.rules.rulebook.load import load_rules_text
 from whichgpu.engine.rules.rulebook.model import Known
@@ -14,10 +15,9 @@ from whichgpu.engine.rules.rulebook.resolve import Collision
 from whichgpu.engine.rules.rulebook.resolve import Resolution
 from whichgpu.engine.rules.rulebook.resolve import Resolver
 from whichgpu.engine.rules.rulebook.resolve import resolve
+from whichgpu.engine.rules.rulebook.resolve import verdict_of
+from whichgpu.engine.rules.rulebook.resolve import verdicts_of
 from whichgpu.engine.rules.rulebook.schema import rule_file_schema
-from whichgpu.engine.rules.rulebook.verdicts import verdict_of
-from whichgpu.engine.rules.rulebook.verdicts import verdicts_of
-from whichgpu.engine.rules.rulebook.writing import written
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Reading ``when``: lines that must all hold, and ``any:`` groups of alternatives."""
+"""Reading what holds expressions: the lines of ``when``, the cells of table rows, and ``set``."""
 
 from __future__ import annotations
 
@@ -9,20 +9,28 @@ from whichgpu.engine.core.errors import WhichgpuError
 from whichgpu.engine.core.yaml import Mapping
 from whichgpu.engine.core.yaml import Node
 from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core.yaml import Sequence
 from whichgpu.engine.core.yaml import place_of
 from whichgpu.engine.core.yaml import place_within
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.language.parsing import parse_cell
 from whichgpu.engine.rules.language.parsing import parse_condition
-from whichgpu.engine.rules.language.shaping import facts_read
+from whichgpu.engine.rules.language.parsing import parse_expression
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.language.tree import facts_read
+from whichgpu.engine.rules.language.tree import written
+from whichgpu.engine.rules.rulebook.grammar import reading_complaint
+from whichgpu.engine.rules.rulebook.grammar import setting_complaint
 from whichgpu.engine.rules.rulebook.model import Condition
 from whichgpu.engine.rules.rulebook.model import Each
+from whichgpu.engine.rules.rulebook.model import Effect
+from whichgpu.engine.rules.rulebook.model import SetFact
 from whichgpu.engine.rules.rulebook.model import Stage
-from whichgpu.engine.rules.rulebook.raw_rule import Context
+from whichgpu.engine.rules.rulebook.reading import Context
+from whichgpu.engine.rules.rulebook.reading import Draft
 from whichgpu.engine.rules.rulebook.reading import is_empty
 from whichgpu.engine.rules.rulebook.reading import kind_of
-from whichgpu.engine.rules.rulebook.reading import read_items
-from whichgpu.engine.rules.rulebook.scopes import reading_complaint
 
 
 _FORM = "write a condition such as `plan.count > 8`, or `any:` with a list of conditions"
@@ -31,7 +39,7 @@ _FORM = "write a condition such as `plan.count > 8`, or `any:` with a list of co
 def read_conditions(node: Node, stage: Stage, each: Each, context: Context) -> tuple[Condition, ...]:
     """The lines of a ``when``. Lines with problems are left out."""
     found: list[Condition] = []
-    for item in read_items(node, "`when`", context.problems):
+    for item in context.reader.items(node, "`when`"):
         condition = _read_line(item, stage, each, context)
         if condition is not None:
             found.append(condition)
@@ -42,7 +50,7 @@ def _read_line(node: Node, stage: Stage, each: Each, context: Context) -> Condit
     if isinstance(node, Mapping) and node.keys() == ("any",):
         return _read_any(node, stage, each, context)
     if not isinstance(node, Scalar) or is_empty(node):
-        context.problems.add("wrong-form", f"a line of `when` is {kind_of(node)}", node, fix=_FORM)
+        context.reader.add("wrong-form", f"a line of `when` is {kind_of(node)}", node, fix=_FORM)
         return None
     expr = read_condition(node, stage, each, context)
     return None if expr is None else Condition(expr, one_line(node.text), place_of(node))
@@ -52,17 +60,17 @@ def _read_any(node: Mapping, stage: Stage, each: Each, context: Context) -> Cond
     (name, alternatives), *_ = node.entries
     operands: list[Expr] = []
     texts: list[str] = []
-    items = read_items(alternatives, "`any`", context.problems)
+    items = context.reader.items(alternatives, "`any`")
     for item in items:
         if not isinstance(item, Scalar) or is_empty(item):
-            context.problems.add("wrong-form", f"an alternative of `any` is {kind_of(item)}", item, fix=_FORM)
+            context.reader.add("wrong-form", f"an alternative of `any` is {kind_of(item)}", item, fix=_FORM)
             continue
         expr = read_condition(item, stage, each, context)
         if expr is not None:
             operands.append(expr)
             texts.append(f"({one_line(item.text)})")
     if not items:
-        context.problems.add("wrong-form", "`any` lists no condition and could never hold", name, fix=_FORM)
+        context.reader.add("wrong-form", "`any` lists no condition and could never hold", name, fix=_FORM)
     if not operands:
         return None
     expr = operands[0] if len(operands) == 1 else Or(tuple(operands))
@@ -74,7 +82,7 @@ def read_condition(node: Scalar, stage: Stage, each: Each, context: Context) -> 
     try:
         expr = parse_condition(node.text, context.vocabulary, node, each, known_gpus=context.known.gpus)
     except WhichgpuError as error:
-        context.problems.extend(error.problems)
+        context.reader.extend(error.problems)
         return None
     return expr if check_reads(expr, node, stage, each, context) else None
 
@@ -87,7 +95,7 @@ def check_reads(expr: Expr, node: Scalar, stage: Stage, each: Each, context: Con
         complaint = reading_complaint(fact, stage, each) if fact else None
         if complaint:
             message, fix = complaint
-            context.problems.add("unreadable-fact", message, spot_of(name, node), fix=fix, fact=name)
+            context.reader.add("unreadable-fact", message, spot_of(name, node), fix=fix, fact=name)
             fine = False
     return fine
 
@@ -101,3 +109,79 @@ def spot_of(name: str, node: Scalar) -> Place:
 def one_line(text: str) -> str:
     """Text without breaks and doubled spaces."""
     return " ".join(text.split())
+
+
+def read_cells(
+    node: Node, columns: tuple[FactDef | None, ...], stage: Stage, each: Each, context: Context
+) -> tuple[Condition, ...]:
+    """The conditions of a row, in the order of the columns; cells that say "anything" have none."""
+    cells = context.reader.items(node, "`if`")
+    if isinstance(node, Sequence) and len(cells) != len(columns):
+        context.reader.add(
+            "wrong-form",
+            f"the row has {_count(len(cells), 'cell')} for {_count(len(columns), 'column')}",
+            node,
+            fix="write one cell for each column, `-` where anything will do",
+        )
+        return ()
+    conditions = (
+        _read_cell(cell, fact, stage, each, context) for cell, fact in zip(cells, columns, strict=False) if fact
+    )
+    return tuple(condition for condition in conditions if condition is not None)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _read_cell(node: Node, fact: FactDef, stage: Stage, each: Each, context: Context) -> Condition | None:
+    if isinstance(node, Mapping):
+        fix = "write `-` (anything), a value, a list of values, 7..13, or a comparison such as `< 3` or `is known`"
+        context.reader.add("wrong-form", "a cell is a mapping (key: value)", node, fix=fix)
+        return None
+    try:
+        expr = parse_cell(node, fact, context.vocabulary, each, known_gpus=context.known.gpus)
+    except WhichgpuError as error:
+        context.reader.extend(error.problems)
+        return None
+    if expr is None or (isinstance(node, Scalar) and not check_reads(expr, node, stage, each, context)):
+        return None
+    return Condition(expr, written(expr), place_of(node), fact.name)
+
+
+_SET_FORM = "write set: {fact: value}"
+
+
+def read_settings(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    """The facts a rule sets, sorted by name; those with problems are left out."""
+    if not isinstance(node, Mapping) or not node.entries:
+        context.reader.add("wrong-form", f"`set` is {kind_of(node)}", node, fix=_SET_FORM)
+        return []
+    found = (_read_setting(name, value, draft, context) for name, value in node.entries)
+    return [*sorted((effect for effect in found if effect is not None), key=lambda effect: effect.fact)]
+
+
+def _read_setting(name: Scalar, value: Node, draft: Draft, context: Context) -> SetFact | None:
+    fact = context.fact(name, "`set`")
+    if fact is None:
+        return None
+    complaint = setting_complaint(fact, draft.stage, draft.each)
+    if complaint:
+        message, fix = complaint
+        context.reader.add("unsettable-fact", message, name, fix=fix, fact=fact.name)
+        return None
+    if not isinstance(value, Scalar) or is_empty(value):
+        context.reader.add(
+            "wrong-form", f"`{fact.name}` is set to {kind_of(value)}", value, fix=_SET_FORM, fact=fact.name
+        )
+        return None
+    try:
+        expr = parse_expression(
+            value.text, context.vocabulary, value, draft.each, target=fact, known_gpus=context.known.gpus
+        )
+    except WhichgpuError as error:
+        context.reader.extend(error.problems)
+        return None
+    if not check_reads(expr, value, draft.stage, draft.each, context):
+        return None
+    return SetFact(fact.name, expr, one_line(value.text))

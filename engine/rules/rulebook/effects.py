@@ -11,13 +11,13 @@ from whichgpu.engine.core.yaml import Scalar
 from whichgpu.engine.core.yaml import Sequence
 from whichgpu.engine.core.yaml import typed
 from whichgpu.engine.rules.facts import READABLE
-from whichgpu.engine.rules.language.templates import check_template
-from whichgpu.engine.rules.language.templates import template_facts
-from whichgpu.engine.rules.rulebook.claims import read_band
-from whichgpu.engine.rules.rulebook.claims import read_claim
+from whichgpu.engine.rules.language.texts import check_template
+from whichgpu.engine.rules.language.texts import template_facts
+from whichgpu.engine.rules.rulebook.conditions import read_settings
 from whichgpu.engine.rules.rulebook.conditions import spot_of
 from whichgpu.engine.rules.rulebook.grammar import COMPANIONS
 from whichgpu.engine.rules.rulebook.grammar import EFFECT_KEYS
+from whichgpu.engine.rules.rulebook.grammar import reading_complaint
 from whichgpu.engine.rules.rulebook.model import STAGE_RULE
 from whichgpu.engine.rules.rulebook.model import Ask
 from whichgpu.engine.rules.rulebook.model import ConsiderCounts
@@ -29,14 +29,11 @@ from whichgpu.engine.rules.rulebook.model import Points
 from whichgpu.engine.rules.rulebook.model import Reject
 from whichgpu.engine.rules.rulebook.model import Say
 from whichgpu.engine.rules.rulebook.model import ShowFigure
-from whichgpu.engine.rules.rulebook.raw_rule import Context
-from whichgpu.engine.rules.rulebook.raw_rule import Draft
+from whichgpu.engine.rules.rulebook.provenance import read_band
+from whichgpu.engine.rules.rulebook.provenance import read_claim
+from whichgpu.engine.rules.rulebook.reading import Context
+from whichgpu.engine.rules.rulebook.reading import Draft
 from whichgpu.engine.rules.rulebook.reading import kind_of
-from whichgpu.engine.rules.rulebook.reading import read_names
-from whichgpu.engine.rules.rulebook.reading import read_number
-from whichgpu.engine.rules.rulebook.reading import read_word
-from whichgpu.engine.rules.rulebook.scopes import reading_complaint
-from whichgpu.engine.rules.rulebook.settings import read_settings
 
 
 _KEYS = {key.name: key for key in EFFECT_KEYS}
@@ -60,7 +57,7 @@ def read_effects(draft: Draft, context: Context) -> tuple[tuple[Effect, ...], st
         mentions |= _mentions(allowed["text"][1], draft, context)
     if not any(name not in COMPANIONS for name in draft.then):
         wanted = ", ".join(key.name for key in EFFECT_KEYS if draft.stage in key.stages and key.name not in COMPANIONS)
-        context.problems.add(
+        context.reader.add(
             "no-effect",
             f"`then` of {draft.id} does nothing",
             draft.then_node,
@@ -73,7 +70,7 @@ def _fits(name: str, where: Scalar, draft: Draft, context: Context) -> bool:
     """Whether the effect may stand in this rule, with what it needs beside it."""
     key = _KEYS[name]
     if draft.stage not in key.stages:
-        context.problems.add(
+        context.reader.add(
             "misplaced-effect",
             f"`{name}` belongs to {_or(key.stages)} rules, and {draft.id} is {STAGE_RULE[draft.stage]}",
             where,
@@ -81,7 +78,7 @@ def _fits(name: str, where: Scalar, draft: Draft, context: Context) -> bool:
         )
         return False
     if draft.each not in key.each:
-        context.problems.add(
+        context.reader.add(
             "misplaced-effect",
             f"`{name}` belongs to rules for each: {_or(key.each)}, and {draft.id} is for each: {draft.each}",
             where,
@@ -90,7 +87,7 @@ def _fits(name: str, where: Scalar, draft: Draft, context: Context) -> bool:
         return False
     for needed in key.needs:
         if needed not in (draft.then or {}):
-            context.problems.add(
+            context.reader.add(
                 "missing-key",
                 f"`{name}` needs `{needed}` beside it",
                 where,
@@ -98,7 +95,7 @@ def _fits(name: str, where: Scalar, draft: Draft, context: Context) -> bool:
             )
     for other in key.excludes:
         if other in (draft.then or {}):
-            context.problems.add(
+            context.reader.add(
                 "two-kinds",
                 f"{draft.id} has both `{other}` and `{name}`",
                 where,
@@ -117,9 +114,9 @@ def _or(words: tuple[str, ...]) -> str:
 
 def _read_template(node: Node, draft: Draft, context: Context) -> str:
     if not isinstance(node, Scalar) or not node.text.strip():
-        context.problems.add("wrong-form", f"a text of {draft.id} is {kind_of(node)} and should be text", node)
+        context.reader.add("wrong-form", f"a text of {draft.id} is {kind_of(node)} and should be text", node)
         return ""
-    context.problems.extend(check_template(node.text, context.vocabulary, node, draft.each))
+    context.reader.extend(check_template(node.text, context.vocabulary, node, draft.each))
     return " ".join(node.text.split())
 
 
@@ -135,25 +132,17 @@ def _mentions(node: Node, draft: Draft, context: Context) -> set[str]:
         complaint = reading_complaint(fact, draft.stage, draft.each)
         if complaint and fact.scope in READABLE[draft.each]:
             message, fix = complaint
-            context.problems.add("unreadable-fact", message, spot_of(name, node), fix=fix, fact=fact.name)
+            context.reader.add("unreadable-fact", message, spot_of(name, node), fix=fix, fact=fact.name)
         mentioned.add(fact.name)
     return mentioned
 
 
-def _read_reject(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    return [Reject(_read_template(node, draft, context))]
-
-
-def _read_fallback(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    return [Fallback(_read_template(node, draft, context))]
-
-
 def _read_points(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    points = read_number(node, "`points`", context.problems)
+    points = context.reader.number(node, "`points`")
     if points == 0:
-        context.problems.add("wrong-form", "`points: 0` changes nothing", node, fix="give points above or below 0")
+        context.reader.add("wrong-form", "`points: 0` changes nothing", node, fix="give points above or below 0")
     reason = (draft.then or {}).get("reason")
-    word = read_word(reason[1], "`reason`", _KEYS["reason"].choices, context.problems) if reason else None
+    word = context.reader.word(reason[1], "`reason`", _KEYS["reason"].choices) if reason else None
     claim = read_claim(draft, context)
     return [Points(points, word, claim, None if claim else read_band(draft, context))] if points and word else []
 
@@ -161,18 +150,17 @@ def _read_points(node: Node, draft: Draft, context: Context) -> list[Effect]:
 def _read_codes(kind: str) -> Callable[[Node, Draft, Context], list[Effect]]:
     letter = {"advise": "A-", "warn": "W-"}[kind]
 
-    def read(node: Node, draft: Draft, context: Context) -> list[Effect]:
-        del draft
+    def read(node: Node, _: Draft, context: Context) -> list[Effect]:
         effects: list[Effect] = []
         codes = [code for code in context.vocabulary.codes if code.startswith(letter)]
-        for name in read_names(node, f"`{kind}`", context.problems):
+        for name in context.reader.names(node, f"`{kind}`"):
             if name.text in codes:
                 effects.append(Say("advise" if kind == "advise" else "warn", name.text))
                 continue
             other = name.text in context.vocabulary.codes
             fix = f"write it under `{'warn' if kind == 'advise' else 'advise'}`" if other else None
             nearest = () if other else nearest_words(name.text, codes, limit=1)
-            context.problems.add(
+            context.reader.add(
                 "unknown-code",
                 f"`{kind}` takes {letter} codes of the vocabulary, not {name.text!r}",
                 name,
@@ -184,29 +172,27 @@ def _read_codes(kind: str) -> Callable[[Node, Draft, Context], list[Effect]]:
     return read
 
 
-def _read_ask(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    del draft
-    facts = [context.fact(name, "`ask`") for name in read_names(node, "`ask`", context.problems)]
+def _read_ask(node: Node, _: Draft, context: Context) -> list[Effect]:
+    facts = [context.fact(name, "`ask`") for name in context.reader.names(node, "`ask`")]
     return [Ask(fact.name) for fact in facts if fact]
 
 
-def _read_monitor(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    del draft
+def _read_monitor(node: Node, _: Draft, context: Context) -> list[Effect]:
     if not isinstance(node, Mapping) or not node.entries:
-        context.problems.add("wrong-form", f"`monitor` is {kind_of(node)}", node, fix="write {figure: [low, high]}")
+        context.reader.add("wrong-form", f"`monitor` is {kind_of(node)}", node, fix="write {figure: [low, high]}")
         return []
     effects: list[Effect] = []
     for name, value in node.entries:
         items = value.items if isinstance(value, Sequence) else (value,)
         if isinstance(value, Sequence) and len(items) != 2:
-            context.problems.add(
+            context.reader.add(
                 "wrong-form", f"the target of {name.text!r} has {len(items)} numbers", value, fix="write [low, high]"
             )
             continue
-        numbers = [read_number(item, f"the target of {name.text!r}", context.problems) for item in items]
+        numbers = [context.reader.number(item, f"the target of {name.text!r}") for item in items]
         low, high = numbers[0], numbers[1] if len(numbers) == 2 else None
         if low is not None and high is not None and low > high:
-            context.problems.add(
+            context.reader.add(
                 "wrong-form", f"the target of {name.text!r} runs from high to low", value, fix="write [low, high]"
             )
         elif low is not None and (high is not None or len(numbers) == 1):
@@ -214,25 +200,17 @@ def _read_monitor(node: Node, draft: Draft, context: Context) -> list[Effect]:
     return effects
 
 
-def _read_figures(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    del draft
-    return [ShowFigure(name) for name in _outside_names(node, "figure", context.known.figures, context)]
-
-
-def _read_disagreements(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    del draft
-    return [Disagree(name) for name in _outside_names(node, "disagree", context.known.disagreements, context)]
-
-
-def _outside_names(node: Node, key: str, known: frozenset[str], context: Context) -> list[str]:
+def _known_names(node: Node, key: str, context: Context) -> list[str]:
     """Names of figures or disagreements; those that the knowledge does not have are problems."""
     names: list[str] = []
-    home = "figures" if key == "figure" else "disagreements"
-    for name in read_names(node, f"`{key}`", context.problems):
+    home, known = (
+        ("figures", context.known.figures) if key == "figure" else ("disagreements", context.known.disagreements)
+    )
+    for name in context.reader.names(node, f"`{key}`"):
         names.append(name.text)
         if known and name.text not in known:
             nearest = nearest_words(name.text, sorted(known), limit=1)
-            context.problems.add(
+            context.reader.add(
                 f"unknown-{home[:-1]}",
                 f"knowledge/{home}.yaml has no {name.text!r}",
                 name,
@@ -242,15 +220,14 @@ def _outside_names(node: Node, key: str, known: frozenset[str], context: Context
     return names
 
 
-def _read_counts(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    del draft
+def _read_counts(node: Node, _: Draft, context: Context) -> list[Effect]:
     counts: set[int] = set()
-    for name in read_names(node, "`consider_counts`", context.problems):
+    for name in context.reader.names(node, "`consider_counts`"):
         count = typed(name.text)
         if isinstance(count, int) and not isinstance(count, bool) and count > 0:
             counts.add(count)
         else:
-            context.problems.add(
+            context.reader.add(
                 "wrong-form", f"{name.text!r} is no number of GPUs", name, fix="write whole numbers from 1"
             )
     return [ConsiderCounts(tuple(sorted(counts)))] if counts else []
@@ -259,13 +236,13 @@ def _read_counts(node: Node, draft: Draft, context: Context) -> list[Effect]:
 _READERS: dict[str, Callable[[Node, Draft, Context], list[Effect]]] = {
     "set": read_settings,
     "consider_counts": _read_counts,
-    "reject": _read_reject,
-    "fallback": _read_fallback,
+    "reject": lambda node, draft, context: [Reject(_read_template(node, draft, context))],
+    "fallback": lambda node, draft, context: [Fallback(_read_template(node, draft, context))],
     "points": _read_points,
     "advise": _read_codes("advise"),
     "warn": _read_codes("warn"),
     "ask": _read_ask,
     "monitor": _read_monitor,
-    "figure": _read_figures,
-    "disagree": _read_disagreements,
+    "figure": lambda node, _, context: [ShowFigure(name) for name in _known_names(node, "figure", context)],
+    "disagree": lambda node, _, context: [Disagree(name) for name in _known_names(node, "disagree", context)],
 }

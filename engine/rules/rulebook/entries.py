@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 from whichgpu.engine.core.yaml import Mapping
@@ -10,8 +11,8 @@ from whichgpu.engine.core.yaml import Scalar
 from whichgpu.engine.core.yaml import Sequence
 from whichgpu.engine.core.yaml import place_of
 from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.language.shaping import facts_read
-from whichgpu.engine.rules.rulebook.cells import read_cells
+from whichgpu.engine.rules.language.tree import facts_read
+from whichgpu.engine.rules.rulebook.conditions import read_cells
 from whichgpu.engine.rules.rulebook.conditions import read_conditions
 from whichgpu.engine.rules.rulebook.effects import read_effects
 from whichgpu.engine.rules.rulebook.grammar import DISABLE_KEYS
@@ -21,6 +22,7 @@ from whichgpu.engine.rules.rulebook.grammar import ROW_KEYS
 from whichgpu.engine.rules.rulebook.grammar import RULE_KEYS
 from whichgpu.engine.rules.rulebook.grammar import TABLE_KEYS
 from whichgpu.engine.rules.rulebook.grammar import Key
+from whichgpu.engine.rules.rulebook.grammar import reading_complaint
 from whichgpu.engine.rules.rulebook.model import STAGE_RULE
 from whichgpu.engine.rules.rulebook.model import Condition
 from whichgpu.engine.rules.rulebook.model import Each
@@ -31,20 +33,12 @@ from whichgpu.engine.rules.rulebook.model import Stage
 from whichgpu.engine.rules.rulebook.model import Table
 from whichgpu.engine.rules.rulebook.provenance import INHERITED
 from whichgpu.engine.rules.rulebook.provenance import read_grounds
-from whichgpu.engine.rules.rulebook.raw_rule import Context
-from whichgpu.engine.rules.rulebook.raw_rule import Draft
-from whichgpu.engine.rules.rulebook.raw_rule import Removal
+from whichgpu.engine.rules.rulebook.reading import Context
+from whichgpu.engine.rules.rulebook.reading import Draft
 from whichgpu.engine.rules.rulebook.reading import Fields
-from whichgpu.engine.rules.rulebook.reading import Problems
-from whichgpu.engine.rules.rulebook.reading import read_fields
-from whichgpu.engine.rules.rulebook.reading import read_flag
-from whichgpu.engine.rules.rulebook.reading import read_id
-from whichgpu.engine.rules.rulebook.reading import read_items
-from whichgpu.engine.rules.rulebook.reading import read_names
-from whichgpu.engine.rules.rulebook.reading import read_text
-from whichgpu.engine.rules.rulebook.reading import read_word
+from whichgpu.engine.rules.rulebook.reading import Reader
+from whichgpu.engine.rules.rulebook.reading import Removal
 from whichgpu.engine.rules.rulebook.ruletests import read_tests
-from whichgpu.engine.rules.rulebook.scopes import reading_complaint
 
 
 _RULE = {key.name: key for key in RULE_KEYS}
@@ -64,7 +58,7 @@ def read_entry(node: Node, topic: str, context: Context) -> tuple[list[Rule], Ta
 
 def _read_rule(node: Node, topic: str, context: Context) -> Rule | None:
     hint = "start a rule with `- id: its-name`, or a table with `- table: its-name`"
-    fields = read_fields(node, RULE_KEYS, "a rule", context.problems, hint=hint)
+    fields = context.reader.fields(node, RULE_KEYS, "a rule", hint=hint)
     if fields is None:
         return None
     rule_id = _read_name(fields, "id", "the id of a rule", context)
@@ -83,11 +77,11 @@ def _read_rule(node: Node, topic: str, context: Context) -> Rule | None:
 
 
 def _read_disabling(node: Mapping, context: Context) -> None:
-    fields = read_fields(node, DISABLE_KEYS, "a disabling", context.problems) or {}
+    fields = context.reader.fields(node, DISABLE_KEYS, "a disabling") or {}
     if "disable" not in fields or "because" not in fields:
         return
-    because = read_text(fields["because"][1], "`because`", context.problems)
-    names = read_names(fields["disable"][1], "`disable`", context.problems)
+    because = context.reader.text(fields["because"][1], "`because`")
+    names = context.reader.names(fields["disable"][1], "`disable`")
     context.removals += [Removal(name, because) for name in names]
 
 
@@ -97,9 +91,9 @@ def _read_replaces(owner: str, fields: Fields, context: Context) -> str | None:
         return None
     node = fields["replaces"][1]
     if not isinstance(node, Scalar):
-        context.problems.add("wrong-form", "`replaces` is no name", node, fix="name one rule or table")
+        context.reader.add("wrong-form", "`replaces` is no name", node, fix="name one rule or table")
         return None
-    because = read_text(fields["because"][1], "`because`", Problems()) if "because" in fields else ""
+    because = Reader().text(fields["because"][1], "`because`") if "because" in fields else ""
     context.removals.append(Removal(node, because, owner))
     return node.text
 
@@ -109,7 +103,7 @@ def _read_name(fields: Fields, key: str, what: str, context: Context) -> str:
     if key not in fields:
         return "(no id)"
     node = fields[key][1]
-    name = read_id(node, what, context.problems)
+    name = context.reader.id(node, what)
     if name is None:
         return node.text if isinstance(node, Scalar) else "(no id)"
     context.claim(name, node)
@@ -118,12 +112,12 @@ def _read_name(fields: Fields, key: str, what: str, context: Context) -> str:
 
 def _read_head(fields: Fields, keys: dict[str, Key], context: Context) -> tuple[str, Stage, Each] | None:
     """Title, stage and scope; None if stage or scope are wrong, for then conditions and effects cannot be judged."""
-    title = read_text(fields["title"][1], "`title`", context.problems) if "title" in fields else ""
+    title = context.reader.text(fields["title"][1], "`title`") if "title" in fields else ""
     stage = each = None
     if "stage" in fields:
-        stage = cast("Stage | None", read_word(fields["stage"][1], "`stage`", keys["stage"].choices, context.problems))
+        stage = cast("Stage | None", context.reader.word(fields["stage"][1], "`stage`", keys["stage"].choices))
     if "each" in fields:
-        each = cast("Each | None", read_word(fields["each"][1], "`each`", keys["each"].choices, context.problems))
+        each = cast("Each | None", context.reader.word(fields["each"][1], "`each`", keys["each"].choices))
         if each is None:
             return None
     if stage is None:
@@ -133,9 +127,7 @@ def _read_head(fields: Fields, keys: dict[str, Key], context: Context) -> tuple[
         allowed = " or ".join(scopes)
         said = f"for each: {each}" if each else "for each: workload (nothing else is said)"
         where = fields["each" if each else "stage"][1]
-        context.problems.add(
-            "wrong-scope", f"{STAGE_RULE[stage]} cannot be {said}", where, fix=f"write each: {allowed}"
-        )
+        context.reader.add("wrong-scope", f"{STAGE_RULE[stage]} cannot be {said}", where, fix=f"write each: {allowed}")
         return (title, stage, scopes[0]) if len(scopes) == 1 else None
     return title, stage, each or "workload"
 
@@ -143,11 +135,11 @@ def _read_head(fields: Fields, keys: dict[str, Key], context: Context) -> tuple[
 def _read_then(fields: Fields, context: Context) -> Fields | None:
     if "then" not in fields:
         return None
-    return read_fields(fields["then"][1], EFFECT_KEYS, "`then`", context.problems)
+    return context.reader.fields(fields["then"][1], EFFECT_KEYS, "`then`")
 
 
 def _read_table(node: Mapping, topic: str, context: Context) -> tuple[list[Rule], Table | None]:
-    fields = read_fields(node, TABLE_KEYS, "a table", context.problems) or {}
+    fields = context.reader.fields(node, TABLE_KEYS, "a table") or {}
     name = _read_name(fields, "table", "the name of a table", context)
     head = _read_head(fields, _TABLE, context)
     if head is None:
@@ -156,8 +148,8 @@ def _read_table(node: Mapping, topic: str, context: Context) -> tuple[list[Rule]
     title, stage, each = head
     hit = "collect"
     if "hit" in fields:
-        hit = read_word(fields["hit"][1], "`hit`", _TABLE["hit"].choices, context.problems) or "collect"
-    complete = read_flag(fields["complete"][1], "`complete`", context.problems) if "complete" in fields else False
+        hit = context.reader.word(fields["hit"][1], "`hit`", _TABLE["hit"].choices) or "collect"
+    complete = context.reader.flag(fields["complete"][1], "`complete`") if "complete" in fields else False
     when = read_conditions(fields["when"][1], stage, each, context) if "when" in fields else ()
     read_grounds(name, fields, context)
     columns = _read_columns(fields, stage, each, context)
@@ -177,7 +169,7 @@ def _read_table(node: Mapping, topic: str, context: Context) -> tuple[list[Rule]
         0,
         cast("HitPolicy", hit),
     )
-    rows = read_items(fields["rows"][1], "`rows`", context.problems) if "rows" in fields else ()
+    rows = context.reader.items(fields["rows"][1], "`rows`") if "rows" in fields else ()
     rules = [rule for at, row in enumerate(rows) if (rule := _read_row(row, at, base, columns, context))]
     table = Table(
         name,
@@ -202,36 +194,36 @@ def _read_columns(fields: Fields, stage: Stage, each: Each, context: Context) ->
         return ()
     node = fields["columns"][1]
     columns: list[FactDef | None] = []
-    for item in read_items(node, "`columns`", context.problems):
+    for item in context.reader.items(node, "`columns`"):
         fact = None
         if isinstance(item, Scalar):
             fact = context.fact(item, "a column")
             complaint = reading_complaint(fact, stage, each) if fact else None
             if complaint:
-                context.problems.add("unreadable-fact", complaint[0], item, fix=complaint[1], fact=item.text)
+                context.reader.add("unreadable-fact", complaint[0], item, fix=complaint[1], fact=item.text)
                 fact = None
         else:
-            context.problems.add("wrong-form", "a column is no fact", item, fix="name a fact of the vocabulary")
+            context.reader.add("wrong-form", "a column is no fact", item, fix="name a fact of the vocabulary")
         columns.append(fact)
     if isinstance(node, Sequence) and not columns:
-        context.problems.add(
+        context.reader.add(
             "wrong-form", "`columns` names no fact", node, fix="name the facts that the cells speak about"
         )
     return tuple(columns)
 
 
 def _read_row(node: Node, at: int, base: Draft, columns: tuple[FactDef | None, ...], context: Context) -> Rule | None:
-    fields = read_fields(node, ROW_KEYS, "a row", context.problems, hint="start a row with `- id: its-name`")
+    fields = context.reader.fields(node, ROW_KEYS, "a row", hint="start a row with `- id: its-name`")
     if fields is None or "id" not in fields:
         return None
-    name = read_id(fields["id"][1], "the id of a row", context.problems)
+    name = context.reader.id(fields["id"][1], "the id of a row")
     if name is None:
         return None
     rule_id = f"{base.id}/{name}"
     context.claim(rule_id, fields["id"][1])
     merged = {key: base.fields[key] for key in INHERITED if key in base.fields} | fields
     if "because" not in merged:
-        context.problems.add(
+        context.reader.add(
             "missing-key",
             f"neither the row {rule_id!r} nor its table has `because`",
             fields["id"][1],
@@ -240,23 +232,19 @@ def _read_row(node: Node, at: int, base: Draft, columns: tuple[FactDef | None, .
     cells: tuple[Condition, ...] = ()
     if "if" in fields:
         cells = read_cells(fields["if"][1], columns, base.stage, base.each, context)
-    title = read_text(fields["title"][1], "`title`", context.problems) if "title" in fields else base.title
+    title = context.reader.text(fields["title"][1], "`title`") if "title" in fields else base.title
     own = _read_then(fields, context) if "then" in fields else {}
     then = None if base.then is None or own is None else base.then | own
-    draft = Draft(
-        rule_id,
-        place_of(fields["id"][1]),
-        title,
-        base.stage,
-        base.each,
-        base.when + cells,
-        merged,
-        then,
-        fields["then"][1] if "then" in fields else node,
-        base.topic,
-        base.id,
-        at,
-        base.hit,
+    draft = replace(
+        base,
+        id=rule_id,
+        place=place_of(fields["id"][1]),
+        title=title,
+        when=base.when + cells,
+        fields=merged,
+        then=then,
+        then_node=fields["then"][1] if "then" in fields else node,
+        row=at,
     )
     return _finish(draft, context)
 

@@ -1,27 +1,73 @@
-"""Laying rules over rules: what a layer adds, replaces and disables, and on what ground."""
+"""Laying rules over rules: what a layer adds, replaces and disables, and the digest over what rules say."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
+from dataclasses import fields
+from dataclasses import is_dataclass
 from dataclasses import replace
+from typing import Any
 from typing import Literal
 
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import nearest_words
 from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.rules.rulebook.digest import combined
-from whichgpu.engine.rules.rulebook.digest import rule_digest
 from whichgpu.engine.rules.rulebook.model import Change
 from whichgpu.engine.rules.rulebook.model import Layer
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Table
-from whichgpu.engine.rules.rulebook.raw_rule import Context
-from whichgpu.engine.rules.rulebook.raw_rule import Removal
+from whichgpu.engine.rules.rulebook.reading import Context
+from whichgpu.engine.rules.rulebook.reading import Removal
+
+
+#: Where a rule stands, how it is filed and tested decides nothing; the rest of these follows from other fields.
+_LEFT_OUT = frozenset({"place", "topic", "tests", "reads", "writes", "mentions", "replaces", "layer"})
+
+#: The fields of each class that count; looked up once.
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def digest_of(rules: Iterable[Rule]) -> str:
+    """SHA-256 over the canonical JSON of the rules, sorted by id. Tests are left out: they change no decision."""
+    return combined(rule_digest(rule) for rule in rules)
+
+
+def rule_digest(rule: Rule) -> str:
+    """SHA-256 over the canonical JSON of one rule."""
+    text = json.dumps(canonical(rule), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def combined(digests: Iterable[str]) -> str:
+    """The digest of a set of rules from the digests of each."""
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+
+
+def canonical(value: Any) -> Any:
+    """A rule, or a part of one, as JSON values: trees are lists headed by their class, places are left out."""
+    kind = type(value)
+    if kind is str or kind is bool or kind is int or value is None:
+        return value
+    if kind is tuple or kind is list:
+        return [canonical(item) for item in value]
+    names = _FIELDS.get(kind)
+    if names is None and is_dataclass(kind):
+        names = _FIELDS[kind] = _counting(kind)
+    if names is not None:
+        return [kind.__name__, *[canonical(getattr(value, name)) for name in names]]
+    return int(value) if kind is float and value.is_integer() else value
+
+
+def _counting(kind: type) -> tuple[str, ...]:
+    """The fields that count. Where there is a tree, it says all that its text does."""
+    names = [field.name for field in fields(kind) if field.name not in _LEFT_OUT]
+    return tuple(name for name in names if name != "text" or "expr" not in names)
 
 
 @dataclass(slots=True)
@@ -105,25 +151,25 @@ class Stack:
         if any(change.rule == name for change in self.changes):
             first = next(change for change in self.changes if change.rule == name)
             message = f"{who} {name!r}, which {first.layer} took away already"
-            context.problems.add("unknown-rule", message, removal.name, fix="drop one of the two")
+            context.reader.add("unknown-rule", message, removal.name, fix="drop one of the two")
             return
         if name in context.places and removal.by != name:
             message = f"{who} {name!r}, which is a rule of the same layer"
-            context.problems.add("unknown-rule", message, removal.name, fix="change that rule itself")
+            context.reader.add("unknown-rule", message, removal.name, fix="change that rule itself")
             return
         nearest = nearest_words(name, sorted(below), limit=1)
         fix: str | None = None if nearest else "name a rule or table of a layer below; `whichgpu rules list` names them"
         if not below:
             fix = "leave it out: there is no layer below"
         message = f"{who} {name!r}, which no rule below is called"
-        context.problems.add("unknown-rule", message, removal.name, nearest=nearest, fix=fix)
+        context.reader.add("unknown-rule", message, removal.name, nearest=nearest, fix=fix)
 
     def _refuse_twins(self, context: Context) -> None:
         """A name that is taken already needs a word that it is meant to be taken."""
         for name, places in context.places.items():
             if name in self.rules or name in self.tables:
                 first = self.places.get(name, [None])[0]
-                context.problems.add(
+                context.reader.add(
                     "duplicate-id",
                     f"{name!r} is defined twice, first at {first}",
                     places[0],

@@ -7,26 +7,26 @@ from pathlib import Path
 
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.layers import distinct
-from whichgpu.engine.core.layers import is_rule_file
-from whichgpu.engine.core.layers import layer_names
+from whichgpu.engine.core.folders import distinct
+from whichgpu.engine.core.folders import is_rule_file
+from whichgpu.engine.core.folders import layer_names
 from whichgpu.engine.core.yaml import Node
 from whichgpu.engine.core.yaml import Sequence
 from whichgpu.engine.core.yaml import read_yaml
 from whichgpu.engine.core.yaml import read_yaml_text
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.digest import combined
-from whichgpu.engine.rules.rulebook.digest import rule_digest
 from whichgpu.engine.rules.rulebook.entries import read_entry
 from whichgpu.engine.rules.rulebook.layers import Stack
+from whichgpu.engine.rules.rulebook.layers import combined
+from whichgpu.engine.rules.rulebook.layers import rule_digest
 from whichgpu.engine.rules.rulebook.model import Known
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 from whichgpu.engine.rules.rulebook.model import Table
+from whichgpu.engine.rules.rulebook.order import check_overrides
 from whichgpu.engine.rules.rulebook.order import levels
-from whichgpu.engine.rules.rulebook.overriding import check_overrides
-from whichgpu.engine.rules.rulebook.overriding import without_removed
-from whichgpu.engine.rules.rulebook.raw_rule import Context
+from whichgpu.engine.rules.rulebook.order import without_removed
+from whichgpu.engine.rules.rulebook.reading import Context
 from whichgpu.engine.rules.rulebook.reading import kind_of
 
 
@@ -66,7 +66,7 @@ def load_rules_text(
     try:
         nodes = [(Path(name).stem, read_yaml_text(text, name, error=RulebookError))]
     except RulebookError as error:
-        context.problems.extend(error.problems)
+        context.reader.extend(error.problems)
         nodes = []
     return _assemble([(name, nodes)], context)
 
@@ -74,7 +74,7 @@ def load_rules_text(
 def _read_folder(folder: Path, context: Context, *, cached: bool) -> list[tuple[str, Node]]:
     """Topic and content of each file."""
     if not folder.is_dir():
-        context.problems.extend(
+        context.reader.extend(
             [Problem("folder-missing", f"there is no folder {folder}", fix="name a folder of rule files")]
         )
         return []
@@ -82,15 +82,13 @@ def _read_folder(folder: Path, context: Context, *, cached: bool) -> list[tuple[
     for path in sorted(folder.iterdir()):
         if path.suffix == ".yml":
             fix = f"rename it to {path.stem}.yaml"
-            context.problems.extend(
-                [Problem("file-name", f"{path} would not be read: rule files end in .yaml", fix=fix)]
-            )
+            context.reader.extend([Problem("file-name", f"{path} would not be read: rule files end in .yaml", fix=fix)])
         if not is_rule_file(path):
             continue
         try:
             nodes.append((path.stem, read_yaml(path, error=RulebookError, cached=cached)))
         except RulebookError as error:
-            context.problems.extend(error.problems)
+            context.reader.extend(error.problems)
     return nodes
 
 
@@ -109,10 +107,10 @@ def _assemble(layers: list[tuple[str, list[tuple[str, Node]]]], context: Context
     kept = sorted(stack.tables.values(), key=lambda table: table.id)
     checked = check_overrides(stack.rules.values(), kept, context)
     rules = sorted(without_removed(checked), key=lambda rule: rule.id)
-    if not len(context.problems):
+    if not len(context.reader):
         _check_order(rules, context)
-    if len(context.problems):
-        raise RulebookError(context.problems.sorted())
+    if len(context.reader):
+        raise RulebookError(context.reader.sorted())
     digests = {id(rule): rule_digest(rule) for rule in rules}
     layers_laid = stack.layers(digests)
     return Rulebook(tuple(rules), tuple(kept), combined(digests.values()), layers_laid, tuple(stack.changes))
@@ -120,7 +118,7 @@ def _assemble(layers: list[tuple[str, list[tuple[str, Node]]]], context: Context
 
 def _read_file(node: Node, topic: str, context: Context) -> tuple[list[Rule], list[Table]]:
     if not isinstance(node, Sequence):
-        context.problems.add(
+        context.reader.add(
             "wrong-form",
             f"a rule file is a list, and this one holds {kind_of(node)}",
             node,
@@ -143,4 +141,4 @@ def _check_order(rules: list[Rule], context: Context) -> None:
         try:
             levels(rule for rule in rules if rule.stage == stage and rule.writes)
         except RulebookError as error:
-            context.problems.extend(error.problems)
+            context.reader.extend(error.problems)

@@ -1,16 +1,21 @@
-"""The order in which producers of facts run: each after everything that it reads."""
+"""The order in which producers of facts run, and what rules may override: nothing may run in a circle."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from itertools import pairwise
 
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core.yaml import Scalar
 from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Table
+from whichgpu.engine.rules.rulebook.reading import Context
 
 
 #: A producer: what it reads, what it writes.
@@ -59,7 +64,11 @@ def _cycle_problem(
     waiting: Mapping[str, set[str]], nodes: Mapping[str, Node], places: Mapping[str, Place | None]
 ) -> Problem:
     """The shortest circle among producers that wait for each other, in words."""
-    path = min((found for name in waiting if (found := _circle_through(name, waiting))), key=lambda p: (len(p), p))
+    readers: dict[str, list[str]] = {}
+    for reader in sorted(waiting):
+        for writer in waiting[reader] & waiting.keys():
+            readers.setdefault(writer, []).append(reader)
+    path = min((found for name in waiting if (found := shortest_circle(name, readers))), key=lambda p: (len(p), p))
     steps = [
         f"{writer} (sets {', '.join(sorted(nodes[writer][1] & nodes[reader][0]))})" for writer, reader in pairwise(path)
     ]
@@ -71,24 +80,17 @@ def _cycle_problem(
     )
 
 
-def _circle_through(start: str, waiting: Mapping[str, set[str]]) -> list[str] | None:
-    """The shortest path writer -> reader -> ... from ``start`` back to it, or None."""
-    readers: dict[str, list[str]] = {}
-    for reader in sorted(waiting):
-        for writer in waiting[reader] & waiting.keys():
-            readers.setdefault(writer, []).append(reader)
+def shortest_circle(start: str, after: Mapping[str, Iterable[str]]) -> list[str] | None:
+    """The shortest path from ``start``, by way of what comes ``after`` each step, back to it; None if there is none."""
     paths = [[start]]
     seen: set[str] = set()
-    while paths:
-        longer: list[list[str]] = []
-        for path in paths:
-            for reader in readers.get(path[-1], ()):
-                if reader == start:
-                    return [*path, start]
-                if reader not in seen:
-                    seen.add(reader)
-                    longer.append([*path, reader])
-        paths = longer
+    for path in paths:  # Grows as it is walked, so that shorter paths come before longer ones.
+        for step in after.get(path[-1], ()):
+            if step == start:
+                return [*path, start]
+            if step not in seen:
+                seen.add(step)
+                paths.append([*path, step])
     return None
 
 
@@ -166,3 +168,84 @@ def levels(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], ...]:
     by_id = {rule.id: rule for rule in rules}
     places = {rule.id: rule.place for rule in rules}
     return tuple(tuple(by_id[name] for name in level) for level in topological_levels(rule_nodes(rules), places))
+
+
+def rows_above(rules: Iterable[Rule]) -> dict[str, tuple[Rule, ...]]:
+    """For each row of a ``first`` table the rows above it, in their order. No other rule stands in it."""
+    tables: dict[str, list[Rule]] = {}
+    for rule in sorted(rules, key=lambda rule: rule.row):
+        if rule.table is not None and rule.hit == "first":
+            tables.setdefault(rule.table, []).append(rule)
+    return {row.id: tuple(rows[:at]) for rows in tables.values() for at, row in enumerate(rows)}
+
+
+def check_overrides(rules: Iterable[Rule], tables: Iterable[Table], context: Context) -> list[Rule]:
+    """The rules with names of tables in ``overrides`` replaced by the tables' rows. Wrong names are problems."""
+    by_id = {rule.id: rule for rule in rules}
+    rows = {table.id: table.rows for table in tables}
+    for owner, name in context.overrides:
+        if owner in by_id:
+            _check_name(by_id[owner], name, by_id, rows, context)
+    expanded = {
+        rule.id: replace(rule, overrides=_expand(rule, rows)) if any(name in rows for name in rule.overrides) else rule
+        for rule in by_id.values()
+    }
+    told: set[str] = set()
+    below = {rule.id: [name for name in rule.overrides if name != rule.id] for rule in expanded.values()}
+    for first in sorted(expanded.values(), key=lambda rule: rule.id):
+        circle = None if first.id in told else shortest_circle(first.id, below)
+        if circle is None:
+            continue
+        told.update(circle)
+        context.reader.add(
+            "override-circle",
+            f"these rules override each other in a circle: {' -> '.join(circle)}",
+            first.place,
+            fix="drop the override of the more general rule",
+        )
+    return list(expanded.values())
+
+
+def _check_name(
+    rule: Rule, name: Scalar, by_id: Mapping[str, Rule], rows: Mapping[str, tuple[str, ...]], context: Context
+) -> None:
+    targets = [by_id[row] for row in rows.get(name.text, (name.text,)) if row in by_id]
+    if name.text not in context.places:
+        nearest = nearest_words(name.text, sorted(context.places), limit=1)
+        fix = None if nearest else "name a rule or table of the rulebook"
+        context.reader.add(
+            "unknown-rule",
+            f"{rule.id} overrides {name.text!r}, which no rule is called",
+            name,
+            nearest=nearest,
+            fix=fix,
+        )
+    elif name.text in {rule.id, rule.table}:
+        context.reader.add("unknown-rule", f"{rule.id} overrides itself", name, fix="name another rule")
+    for other in targets:
+        if (other.stage, other.each) != (rule.stage, rule.each) and other.id != rule.id:
+            context.reader.add(
+                "unmet-override",
+                f"{rule.id} ({rule.stage}, each: {rule.each}) never meets "
+                f"{other.id} ({other.stage}, each: {other.each})",
+                name,
+                fix="override a rule of the same stage and scope",
+            )
+            break
+
+
+def without_removed(rules: Iterable[Rule]) -> list[Rule]:
+    """The rules, each overriding only what is there: a layer may have disabled or replaced the rest."""
+    rules = tuple(rules)
+    ids = {rule.id for rule in rules}
+    return [
+        rule
+        if ids.issuperset(rule.overrides)
+        else replace(rule, overrides=tuple(name for name in rule.overrides if name in ids))
+        for rule in rules
+    ]
+
+
+def _expand(rule: Rule, rows: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    names = {other for name in rule.overrides for other in rows.get(name, (name,))}
+    return tuple(sorted(names - {rule.id}))

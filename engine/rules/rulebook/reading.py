@@ -1,4 +1,4 @@
-"""Reading the nodes of a rule file by the tables of ``forms``, collecting every problem on the way."""
+"""Reading the nodes of a rule file by the tables of its grammar, collecting every problem on the way."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import datetime
 import re
 from collections.abc import Iterable
 from collections.abc import Sequence as AbstractSequence
+from dataclasses import dataclass
+from dataclasses import field
 
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import Problem
@@ -16,18 +18,28 @@ from whichgpu.engine.core.yaml.node import Scalar
 from whichgpu.engine.core.yaml.node import Sequence
 from whichgpu.engine.core.yaml.node import place_of
 from whichgpu.engine.core.yaml.plain import typed
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook.grammar import DATE_PATTERN
 from whichgpu.engine.rules.rulebook.grammar import ID_PATTERN
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.grammar import Key
+from whichgpu.engine.rules.rulebook.model import Condition
+from whichgpu.engine.rules.rulebook.model import Each
+from whichgpu.engine.rules.rulebook.model import HitPolicy
+from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import Stage
 
 
 #: A mapping as read: key to (the key itself, its value).
 Fields = dict[str, tuple[Scalar, Node]]
 
 
-class Problems:
-    """Problems in the order found. The same problem at the same place counts once (rows share their table's nodes)."""
+class Reader:
+    """Reads nodes, and collects every problem on the way in the order found.
+
+    The same problem at the same place counts once, since rows share their table's nodes.
+    """
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str, str], Problem] = {}
@@ -63,6 +75,102 @@ class Problems:
     def __len__(self) -> int:
         return len(self._found)
 
+    def fields(
+        self, node: Node, keys: AbstractSequence[Key | EffectKey], what: str, *, hint: str | None = None
+    ) -> Fields | None:
+        """A mapping's entries by key; unknown and missing keys are problems and left out. None if it is no mapping."""
+        if not isinstance(node, Mapping):
+            self.add("wrong-form", f"{what} is {kind_of(node)} and should be a mapping (key: value)", node, fix=hint)
+            return None
+        valid = [key.name for key in keys]
+        fields: Fields = {}
+        for name, value in node.entries:
+            if name.text not in valid:
+                nearest = nearest_words(name.text, valid, limit=1)
+                fix = None if nearest else f"the keys of {what} are {', '.join(valid)}"
+                self.add("unknown-key", f"{what} has no key {name.text!r}", name, nearest=nearest, fix=fix)
+            else:
+                fields[name.text] = (name, value)
+        for key in keys:
+            if isinstance(key, Key) and key.required and (key.name not in fields or is_empty(fields[key.name][1])):
+                where = fields.pop(key.name)[0] if key.name in fields else node
+                self.add("missing-key", f"{what} lacks `{key.name}`", where, fix=f"add `{key.name}:` ({key.says})")
+        return fields
+
+    def text(self, node: Node, what: str) -> str:
+        """One text; "" after a problem."""
+        if isinstance(node, Scalar) and not is_empty(node) and node.text.strip():
+            return " ".join(node.text.split())
+        self.add("wrong-form", f"{what} is {kind_of(node)} and should be text", node)
+        return ""
+
+    def word(self, node: Node, what: str, choices: AbstractSequence[str]) -> str | None:
+        """One of ``choices``."""
+        if isinstance(node, Scalar) and node.text in choices:
+            return node.text
+        asked = node.text if isinstance(node, Scalar) else ""
+        nearest = nearest_words(asked, choices, limit=1) if asked else ()
+        fix = None if nearest else f"write one of {', '.join(choices)}"
+        self.add("unknown-word", f"{what} cannot be {kind_of(node)}", node, nearest=nearest, fix=fix)
+        return None
+
+    def flag(self, node: Node, what: str) -> bool:
+        """True or false; False after a problem."""
+        value = typed(node.text) if isinstance(node, Scalar) and not node.quoted else None
+        if isinstance(value, bool):
+            return value
+        self.add("wrong-form", f"{what} is {kind_of(node)} and should be true or false", node)
+        return False
+
+    def items(self, node: Node, what: str) -> tuple[Node, ...]:
+        """The items of a list."""
+        if isinstance(node, Sequence):
+            return node.items
+        self.add("wrong-form", f"{what} is {kind_of(node)} and should be a list", node, fix="start each item with `- `")
+        return ()
+
+    def names(self, node: Node, what: str) -> tuple[Scalar, ...]:
+        """One name or a list of names, each once."""
+        items = node.items if isinstance(node, Sequence) else (node,)
+        names: dict[str, Scalar] = {}
+        for item in items:
+            if not isinstance(item, Scalar) or is_empty(item) or not item.text.strip():
+                self.add("wrong-form", f"{what} holds {kind_of(item)} and should hold names", item)
+            elif item.text in names:
+                self.add("named-twice", f"{what} names {item.text!r} twice", item, fix="keep one of them")
+            else:
+                names[item.text] = item
+        return tuple(names.values())
+
+    def number(self, node: Node, what: str) -> float | None:
+        """A finite plain number."""
+        value = typed(node.text) if isinstance(node, Scalar) else None
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf"):
+            return value
+        self.add("wrong-form", f"{what} is {kind_of(node)} and should be a number", node)
+        return None
+
+    def id(self, node: Node, what: str) -> str | None:
+        """A kebab-case name."""
+        if isinstance(node, Scalar) and re.match(ID_PATTERN, node.text):
+            return node.text
+        fix = "write it in kebab-case: small letters and digits, joined by single hyphens"
+        if isinstance(node, Scalar):
+            kebab = re.sub(r"[^a-z0-9]+", "-", node.text.lower()).strip("-")
+            fix = f"{fix}, such as {kebab}" if kebab else fix
+        self.add("bad-id", f"{what} cannot be {kind_of(node)}", node, fix=fix)
+        return None
+
+    def date(self, node: Node, what: str) -> str | None:
+        """A calendar day as ``2026-12-31``."""
+        if isinstance(node, Scalar) and re.match(DATE_PATTERN, node.text):
+            try:
+                return datetime.date.fromisoformat(node.text).isoformat()
+            except ValueError:
+                pass
+        self.add("wrong-form", f"{what} is {kind_of(node)} and should be a day such as 2026-12-31", node)
+        return None
+
 
 def kind_of(node: Node) -> str:
     """What a node is, in the words of an error."""
@@ -78,106 +186,68 @@ def is_empty(node: Node) -> bool:
     return isinstance(node, Scalar) and not node.quoted and typed(node.text) is None
 
 
-def read_fields(
-    node: Node, keys: AbstractSequence[Key | EffectKey], what: str, problems: Problems, *, hint: str | None = None
-) -> Fields | None:
-    """The mapping's entries by key; unknown and missing keys are problems and left out. None if it is no mapping."""
-    if not isinstance(node, Mapping):
-        problems.add("wrong-form", f"{what} is {kind_of(node)} and should be a mapping (key: value)", node, fix=hint)
-        return None
-    valid = [key.name for key in keys]
-    fields: Fields = {}
-    for name, value in node.entries:
-        if name.text not in valid:
-            nearest = nearest_words(name.text, valid, limit=1)
-            fix = None if nearest else f"the keys of {what} are {', '.join(valid)}"
-            problems.add("unknown-key", f"{what} has no key {name.text!r}", name, nearest=nearest, fix=fix)
-        else:
-            fields[name.text] = (name, value)
-    for key in keys:
-        if isinstance(key, Key) and key.required and (key.name not in fields or is_empty(fields[key.name][1])):
-            where = fields.pop(key.name)[0] if key.name in fields else node
-            problems.add("missing-key", f"{what} lacks `{key.name}`", where, fix=f"add `{key.name}:` ({key.says})")
-    return fields
+@dataclass(slots=True)
+class Draft:
+    """What a rule is made of. ``fields`` and ``then`` hold the row's nodes over the table's."""
+
+    id: str
+    place: Place
+    title: str
+    stage: Stage
+    each: Each
+    when: tuple[Condition, ...]
+    fields: Fields
+    then: Fields | None  # None where it cannot be read
+    then_node: Node
+    topic: str
+    table: str | None = None
+    row: int = 0
+    hit: HitPolicy = "collect"
 
 
-def read_text(node: Node, what: str, problems: Problems) -> str:
-    """One text; "" after a problem."""
-    if isinstance(node, Scalar) and not is_empty(node) and node.text.strip():
-        return " ".join(node.text.split())
-    problems.add("wrong-form", f"{what} is {kind_of(node)} and should be text", node)
-    return ""
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A rule or table of a layer below that is disabled, or replaced ``by`` another."""
+
+    name: Scalar
+    because: str
+    by: str | None = None
 
 
-def read_word(node: Node, what: str, choices: AbstractSequence[str], problems: Problems) -> str | None:
-    """One of ``choices``."""
-    if isinstance(node, Scalar) and node.text in choices:
-        return node.text
-    asked = node.text if isinstance(node, Scalar) else ""
-    nearest = nearest_words(asked, choices, limit=1) if asked else ()
-    fix = None if nearest else f"write one of {', '.join(choices)}"
-    problems.add("unknown-word", f"{what} cannot be {kind_of(node)}", node, nearest=nearest, fix=fix)
-    return None
+@dataclass(slots=True)
+class Context:
+    """What all readers share: the vocabulary, outside names, and what was found so far."""
 
+    vocabulary: Vocabulary
+    known: Known
+    tests: bool = True  # whether the tests inside rules are read
+    reader: Reader = field(default_factory=Reader)
+    places: dict[str, list[Place]] = field(default_factory=dict)  # rule and table ids -> where they stand
+    overrides: list[tuple[str, Scalar]] = field(default_factory=list)  # rule -> name it overrides, as written
+    removals: list[Removal] = field(default_factory=list)  # what the layer being read takes from those below
+    layer: str = ""  # the layer being read
 
-def read_flag(node: Node, what: str, problems: Problems) -> bool:
-    """True or false; False after a problem."""
-    value = typed(node.text) if isinstance(node, Scalar) and not node.quoted else None
-    if isinstance(value, bool):
-        return value
-    problems.add("wrong-form", f"{what} is {kind_of(node)} and should be true or false", node)
-    return False
+    def claim(self, name: str, node: Node) -> None:
+        """Note that ``name`` is defined at ``node``; a second definition is a problem that names both places."""
+        place = place_of(node)
+        seen = self.places.setdefault(name, [])
+        if seen:
+            self.reader.add(
+                "duplicate-id",
+                f"{name!r} is defined twice, first at {seen[0]}",
+                node,
+                fix="give one of them another id",
+            )
+        seen.append(place)
 
-
-def read_items(node: Node, what: str, problems: Problems) -> tuple[Node, ...]:
-    """The items of a list."""
-    if isinstance(node, Sequence):
-        return node.items
-    problems.add("wrong-form", f"{what} is {kind_of(node)} and should be a list", node, fix="start each item with `- `")
-    return ()
-
-
-def read_names(node: Node, what: str, problems: Problems) -> tuple[Scalar, ...]:
-    """One name or a list of names, each once."""
-    items = node.items if isinstance(node, Sequence) else (node,)
-    names: dict[str, Scalar] = {}
-    for item in items:
-        if not isinstance(item, Scalar) or is_empty(item) or not item.text.strip():
-            problems.add("wrong-form", f"{what} holds {kind_of(item)} and should hold names", item)
-        elif item.text in names:
-            problems.add("named-twice", f"{what} names {item.text!r} twice", item, fix="keep one of them")
-        else:
-            names[item.text] = item
-    return tuple(names.values())
-
-
-def read_number(node: Node, what: str, problems: Problems) -> float | None:
-    """A finite plain number."""
-    value = typed(node.text) if isinstance(node, Scalar) else None
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf"):
-        return value
-    problems.add("wrong-form", f"{what} is {kind_of(node)} and should be a number", node)
-    return None
-
-
-def read_id(node: Node, what: str, problems: Problems) -> str | None:
-    """A kebab-case name."""
-    if isinstance(node, Scalar) and re.match(ID_PATTERN, node.text):
-        return node.text
-    fix = "write it in kebab-case: small letters and digits, joined by single hyphens"
-    if isinstance(node, Scalar):
-        kebab = re.sub(r"[^a-z0-9]+", "-", node.text.lower()).strip("-")
-        fix = f"{fix}, such as {kebab}" if kebab else fix
-    problems.add("bad-id", f"{what} cannot be {kind_of(node)}", node, fix=fix)
-    return None
-
-
-def read_date(node: Node, what: str, problems: Problems) -> str | None:
-    """A calendar day as ``2026-12-31``."""
-    if isinstance(node, Scalar) and re.match(DATE_PATTERN, node.text):
-        try:
-            return datetime.date.fromisoformat(node.text).isoformat()
-        except ValueError:
-            pass
-    problems.add("wrong-form", f"{what} is {kind_of(node)} and should be a day such as 2026-12-31", node)
-    return None
+    def fact(self, node: Scalar, what: str) -> FactDef | None:
+        """The fact that is named at ``node``."""
+        asked = node.text.strip()
+        found = self.vocabulary.fact(asked)
+        if found is None:
+            nearest = self.vocabulary.nearest(asked, limit=1)
+            fix = None if nearest else "use a fact of the vocabulary, or define it there"
+            self.reader.add(
+                "unknown-fact", f"{what} names {asked!r}, which is no fact", node, nearest=nearest, fix=fix, fact=asked
+            )
+        return found

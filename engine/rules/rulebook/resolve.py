@@ -1,4 +1,4 @@
-"""From matches to what holds: hit policy, overrides, colliding ``set``s. One piece of code for both engines."""
+"""What rules come to on one set of facts: hit policy, overrides, colliding sets, and what became of each rule."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from dataclasses import field
 
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.language.evaluating import evaluate
+from whichgpu.engine.rules.language.compiling import compile_expr
+from whichgpu.engine.rules.language.compiling import evaluate
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import facts_read
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import SetFact
+from whichgpu.engine.rules.rulebook.model import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,8 @@ class Resolver:
         self._above = overriders(self._rules)
         self._first = {rule.id: rule.table for rule in ordered if rule.table and rule.hit == "first"}
         self._setters = {
-            rule.id: tuple(effect for effect in rule.effects if isinstance(effect, SetFact)) for rule in ordered
+            rule.id: [(e.fact, compile_expr(e.expr)) for e in rule.effects if isinstance(e, SetFact)]
+            for rule in ordered
         }
 
     def resolve(self, matches: Iterable[str], facts: Facts) -> Resolution:
@@ -58,7 +64,7 @@ class Resolver:
             if winners:
                 overridden[name] = min(w for w in winners if not self._above.get(w, frozenset()) & present)
         fired = tuple(name for name in standing if name not in overridden)
-        values, set_by, collisions = self._settle(fired, facts)
+        values, set_by, collisions = self._set_values(fired, facts)
         # An earlier row that prevailed over a later one may itself be overridden: name the rule that really fired.
         prevailing = {name: overridden.get(by, by) for name, by in sorted(overridden.items())}
         return Resolution(fired, prevailing, values, set_by, collisions)
@@ -73,15 +79,15 @@ class Resolver:
         first = ((name, best[self._first[name]]) for name in matched if name in self._first)
         return {name: winner for name, winner in first if winner != name}
 
-    def _settle(
+    def _set_values(
         self, fired: tuple[str, ...], facts: Facts
     ) -> tuple[dict[str, Value], dict[str, tuple[str, ...]], tuple[Collision, ...]]:
         claims: dict[str, list[tuple[str, Value]]] = {}
         for name in fired:
-            for effect in self._setters[name]:
-                value = evaluate(effect.expr, facts)
+            for fact, value_of in self._setters[name]:
+                value = value_of(facts)
                 if value is not None:  # an expression over unknown facts says nothing
-                    claims.setdefault(effect.fact, []).append((name, value))
+                    claims.setdefault(fact, []).append((name, value))
         values: dict[str, Value] = {}
         set_by: dict[str, tuple[str, ...]] = {}
         collisions: list[Collision] = []
@@ -125,3 +131,41 @@ def overriders(rules: Mapping[str, Rule]) -> dict[str, frozenset[str]]:
             fresh = {higher for lower in fresh for higher in direct.get(lower, ())} - found
         above[name] = frozenset(found - {name})
     return above
+
+
+def verdict_of(rule: Rule, facts: Facts, resolution: Resolution | None = None) -> Verdict:
+    """The verdict on one rule by the reference evaluation; ``resolution`` tells which matches were overridden."""
+    undecided = False
+    unknown: set[str] = set()
+    for condition in rule.when:
+        outcome = evaluate(condition.expr, facts)
+        if outcome is None:
+            undecided = True
+            unknown |= missing_facts(condition.expr, facts)
+        elif not outcome:
+            culprit = sole_fact(condition.expr)
+            return Verdict(
+                rule.id, "not_fired", failed=condition.text, value=facts.get(culprit) if culprit is not None else None
+            )
+    if undecided:
+        return Verdict(rule.id, "undecided", missing=tuple(sorted(unknown)))
+    by = resolution.overridden.get(rule.id) if resolution else None
+    return Verdict(rule.id, "overridden", by=by) if by is not None else Verdict(rule.id, "fired")
+
+
+def verdicts_of(rules: Iterable[Rule], facts: Facts, resolution: Resolution | None = None) -> tuple[Verdict, ...]:
+    """Verdicts on all ``rules``, sorted by rule id."""
+    return tuple(verdict_of(rule, facts, resolution) for rule in sorted(rules, key=lambda rule: rule.id))
+
+
+def missing_facts(expr: Expr, facts: Facts) -> set[str]:
+    """Facts whose absence leaves ``expr`` unknown. Parts of a conjunction that hold are left out."""
+    if isinstance(expr, And):
+        return {name for part in expr.operands if evaluate(part, facts) is None for name in missing_facts(part, facts)}
+    return {name for name in facts_read(expr) if name not in facts}
+
+
+def sole_fact(expr: Expr) -> str | None:
+    """The fact that ``expr`` reads, if it reads exactly one."""
+    read = facts_read(expr)
+    return next(iter(read)) if len(read) == 1 else None

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from whichgpu.engine.core.errors import nearest_words
 from whichgpu.engine.core.yaml import Mapping
 from whichgpu.engine.core.yaml import Node
 from whichgpu.engine.core.yaml import Scalar
-from whichgpu.engine.core.yaml import Sequence
 from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import plain
 from whichgpu.engine.core.yaml import typed
+from whichgpu.engine.core.yaml import untyped
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import read_value
 from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS
 from whichgpu.engine.rules.rulebook.grammar import TEST_KEYS
 from whichgpu.engine.rules.rulebook.model import Each
 from whichgpu.engine.rules.rulebook.model import RuleTest
-from whichgpu.engine.rules.rulebook.raw_rule import Context
+from whichgpu.engine.rules.rulebook.reading import Context
 from whichgpu.engine.rules.rulebook.reading import Fields
 from whichgpu.engine.rules.rulebook.reading import kind_of
-from whichgpu.engine.rules.rulebook.reading import read_fields
-from whichgpu.engine.rules.rulebook.reading import read_flag
-from whichgpu.engine.rules.rulebook.reading import read_items
 
 
 #: As a value in a test: the fact is removed, whatever would have settled it.
@@ -36,7 +30,7 @@ def read_tests(node: Node, each: Each, context: Context) -> tuple[RuleTest, ...]
     """The tests of a rule; those with problems are left out."""
     tests: list[RuleTest] = []
     base: RuleTest | None = None
-    for item in read_items(node, "`tests`", context.problems):
+    for item in context.reader.items(node, "`tests`"):
         if isinstance(item, Mapping) and item.key("near_miss"):
             test = _read_near_miss(item, base, each, context)
         else:
@@ -48,14 +42,14 @@ def read_tests(node: Node, each: Each, context: Context) -> tuple[RuleTest, ...]
 
 
 def _read_test(node: Node, each: Each, context: Context) -> RuleTest | None:
-    fields = read_fields(node, TEST_KEYS, "a test", context.problems)
+    fields = context.reader.fields(node, TEST_KEYS, "a test")
     if fields is None:
         return None
     given = _read_facts(fields, "given", context)
     plan = _read_plan(fields, each, context)
     if "fires" not in fields:
         return None
-    fires = read_flag(fields["fires"][1], "`fires`", context.problems)
+    fires = context.reader.flag(fields["fires"][1], "`fires`")
     return RuleTest(given, plan, fires, None, place_of(node))
 
 
@@ -64,7 +58,7 @@ def _read_facts(fields: Fields, key: str, context: Context) -> dict[str, object]
         return {}
     node = fields[key][1]
     if not isinstance(node, Mapping):
-        context.problems.add("wrong-form", f"`{key}` is {kind_of(node)}", node, fix="write {fact: value}")
+        context.reader.add("wrong-form", f"`{key}` is {kind_of(node)}", node, fix="write {fact: value}")
         return {}
     facts: dict[str, object] = {}
     for name, value in node.entries:
@@ -72,7 +66,7 @@ def _read_facts(fields: Fields, key: str, context: Context) -> dict[str, object]
         if fact is None:
             continue
         if fact.scope != "workload":
-            context.problems.add(
+            context.reader.add(
                 "misplaced-fact",
                 f"`{fact.name}` is about the {fact.scope}, not the workload",
                 name,
@@ -88,10 +82,10 @@ def _read_plan(fields: Fields, each: Each, context: Context) -> dict[str, object
         return {}
     key, node = fields["plan"]
     if each == "workload":
-        context.problems.add("misplaced-fact", "a rule for each: workload sees no plan", key, fix="leave `plan` out")
+        context.reader.add("misplaced-fact", "a rule for each: workload sees no plan", key, fix="leave `plan` out")
         return {}
     if not isinstance(node, Mapping):
-        context.problems.add("wrong-form", f"`plan` is {kind_of(node)}", node, fix="write {gpu: nvidia-l40s, count: 8}")
+        context.reader.add("wrong-form", f"`plan` is {kind_of(node)}", node, fix="write {gpu: nvidia-l40s, count: 8}")
         return {}
     plan: dict[str, object] = {}
     for name, value in node.entries:
@@ -99,7 +93,7 @@ def _read_plan(fields: Fields, each: Each, context: Context) -> dict[str, object
         if entry:
             plan[entry[0]] = entry[1]
     if "count" in plan and "gpu" not in plan:
-        context.problems.add("missing-key", "`plan` has a count and no gpu", key, fix="add gpu: with a GPU id")
+        context.reader.add("missing-key", "`plan` has a count and no gpu", key, fix="add gpu: with a GPU id")
     return plan
 
 
@@ -119,9 +113,7 @@ def _read_plan_entry(name: Scalar, value: Node, context: Context) -> tuple[str, 
         short = {full.partition(".")[2]: full for full in reversed(valid)}
         near = nearest_words(key, [*valid, *short], limit=1)
         fix = None if near else "the keys of `plan` are gpu, count, and facts such as plan.link or gpu.vram_gb"
-        context.problems.add(
-            "unknown-fact", f"`plan` has no {name.text!r}", name, nearest=near, fix=fix, fact=name.text
-        )
+        context.reader.add("unknown-fact", f"`plan` has no {name.text!r}", name, nearest=near, fix=fix, fact=name.text)
         return None
     return found.name, _read_value(found, value, context)
 
@@ -134,11 +126,11 @@ def _plan_key(text: str) -> str:
 def _read_gpu(node: Node, context: Context) -> object:
     known = context.known.gpus
     if not isinstance(node, Scalar):
-        context.problems.add("wrong-form", f"a GPU is {kind_of(node)}", node, fix="name a GPU by its id")
+        context.reader.add("wrong-form", f"a GPU is {kind_of(node)}", node, fix="name a GPU by its id")
     elif known and node.text not in known:
         nearest = nearest_words(node.text, sorted(known), limit=1)
         fix = None if nearest else "name a GPU of the catalogue"
-        context.problems.add("unknown-gpu", f"no GPU has the id {node.text!r}", node, nearest=nearest, fix=fix)
+        context.reader.add("unknown-gpu", f"no GPU has the id {node.text!r}", node, nearest=nearest, fix=fix)
     return node.text if isinstance(node, Scalar) else ""
 
 
@@ -146,35 +138,26 @@ def _read_count(node: Node, context: Context) -> object:
     count = typed(node.text) if isinstance(node, Scalar) else None
     if isinstance(count, int) and not isinstance(count, bool) and count > 0:
         return count
-    context.problems.add("wrong-form", f"`count` is {kind_of(node)} and should be a whole number from 1", node)
+    context.reader.add("wrong-form", f"`count` is {kind_of(node)} and should be a whole number from 1", node)
     return 1
 
 
 def _read_value(fact: FactDef, node: Node, context: Context) -> object:
     """The value in the fact's unit; the word ``unknown`` for one that is to be removed."""
-    raw = raw_value(node)
+    raw = untyped(node)
     reading = read_value(fact, raw, known_gpus=context.known.gpus)
     if reading.problems:  # Places are dear, and almost no value needs one.
-        context.problems.extend(read_value(fact, raw, place_of(node), known_gpus=context.known.gpus).problems)
+        context.reader.extend(read_value(fact, raw, place_of(node), known_gpus=context.known.gpus).problems)
     return UNKNOWN if reading.value is None else reading.value
 
 
-def raw_value(node: Node) -> Any:
-    """A node for ``read_value``: scalars stay text, to be typed by the fact."""
-    if isinstance(node, Scalar):
-        return node.text
-    if isinstance(node, Sequence):
-        return [raw_value(item) for item in node.items]
-    return plain(node)
-
-
 def _read_near_miss(node: Mapping, base: RuleTest | None, each: Each, context: Context) -> RuleTest | None:
-    fields = read_fields(node, NEAR_MISS_KEYS, "a near miss", context.problems)
+    fields = context.reader.fields(node, NEAR_MISS_KEYS, "a near miss")
     if fields is None or "near_miss" not in fields:
         return None
     key, change = fields["near_miss"]
     if base is None or not base.fires:
-        context.problems.add(
+        context.reader.add(
             "bad-near-miss",
             "a near miss varies the test above it, and none there fires",
             key,
@@ -183,7 +166,7 @@ def _read_near_miss(node: Mapping, base: RuleTest | None, each: Each, context: C
         return None
     if not isinstance(change, Mapping) or len(change.entries) != 1:
         said = f"changes {len(change.entries)} things" if isinstance(change, Mapping) else f"is {kind_of(change)}"
-        context.problems.add(
+        context.reader.add(
             "bad-near-miss", f"a near miss changes exactly one thing; this one {said}", key, fix=_ONE_THING
         )
         return None
@@ -209,7 +192,7 @@ def _vary(base: RuleTest, change: Mapping, each: Each, context: Context) -> Rule
         entry = (fact.name, _read_value(fact, value, context)) if fact else None
         target = given
         if fact is not None and fact.scope != "workload":
-            context.problems.add(
+            context.reader.add(
                 "misplaced-fact", "a rule for each: workload sees no plan", name, fix="change a workload fact"
             )
             return None
@@ -217,7 +200,7 @@ def _vary(base: RuleTest, change: Mapping, each: Each, context: Context) -> Rule
         return None
     changed, new = entry
     if changed in target and target[changed] == new and type(target[changed]) is type(new):
-        context.problems.add(
+        context.reader.add(
             "bad-near-miss",
             f"`{changed}` is {_shown(new)} in the test above already",
             value,

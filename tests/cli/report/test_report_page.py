@@ -28,8 +28,8 @@ from whichgpu.cli.report.html import to_html
 from whichgpu.cli.report.markup import join
 from whichgpu.cli.report.markup import tag
 from whichgpu.cli.report.page import report_page
+from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.evidence import gather
-from whichgpu.engine.explain.phrases import Phrases
 from whichgpu.engine.explain.why import Explainer
 
 

@@ -26,7 +26,7 @@ def with_rules(advisor: Advisor) -> Callable[[str], Advisor]:
             rulebook=rulebook,
             rules={rule.id: rule for rule in rulebook.rules},
             stages=stages,
-            bench=replace(advisor.bench, stages=stages),
+            context=replace(advisor.context, stages=stages),
         )
 
     return build

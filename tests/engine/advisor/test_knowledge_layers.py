@@ -11,7 +11,7 @@ from whichgpu import Advisor
 from whichgpu import load_advisor
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.rules.facts import load_vocabulary
 
 

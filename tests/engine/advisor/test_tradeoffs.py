@@ -62,7 +62,7 @@ def options(advisor: Advisor, facts: dict[str, Any]) -> list[Option]:
         decision.workload.given,
         advisor.objectives,
         advisor.trade_off_settings,
-        advisor.bench,
+        advisor.context,
     )
 
 
@@ -169,7 +169,7 @@ def test_no_more_decisions_than_allowed(advisor: Advisor, monkeypatch: pytest.Mo
     monkeypatch.setattr(tradeoffs, "round_on", counted)
     decision = decided(advisor, SERVICE)
     settings = replace(advisor.trade_off_settings, most_decisions=3)
-    trade_offs(advisor.bench, decision.workload.given, decision.outcome, advisor.objectives, settings)
+    trade_offs(advisor.context, decision.workload.given, decision.outcome, advisor.objectives, settings)
     assert len(made) == 3
 
 

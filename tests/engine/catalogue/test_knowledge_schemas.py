@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from whichgpu.engine.catalogue.schemas import knowledge_file_schemas
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 
 
 SCHEMAS = knowledge_file_schemas()

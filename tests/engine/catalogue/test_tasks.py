@@ -13,7 +13,7 @@ from whichgpu import load_advisor
 from whichgpu.engine.catalogue.tasks import check_profiles
 from whichgpu.engine.catalogue.tasks import profile_of
 from whichgpu.engine.catalogue.tasks import task_profiles
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.sizing.intake import job_from_facts
 
 

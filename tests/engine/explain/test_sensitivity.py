@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from whichgpu import Advisor
-from whichgpu.engine.explain.probing import read_back
 from whichgpu.engine.explain.rerun import decide_again
+from whichgpu.engine.explain.rerun import read_back
 from whichgpu.engine.explain.rerun import recorded_facts
 from whichgpu.engine.explain.rerun import with_changes
 from whichgpu.engine.explain.sensitivity import Sensitivity
 from whichgpu.engine.explain.sensitivity import sensitivity
-from whichgpu.engine.explain.sensitivity import verdict_of
+from whichgpu.engine.interview import answered
 
 
 Decided = Callable[[str], dict[str, Any]]
@@ -22,7 +22,7 @@ def decided_with(change: Any, decision: dict[str, Any], advisor: Advisor) -> Any
     given = recorded_facts(decision, advisor)
     changed = with_changes(given, [f"{change.fact}={read_back(change.after)}"], advisor)
     objective = str(changed["objective"]) if change.fact == "objective" and "objective" in changed else None
-    return verdict_of(decide_again(decision, advisor, given=changed, objective=objective).outcome)
+    return answered(decide_again(decision, advisor, given=changed, objective=objective).outcome)
 
 
 @pytest.mark.parametrize("example", ["qlora-7b", "lab-rent-or-buy"])

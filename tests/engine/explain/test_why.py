@@ -8,12 +8,12 @@ import pytest
 
 from whichgpu import Advisor
 from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import Step
 from whichgpu.engine.explain.derivation import cut_at
 from whichgpu.engine.explain.derivation import size
 from whichgpu.engine.explain.derivation import to_dict
 from whichgpu.engine.explain.evidence import gather
-from whichgpu.engine.explain.phrases import Phrases
 from whichgpu.engine.explain.why import TOPICS
 from whichgpu.engine.explain.why import Explainer
 

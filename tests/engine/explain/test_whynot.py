@@ -7,17 +7,17 @@ import pytest
 
 from whichgpu import Advisor
 from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.explain.influencing_facts import levers_against
+from whichgpu.engine.explain.derivation import Phrases
+from whichgpu.engine.explain.influencing_facts import influencing_facts
 from whichgpu.engine.explain.nearest import REACHED
 from whichgpu.engine.explain.nearest import Nearest
-from whichgpu.engine.explain.phrases import Phrases
-from whichgpu.engine.explain.probing import FactChange
-from whichgpu.engine.explain.probing import Laboratory
-from whichgpu.engine.explain.probing import OutOfDecisionsError
-from whichgpu.engine.explain.probing import between
-from whichgpu.engine.explain.probing import probes
-from whichgpu.engine.explain.probing import read_back
+from whichgpu.engine.explain.rerun import FactChange
+from whichgpu.engine.explain.rerun import OutOfDecisionsError
+from whichgpu.engine.explain.rerun import WhatIfSearch
+from whichgpu.engine.explain.rerun import between
 from whichgpu.engine.explain.rerun import decide_again
+from whichgpu.engine.explain.rerun import probes
+from whichgpu.engine.explain.rerun import read_back
 from whichgpu.engine.explain.rerun import recorded_facts
 from whichgpu.engine.explain.rerun import with_changes
 from whichgpu.engine.explain.whynot import WhyNot
@@ -132,11 +132,11 @@ def test_it_says_when_the_rulebook_is_another(decided: Decided, advisor: Advisor
 
 def test_levers_are_what_the_deciding_rules_and_calculators_read(decided: Decided, advisor: Advisor) -> None:
     again = decide_again(decided("llm-serving-70b"), advisor)
-    levers = levers_against(advisor, again.outcome, frozenset({"nvidia-h100-80gb-sxm"}))
-    assert {"concurrency", "input_tokens", "weight_precision"} <= set(levers.facts)
-    assert all(advisor.vocabulary.facts[name].scope == "workload" for name in levers.facts)
-    given = [name for name in levers.facts if name in again.workload.given]
-    assert list(levers.facts[: len(given)]) == given
+    influencing = influencing_facts(advisor, again.outcome, frozenset({"nvidia-h100-80gb-sxm"}))
+    assert {"concurrency", "input_tokens", "weight_precision"} <= set(influencing.facts)
+    assert all(advisor.vocabulary.facts[name].scope == "workload" for name in influencing.facts)
+    given = [name for name in influencing.facts if name in again.workload.given]
+    assert list(influencing.facts[: len(given)]) == given
 
 
 def test_probes_stand_at_thresholds_a_step_either_way_and_at_the_ends(advisor: Advisor) -> None:
@@ -174,7 +174,7 @@ def test_halving_ends(advisor: Advisor) -> None:
 def test_the_laboratory_counts_and_remembers(decided: Decided, advisor: Advisor) -> None:
     decision = decided("qlora-7b")
     again = decide_again(decision, advisor)
-    lab = Laboratory(advisor, again.workload.given, decision["objective"], again.decided_at, 2)
+    lab = WhatIfSearch(advisor, again.workload.given, decision["objective"], again.decided_at, 2)
     change = FactChange("param_count_b", 7, 13.0)
     assert lab.outcome((change,)) is lab.outcome((change,))
     lab.outcome()

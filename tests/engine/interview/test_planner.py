@@ -19,9 +19,9 @@ from whichgpu.engine.interview import Question
 from whichgpu.engine.interview import State
 from whichgpu.engine.interview import answered
 from whichgpu.engine.interview import check_certificate
-from whichgpu.engine.interview.effects import effects_of
-from whichgpu.engine.interview.effects import waiting_for
-from whichgpu.engine.interview.robustness import missing_answers
+from whichgpu.engine.interview.tried_answers import effects_of
+from whichgpu.engine.interview.tried_answers import missing_answers
+from whichgpu.engine.interview.tried_answers import waiting_for
 
 
 MOMENT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -140,8 +140,8 @@ def test_an_open_answer_that_says_what_the_person_did_not_know_is_still_asked(in
     state = (
         State().state_facts({"task": "inference", "model_name": "llama-3.1-8b"}, "file").answer("runs_cadence", None)
     )
-    assert "continuous" in (interviewer.view(state).fog.values["runs_cadence"] or ())
-    assert "always_on" in interviewer.view(state).fog.causes["runs_cadence"]
+    assert "continuous" in (interviewer.view(state).open_facts.values["runs_cadence"] or ())
+    assert "always_on" in interviewer.view(state).open_facts.causes["runs_cadence"]
 
 
 def test_why_says_what_each_answer_would_come_to(interviewer: Interviewer) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from whichgpu.engine.interview.possible_outcomes import ALWAYS
 from whichgpu.engine.interview.possible_outcomes import EVERY_TRUTH
 from whichgpu.engine.interview.possible_outcomes import NEVER
-from whichgpu.engine.interview.possible_outcomes import Fog
+from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.possible_outcomes import truths_of
 from whichgpu.engine.interview.ranges import constants_compared
 from whichgpu.engine.interview.ranges import representatives
@@ -66,21 +66,21 @@ def line(text: str) -> Line:
     return line_of(parse_condition(text, VOCABULARY, None, "workload"))
 
 
-def fog_over(names: set[str], lines: list[Line]) -> Fog:
+def open_facts_over(names: set[str], lines: list[Line]) -> OpenFacts:
     compared = constants_compared(line.expr for line in lines)
-    fog = Fog()
+    open_facts = OpenFacts()
     for name in sorted(names):
         own = representatives(FACTS[name], compared.get(name, frozenset()))
         assert own is not None
-        fog.add(name, (None, *own), {name})
-    return fog
+        open_facts.add(name, (None, *own), {name})
+    return open_facts
 
 
 @given(st.lists(CONDITIONS, min_size=1, max_size=3), st.sets(st.sampled_from(sorted(FACTS))), st.data())
 def test_every_completion_takes_a_possible_value(texts: list[str], hidden: set[str], data: st.DataObject) -> None:
     lines = [line(text) for text in texts]
     known = {name: data.draw(VALUES[name]) for name in sorted(FACTS.keys() - hidden) if data.draw(st.booleans())}
-    possible = truths_of(lines, known, fog_over(hidden, lines))
+    possible = truths_of(lines, known, open_facts_over(hidden, lines))
     for _ in range(5):
         whole = known | {name: data.draw(VALUES[name]) for name in sorted(hidden) if data.draw(st.booleans())}
         values = [evaluate(each.expr, whole) for each in lines]
@@ -102,15 +102,15 @@ def test_every_completion_takes_a_possible_value(texts: list[str], hidden: set[s
 )
 def test_it_is_no_wider_than_it_must_be(text: str, facts: Any, hidden: set[str], expected: frozenset[Any]) -> None:
     lines = [line(text)]
-    assert truths_of(lines, facts, fog_over(hidden, lines)) == expected
+    assert truths_of(lines, facts, open_facts_over(hidden, lines)) == expected
 
 
 def test_facts_that_may_be_anything_leave_all_open() -> None:
-    fog = Fog()
-    fog.add("size", None, {"size"})
-    assert truths_of([line("size > 10")], {}, fog) == EVERY_TRUTH
-    assert truths_of([line("size > 10 and flag")], {"flag": False}, fog) == NEVER
-    assert truths_of([line("size > 10 or flag")], {"flag": True}, fog) == ALWAYS
+    open_facts = OpenFacts()
+    open_facts.add("size", None, {"size"})
+    assert truths_of([line("size > 10")], {}, open_facts) == EVERY_TRUTH
+    assert truths_of([line("size > 10 and flag")], {"flag": False}, open_facts) == NEVER
+    assert truths_of([line("size > 10 or flag")], {"flag": True}, open_facts) == ALWAYS
 
 
 def test_a_number_is_stood_for_by_ends_constants_and_what_lies_between() -> None:

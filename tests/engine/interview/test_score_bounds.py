@@ -18,15 +18,15 @@ from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.rank import Ranked
 from whichgpu.engine.advisor.survey import Measures
 from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.interview.bundles import Bundles
 from whichgpu.engine.interview.entrants import Comparer
 from whichgpu.engine.interview.entrants import Entrant
+from whichgpu.engine.interview.entrants import PossibleOutcome
 from whichgpu.engine.interview.entrants import entrant_of
-from whichgpu.engine.interview.fates import Fate
-from whichgpu.engine.interview.possible_outcomes import Fog
-from whichgpu.engine.interview.scales import Scales
+from whichgpu.engine.interview.possible_outcomes import OpenFacts
+from whichgpu.engine.interview.precedence import Scales
+from whichgpu.engine.interview.rule_groups import RuleGroups
 from whichgpu.engine.interview.score_bounds import Field
-from whichgpu.engine.interview.score_bounds import Rivalry
+from whichgpu.engine.interview.score_bounds import ScoreBounds
 from whichgpu.engine.plans.model import Cost
 from whichgpu.engine.plans.model import Layout
 from whichgpu.engine.plans.model import Plan
@@ -71,12 +71,12 @@ def chosen_of(judged: list[Judged], objective: Objective) -> list[Judged]:
     return [replace(by_id[name], standing=standing) for name, standing in standings(contenders, objective).items()]
 
 
-def rivalry_of(ordered: list[Judged], leaving: set[str], objective: Objective) -> Rivalry:
+def rivalry_of(ordered: list[Judged], leaving: set[str], objective: Objective) -> ScoreBounds:
     scales = Scales(ordered, leaving, objective)
 
     def entrant(entry: Judged) -> Entrant:
-        fate = Fate(unproven=frozenset((not entry.ranked.proven,)))
-        return entrant_of(entry, {}, Bundles(), Fog(), fate, terms=(0.0, 0.0), merits=scales.merits(entry))
+        possible = PossibleOutcome(unproven=frozenset((not entry.ranked.proven,)))
+        return entrant_of(entry, {}, RuleGroups(), OpenFacts(), possible, terms=(0.0, 0.0), merits=scales.merits(entry))
 
     entrants = {entry.ranked.plan.id: entrant(entry) for entry in ordered}
     answer = ordered[0].ranked.plan.id
@@ -84,7 +84,7 @@ def rivalry_of(ordered: list[Judged], leaving: set[str], objective: Objective) -
     stand_in = entrants[answer] if first != answer else None
     leader = entrants.pop(first)
     behind = {name: frozenset((f"fact of {name}",)) for name in leaving}
-    return Field(leader, [*entrants.values()], behind, Comparer(Bundles()), objective, stand_in).rivalry()
+    return Field(leader, [*entrants.values()], behind, Comparer(RuleGroups()), objective, stand_in).bounds()
 
 
 def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective:

@@ -16,7 +16,7 @@ from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import is_job
 from whichgpu.engine.advisor.survey import measure
 from whichgpu.engine.catalogue import load_knowledge
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans import Plan
 from whichgpu.engine.plans import PlanMaker

@@ -24,7 +24,7 @@ def plans_of(**facts: object) -> list[Plan]:
     found = look_up(workload.given, expert.knowledge, expert.vocabulary)
     given = {name: Claim("given", "input", value) for name, value in workload.given.items()}
     intake = expert.stages.intake.run(given, extra=found.claims)
-    maker = expert.bench.plan_maker(found.model, intake)
+    maker = expert.context.plan_maker(found.model, intake)
     return candidate_plans(maker.job, intake.facts, expert.knowledge, maker=maker)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.sizing.constants import sizing_constants
 
 

@@ -1,4 +1,4 @@
-"""All checks over a rulebook: each module of this folder is one, and found by being here."""
+"""All checks over a rulebook, by what they are about; each is found by standing in a module of this folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whichgpu.engine.authoring.lint.finding import Check
 
 def _found() -> tuple[Check, ...]:
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
-    checks: list[Check] = [module.CHECK for module in modules]
+    checks = [check for module in modules for check in vars(module).values() if isinstance(check, Check)]
     return tuple(sorted(checks, key=lambda check: check.id))
 
 

@@ -195,9 +195,9 @@ def with_rules_text(advisor: Advisor) -> Callable[[str], Decision]:
         rulebook = load_rules_text(text, advisor.vocabulary)
         defaults = defaults_of(advisor.vocabulary)
         stages = prepare(rulebook, advisor.vocabulary, registered().values(), defaults, Level)
-        bench = replace(advisor.bench, stages=stages)
+        context = replace(advisor.context, stages=stages)
         rules = {rule.id: rule for rule in rulebook.rules}
-        other = replace(advisor, rulebook=rulebook, rules=rules, stages=stages, bench=bench)
+        other = replace(advisor, rulebook=rulebook, rules=rules, stages=stages, context=context)
         facts = {"task": "inference", "param_count_b": 8, "gpu_candidates": ["L4"]}
         return other.decide(facts, decided_at=datetime(2026, 11, 20, tzinfo=UTC))
 

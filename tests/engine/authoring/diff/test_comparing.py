@@ -18,13 +18,13 @@ from whichgpu.engine.authoring.diff.answers import Answer
 from whichgpu.engine.authoring.diff.answers import Edition
 from whichgpu.engine.authoring.diff.answers import answer_of
 from whichgpu.engine.authoring.diff.answers import answer_pairs
+from whichgpu.engine.authoring.diff.comparing import Comparison
 from whichgpu.engine.authoring.diff.comparing import compare
-from whichgpu.engine.authoring.diff.model import Comparison
 from whichgpu.engine.authoring.diff.rulediff import rule_changes
-from whichgpu.engine.authoring.diff.sampling import sample_workloads
+from whichgpu.engine.authoring.diff.workloads import sample_workloads
 from whichgpu.engine.authoring.diff.workloads import scenario_workloads
 from whichgpu.engine.authoring.diff.workloads import workloads_in_tests
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 
 
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from whichgpu.cli.render.checkpage import check_page
 from whichgpu.engine.authoring import ALL_CHECKS
 from whichgpu.engine.authoring import Finding
-from whichgpu.engine.authoring import check_page
 from whichgpu.engine.rules.rulebook import Known
 
 

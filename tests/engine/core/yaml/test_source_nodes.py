@@ -23,8 +23,8 @@ from whichgpu.engine.core.yaml import problems_from_pydantic
 from whichgpu.engine.core.yaml import read_yaml_text
 from whichgpu.engine.core.yaml import typed
 from whichgpu.engine.core.yaml import untyped
-from whichgpu.engine.core.yaml.packed import pack
-from whichgpu.engine.core.yaml.packed import unpack
+from whichgpu.engine.core.yaml.cache import pack
+from whichgpu.engine.core.yaml.cache import unpack
 
 
 def read(text: str) -> Node:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.facts import load_vocabulary
 
@@ -65,9 +65,6 @@ def test_scopes_and_settling(tmp_path: Path):
     vocabulary = load(tmp_path)
     count = vocabulary.facts["plan.count"]
     assert (count.scope, count.askable) == ("plan", "never")
-    assert vocabulary.readable("plan.count", "plan")
-    assert not vocabulary.readable("plan.count", "workload")
-    assert not vocabulary.readable("nothing", "plan")
     assert vocabulary.facts["task"].settle == "must_ask"
     assert vocabulary.facts["task"].assumptions == ()
     (seven,) = vocabulary.facts["param_count_b"].assumptions

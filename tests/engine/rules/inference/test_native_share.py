@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.rules.facts import load_vocabulary
 from whichgpu.engine.rules.inference.firing import Level
 from whichgpu.engine.rules.rulebook import load_rulebook
@@ -10,7 +10,11 @@ from whichgpu.engine.rules.rulebook import load_rulebook
 
 def test_at_least_60_percent_of_the_rulebook_is_native():
     rulebook = load_rulebook([locate("rules")], load_vocabulary(locate("knowledge")))
-    share = Level(rulebook.rules).durable().native_share()
-    print(f"{share.native} of {share.total} tests in {len(rulebook.rules)} rules are native: {share.share:.0%}")
-    assert share.total > len(rulebook.rules)
-    assert share.share >= 0.6
+    rulesets = Level(rulebook.rules).durable().rulesets()
+    tests = [
+        test for ruleset in rulesets for bucket in ruleset.buckets for unit in bucket.units for _, test in unit.tests
+    ]
+    native = sum(test is not None for test in tests)
+    print(f"{native} of {len(tests)} tests in {len(rulebook.rules)} rules are native")
+    assert len(tests) > len(rulebook.rules)
+    assert native >= 0.6 * len(tests)

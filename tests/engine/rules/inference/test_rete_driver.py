@@ -149,23 +149,6 @@ def test_dropped_levels_are_freed(generator, flat_memory):
         gc.collect()
 
 
-def test_more_than_half_of_random_conditions_are_native(generator):
-    share = DurableMatcher(generator(random.Random(4), odd=0.0).rules(200)).native_share()
-    assert 0.5 < share.share < 1.0
-    assert share.native < share.total
-
-
-def test_native_share_counts_each_rule(rule_of):
-    native = Compare(">", FactRef("plan.n"), Const(1))
-    guard = Compare(">", FactRef("n"), Const(1))
-    indirect = Compare(">", FactRef("n"), Const(10**30))
-    share = DurableMatcher(
-        [rule_of("a", guard, native), rule_of("b", guard, native), rule_of("c", indirect)]
-    ).native_share()
-    assert (share.native, share.total) == (4, 5)
-    assert DurableMatcher([]).native_share().share == 1.0
-
-
 def test_facts_of_another_kind_go_to_the_reference(rule_of):
     rules = [
         rule_of("n", Compare(">=", FactRef("plan.n"), Const(80))),

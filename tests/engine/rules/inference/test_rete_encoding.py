@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whichgpu.engine.rules.inference.encode import HALF
 from whichgpu.engine.rules.inference.encode import MAX_CACHED
 from whichgpu.engine.rules.inference.encode import MAX_INT
+from whichgpu.engine.rules.inference.encode import FlagNames
 from whichgpu.engine.rules.inference.encode import TextCache
 from whichgpu.engine.rules.inference.encode import Unencodable
 from whichgpu.engine.rules.inference.encode import encode
+from whichgpu.engine.rules.inference.encode import hash_of
 from whichgpu.engine.rules.inference.encode import number_text
+from whichgpu.engine.rules.inference.encode import property_names
+from whichgpu.engine.rules.inference.encode import slot_of
 from whichgpu.engine.rules.inference.encode import word_text
-from whichgpu.engine.rules.inference.names import HALF
-from whichgpu.engine.rules.inference.names import FlagNames
-from whichgpu.engine.rules.inference.names import hash_of
-from whichgpu.engine.rules.inference.names import property_names
-from whichgpu.engine.rules.inference.names import slot_of
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

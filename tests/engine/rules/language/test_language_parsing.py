@@ -8,7 +8,7 @@ from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.core.yaml import Mapping
 from whichgpu.engine.core.yaml import Scalar
 from whichgpu.engine.core.yaml import Sequence

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
@@ -8,6 +9,7 @@ from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import Node
 from whichgpu.engine.core.yaml import Sequence
 from whichgpu.engine.core.yaml import find
 from whichgpu.engine.core.yaml import read_yaml_text
@@ -185,6 +187,13 @@ COUNT, PARAMS, TASK = FactRef("count_a"), FactRef("params_b"), FactRef("task")
 SEVEN_TO_THIRTEEN = And((Compare(">=", PARAMS, Const(7)), Compare("<=", PARAMS, Const(13))))
 
 
+def _node(cell: object) -> Node:
+    """A cell as a rule file holds it."""
+    node = read_yaml_text(f"- {json.dumps(cell)}\n", "t.yaml", error=InputError)
+    assert isinstance(node, Sequence)
+    return node.items[0]
+
+
 @pytest.mark.parametrize(
     ("column", "cell", "tree"),
     [
@@ -227,7 +236,7 @@ def test_cells_become_conditions(vocabulary: Vocabulary, column: str, cell: obje
     fact = vocabulary.fact(column)
     assert fact is not None
     known = frozenset({"nvidia-t4", "amd-mi300x"})
-    assert parse_cell(cell, fact, vocabulary, None, "plan", known_gpus=known) == tree  # type: ignore[arg-type]
+    assert parse_cell(_node(cell), fact, vocabulary, "plan", known_gpus=known) == tree
 
 
 @pytest.mark.parametrize(
@@ -243,7 +252,6 @@ def test_cells_become_conditions(vocabulary: Vocabulary, column: str, cell: obje
         ("training", "maybe", "type-mismatch"),
         ("current_gpu", "nvidia-x", "unknown-gpu"),
         ("task", "", "bad-cell"),
-        ("task", None, "bad-cell"),
         ("task", [], "bad-cell"),
         ("task", ["-", "inference"], "bad-cell"),
         ("task", [["inference"]], "bad-cell"),
@@ -256,7 +264,7 @@ def test_bad_cells(vocabulary: Vocabulary, column: str, cell: object, code: str)
     fact = vocabulary.fact(column)
     assert fact is not None
     with pytest.raises(RulebookError) as caught:
-        parse_cell(cell, fact, vocabulary, None, "plan", known_gpus=frozenset({"nvidia-t4"}))  # type: ignore[arg-type]
+        parse_cell(_node(cell), fact, vocabulary, "plan", known_gpus=frozenset({"nvidia-t4"}))
     assert [problem.code for problem in caught.value.problems] == [code]
     assert caught.value.problems[0].place is None or caught.value.problems[0].place.column >= 1
 

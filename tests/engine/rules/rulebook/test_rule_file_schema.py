@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.locate import locate
+from whichgpu.engine.core.folders import locate
 from whichgpu.engine.core.yaml import plain
 from whichgpu.engine.core.yaml import read_yaml
 from whichgpu.engine.rules.facts import Vocabulary

@@ -1,0 +1,212 @@
+"""Tables that leave out a case, and rows whose order decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import LintContext
+from whichgpu.engine.authoring.lint.finding import check
+from whichgpu.engine.authoring.lint.formulas import Formula
+from whichgpu.engine.authoring.lint.formulas import both
+from whichgpu.engine.authoring.lint.formulas import literal
+from whichgpu.engine.authoring.lint.formulas import opposite
+from whichgpu.engine.authoring.lint.regions import named
+from whichgpu.engine.authoring.lint.regions import shown
+from whichgpu.engine.rules.language.tree import And
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import Known
+from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.language.tree import to_nnf
+from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Table
+
+
+@check("error", silence="with the table's name, or drop ``complete``")
+def incomplete_table(context: LintContext) -> Iterator[Finding]:
+    """Table declared ``complete`` that leaves a case out.
+
+    Why: in that case the table says nothing, and whoever relies on its completeness is left with an unknown fact.
+
+    Bad::
+
+        - table: tiers
+          complete: true
+          columns: [param_count_b]
+          rows:
+            - {id: small, if: ['< 7'], then: {set: {tier: low}}}
+            - {id: large, if: ['> 7'], then: {set: {tier: high}}}     # 7 itself is in neither
+
+    Good: ``>= 7`` in the last row::
+
+        - table: tiers
+          complete: true
+          columns: [param_count_b]
+          rows:
+            - {id: small, if: ['< 7'], then: {set: {tier: low}}}
+            - {id: large, if: ['>= 7'], then: {set: {tier: high}}}
+
+    Proved for all values of the columns. That a column is unknown is a case only where some cell says ``is unknown``.
+    """
+    for table in context.rulebook.tables:
+        if not table.complete:
+            continue
+        gap = uncovered(table, context)
+        case = context.regions.find(*gap)
+        if case is None and not context.regions.never(*gap):
+            message = f"{table.id} has too many cases to prove that its rows cover all"
+            yield Finding(incomplete_table.id, "info", message, table.id, table.place)
+        elif case:
+            yield Finding(
+                incomplete_table.id,
+                "error",
+                f"no row of {table.id} matches {shown(case.example)}",
+                table.id,
+                table.place,
+                (),
+                "add a row for it, or drop `complete`",
+                not case.certain,
+                case.example,
+            )
+
+
+def uncovered(table: Table, context: LintContext) -> tuple[Formula, ...]:
+    """Where no row of a table matches. Together they hold in its gaps."""
+    rows = [context.rulebook.rule(row) for row in table.rows]
+    conditions = context.regions.conditions
+    # What holds for the whole table is the case it speaks of, and derived columns stand for themselves.
+    missed = (
+        opposite(both(*(conditions.true(condition.expr) for condition in row.when if condition.column))) for row in rows
+    )
+    return (*missed, *_domain(table, rows, context))
+
+
+def _domain(table: Table, rows: list[Rule], context: LintContext) -> Iterator[Formula]:
+    """The columns are known, unless a cell asks whether they are; and hold some value that a row speaks of."""
+    asked = {cell.column for row in rows for cell in row.when if cell.column and _asks(to_nnf(cell.expr))}
+    for column in table.columns:
+        classes = context.regions.conditions.atlas.of(column)
+        if column not in asked:
+            yield literal(column, classes.known, classes.full)
+
+
+def _asks(expr: Expr) -> bool:
+    """Whether a condition, in negation normal form, says ``is unknown`` somewhere."""
+    if isinstance(expr, And | Or):
+        return any(_asks(part) for part in expr.operands)
+    return isinstance(expr, Known) and expr.negated
+
+
+@check("info", silence="with the table's name")
+def open_table(context: LintContext) -> Iterator[Finding]:
+    """Table that does not say that it is complete: what it leaves out, or that it leaves out nothing.
+
+    Why: a gap is often meant, for a table may speak of some cases only. Whoever reads it should know one that it leaves
+    to others; and a table without a gap should say so, so that nobody opens one unseen.
+
+    Bad::
+
+        - table: tiers
+          columns: [param_count_b]
+          rows:
+            - {id: small, if: ['< 7'], then: {set: {tier: low}}}
+            - {id: large, if: ['>= 7'], then: {set: {tier: high}}}
+
+    Good::
+
+        - table: tiers
+          complete: true
+          columns: [param_count_b]
+          rows:
+            - {id: small, if: ['< 7'], then: {set: {tier: low}}}
+            - {id: large, if: ['>= 7'], then: {set: {tier: high}}}
+    """
+    for table in context.rulebook.tables:
+        if table.complete:
+            continue
+        gap = uncovered(table, context)
+        case = context.regions.find(*gap)
+        if case is not None:
+            message = f"{table.id} leaves out {shown(case.example)}, and says nothing of it"
+            fix = None
+        elif context.regions.never(*gap):
+            message, fix = f"{table.id} leaves out no case, and does not say so", "write `complete: true`"
+        else:
+            continue
+        example = case.example if case else None
+        yield Finding(open_table.id, "info", message, table.id, table.place, (), fix, example=example)
+
+
+@check("info", silence="with the lower row's id")
+def overlapping_rows(context: LintContext) -> Iterator[Finding]:
+    """Rows of a ``hit: first`` table that overlap without one being the special case of the other.
+
+    Why: where both match, the order of the rows decides, and whoever sorts the table changes answers without noticing.
+
+    Bad::
+
+        rows:
+          - {id: small, if: ['< 30', '-'], then: {set: {tier: low}}}
+          - {id: many, if: ['-', '> 8'], then: {set: {tier: high}}}      # a small model on 16 GPUs is in both
+
+    Good: cells that exclude each other, or a special row above a general one::
+
+        rows:
+          - {id: small, if: ['< 30', '<= 8'], then: {set: {tier: low}}}
+          - {id: many, if: ['-', '> 8'], then: {set: {tier: high}}}
+
+    Rows that do the same may overlap. So may a row whose cases all lie in a later row: that is an exception and its
+    rule.
+    """
+    regions = context.regions
+    for rule in context.rulebook.rules:
+        for row in regions.earlier(rule):
+            if (row.effects, row.text) == (rule.effects, rule.text):
+                continue
+            upper, lower = regions.where(row), regions.where(rule)
+            # Rows that cover each other are the matter of shadowed-row, or an exception above its rule.
+            if regions.never(upper, opposite(lower)) or regions.never(lower, opposite(upper)):
+                continue
+            case = regions.find(upper, lower, *(opposite(regions.where(other)) for other in regions.earlier(row)))
+            if case:
+                yield overlapping_rows.about(
+                    rule,
+                    f"{rule.id} and {row.id} both match where {shown(case.example)}, and only the order decides",
+                    fix="let the cells exclude each other, or put the special row above the general one",
+                    case=case,
+                )
+                break
+
+
+@check("error", silence="with the row's id")
+def shadowed_row(context: LintContext) -> Iterator[Finding]:
+    """Row of a ``hit: first`` table that earlier rows always take.
+
+    Why: the row is never reached, so what it says never counts.
+
+    Bad::
+
+        rows:
+          - {id: small, if: ['< 30'], then: {set: {tier: low}}}
+          - {id: large, if: ['>= 30'], then: {set: {tier: high}}}
+          - {id: huge, if: ['>= 70'], then: {set: {tier: middle}}}
+
+    Good: the special row first, the general one last::
+
+        rows:
+          - {id: small, if: ['< 30'], then: {set: {tier: low}}}
+          - {id: huge, if: ['>= 70'], then: {set: {tier: middle}}}
+          - {id: large, if: ['>= 30'], then: {set: {tier: high}}}
+
+    A row is found as well that no single row above covers, but several together.
+    """
+    regions = context.regions
+    for rule in context.rulebook.rules:
+        takers = regions.cover(regions.where(rule), regions.earlier(rule), regions.where)
+        if takers:
+            match = "matches" if len(takers) == 1 else "together match"
+            yield shadowed_row.about(
+                rule,
+                f"{rule.id} is never reached: {named(takers)} {match} wherever it does",
+                fix=f"move it above {takers[0].id}, or narrow that row",
+            )

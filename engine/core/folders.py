@@ -1,0 +1,72 @@
+"""Where the shipped rulebook and knowledge lie, and what the folders that lie over them as layers hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+from pathlib import Path
+
+
+_ENGINE = Path(__file__).resolve().parents[1]
+
+
+def locate(name: str) -> Path:
+    """The folder ``rules`` or ``knowledge``. Raises FileNotFoundError if neither place has it."""
+    for root in (_ENGINE / "_data", _ENGINE.parent):
+        folder = root / name
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError(f"the folder {name!r} is neither in the package nor beside it")
+
+
+#: Files of a layer that add to the vocabulary.
+VOCABULARY_FILES = ("vocabulary.yaml", "codes.yaml")
+
+#: Files and folders of a layer that add to the catalogue. Every other ``*.yaml`` in the folder holds rules.
+CATALOGUE_FILES = (
+    "gpus.yaml",
+    "models.yaml",
+    "sources.yaml",
+    "costs.yaml",
+    "figures.yaml",
+    "disagreements.yaml",
+    "prices.csv",
+)
+CATALOGUE_FOLDERS = ("gpus", "models")
+
+
+def is_rule_file(path: Path) -> bool:
+    """Whether a file that lies directly in a layer's folder holds rules."""
+    return path.suffix == ".yaml" and path.name not in {*VOCABULARY_FILES, *CATALOGUE_FILES}
+
+
+def knowledge_files(folder: Path) -> dict[str, Path]:
+    """The files of a layer that are no rules, by name relative to it, sorted."""
+    found = [folder / name for name in (*VOCABULARY_FILES, *CATALOGUE_FILES) if (folder / name).is_file()]
+    for name in CATALOGUE_FOLDERS:
+        found += [path for path in (folder / name).glob("*.yaml") if path.is_file()]
+    return dict(sorted((path.relative_to(folder).as_posix(), path) for path in found))
+
+
+def distinct(folders: Iterable[Path | str]) -> tuple[Path, ...]:
+    """The folders in their order, each once."""
+    seen: dict[Path, Path] = {}
+    for folder in map(Path, folders):
+        seen.setdefault(folder.resolve(), folder)
+    return tuple(seen.values())
+
+
+def layer_names(folders: Sequence[Path]) -> tuple[str, ...]:
+    """What each layer is called: the folder's name, with the name above it or a number where two would be the same."""
+    names: list[str] = []
+    for folder in folders:
+        path = folder.resolve()
+        wanted = (path.name, f"{path.parent.name}/{path.name}")
+        name = next((candidate for candidate in wanted if candidate not in names), None)
+        number = 2
+        while name is None:
+            numbered = f"{path.name}-{number}"
+            name = None if numbered in names else numbered
+            number += 1
+        names.append(name)
+    return tuple(names)

@@ -1,0 +1,239 @@
+"""The choice among the plans at one state: who could still be rejected, who could still overtake the front-runner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from dataclasses import field
+
+from whichgpu.engine.advisor.losses import first_by_evidence
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.outcome import PlanRound
+from whichgpu.engine.advisor.pipeline import asked_counts
+from whichgpu.engine.advisor.round import run_round
+from whichgpu.engine.advisor.survey import survey_claims
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.entrants import Comparer
+from whichgpu.engine.interview.entrants import PossibleOutcome
+from whichgpu.engine.interview.entrants import entrant_of
+from whichgpu.engine.interview.possible_outcomes import OpenFacts
+from whichgpu.engine.interview.possible_outcomes import Truths
+from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.interview.precedence import Scales
+from whichgpu.engine.interview.rule_groups import groups_of
+from whichgpu.engine.interview.rule_index import Line
+from whichgpu.engine.interview.rule_index import RuleIndex
+from whichgpu.engine.interview.rule_index import RuleView
+from whichgpu.engine.interview.score_bounds import Field
+from whichgpu.engine.interview.score_bounds import ScoreBounds
+from whichgpu.engine.plans.candidates import candidate_plans
+from whichgpu.engine.rules.rulebook.model import ConsiderCounts
+
+
+@dataclass(slots=True)
+class OpenRejections:
+    """The reject rules that wait for open facts, asked plan by plan."""
+
+    rule_index: RuleIndex
+    shared: Facts
+    open_facts: OpenFacts
+    unstated: AbstractSet[str]  # wishes: a rule that lacks one has no objection
+    waiting: tuple[RuleView, ...] = field(init=False)
+    _known: dict[tuple[str, tuple[tuple[str, Value | None], ...]], tuple[Truths, bool]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Find the rules that wait."""
+        self.waiting = tuple(view for view in self.rule_index.rejecting if self.open_facts.hides(view.reads))
+
+    def possible(self, judged: Judged) -> PossibleOutcome:
+        """What may become of a plan that no rule rejects as things stand."""
+        rejecting: set[str] = set()
+        unproven: set[bool] = set()
+        behind: set[str] = set()
+        read: set[str] = set()
+        for view in self.waiting:
+            truths, objects = self._truths(view, judged.facts)
+            if True in truths:
+                rejecting |= self.open_facts.behind(view.reads)
+            if None in truths and objects:
+                unproven.add(True)
+                behind |= self.open_facts.behind(view.reads)
+            read |= view.reads
+        if judged.missing:
+            unproven.add(True)
+            if set(judged.missing) <= read:  # Only rules that wait leave it unproven: they may let it pass.
+                unproven.add(False)
+                behind |= {
+                    c for v in self.waiting if v.reads & set(judged.missing) for c in self.open_facts.behind(v.reads)
+                }
+        else:
+            unproven.add(False)
+        return PossibleOutcome(frozenset(rejecting), frozenset(unproven), frozenset(behind))
+
+    def returning(self, rules: AbstractSet[str], plan_facts: Facts) -> frozenset[str]:
+        """The askable facts that could bring back a plan which these rules reject; empty where one is sure to stand."""
+        waiting = [view for view in self.waiting if view.rule.id in rules]
+        if len(waiting) < len(rules):
+            return frozenset()
+        if any(self._truths(view, plan_facts)[0] == {True} for view in waiting):
+            return frozenset()
+        return frozenset(cause for view in waiting for cause in self.open_facts.behind(view.reads))
+
+    def _truths(self, view: RuleView, plan_facts: Facts) -> tuple[Truths, bool]:
+        """What a rule may come to for a plan, and whether it objects where it cannot be decided."""
+        local = sorted({name for line in view.local for name in line.reads if "." in name})
+        key = (view.rule.id, tuple((name, plan_facts.get(name)) for name in local))
+        if key not in self._known:
+            facts: Mapping[str, Value] = {**self.shared, **plan_facts}
+            truths = truths_of(view.lines, facts, self.open_facts)
+            self._known[key] = truths, None in truths and not any(self._waives(line, facts) for line in view.lines)
+        return self._known[key]
+
+    def _waives(self, line: Line, facts: Facts) -> bool:
+        """Whether a line cannot hold because a wish was not stated: the rule then has no objection."""
+        absent = [
+            n for n in line.reads if n in self.unstated and n not in self.shared and n not in self.open_facts.values
+        ]
+        return bool(absent) and True not in truths_of((line,), facts, self.open_facts)
+
+
+#: More than any term of cost or speed gives: what puts out the front-runner is asked first.
+_FIRST = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """Counts of GPUs that may yet come in, and the askable facts on which that hangs."""
+
+    counts: tuple[int, ...] = ()
+    causes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenChoice:
+    """What of the choice among the plans is open."""
+
+    bounds: ScoreBounds
+    open_facts: OpenFacts  # with what the survey leaves open
+    at_risk: frozenset[str] = frozenset()  # askable facts that could put out the front-runner, or bring another in
+    contradictory: frozenset[str] = frozenset()
+    plans: int = 0
+    leader: str | None = None
+    rejecting: Mapping[str, frozenset[str]] = field(default_factory=dict)  # plan -> facts that could put it out
+
+    def weights(self, askable: Iterable[str]) -> dict[str, float]:
+        """The askable facts that could change the choice, each with the points that it could move."""
+        weights: dict[str, float] = dict.fromkeys(self.at_risk, _FIRST)
+        for threat in self.bounds.threats:
+            for cause, gain in threat.causes.items():
+                weights[cause] = weights.get(cause, 0.0) + gain
+        allowed = frozenset(askable)
+        return {name: weight for name, weight in weights.items() if name in allowed}
+
+
+def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFacts, extra: Extra) -> OpenChoice:
+    """Judge the choice among the plans. Without a plan that survives, what could bring one in is what matters."""
+    plan_round = _wider_round(rule_index, outcome, extra) if outcome.round and extra.counts else outcome.round
+    shared = outcome.intake.facts
+    contradiction = _contradiction(outcome, open_facts)
+    open_rejections = OpenRejections(rule_index, shared, open_facts, rule_index.advisor.context.unstated)
+    if plan_round is None or not plan_round.judged:
+        returning = _returning(open_rejections, plan_round) if plan_round else frozenset()
+        return OpenChoice(ScoreBounds(), open_facts, returning | contradiction)
+    real = {plan.id for plan in outcome.round.plans} if outcome.round else set()
+    possible = {entry.ranked.plan.id: open_rejections.possible(entry) for entry in plan_round.judged}
+    rejecting = {
+        name: causes
+        for name, possible in possible.items()
+        if (causes := possible.rejecting | (frozenset() if name in real else extra.causes))
+    }
+    at_risk = _returning(open_rejections, plan_round)
+    if outcome.chosen is None:
+        # Nothing survives as it is, but a count that a rule may yet ask for would.
+        return OpenChoice(ScoreBounds(), open_facts, at_risk | extra.causes, contradiction)
+    answer = outcome.chosen.ranked.plan.id
+    first_id = first_by_evidence(outcome.chosen, plan_round.judged).ranked.plan.id
+    at_risk |= rejecting.get(answer, frozenset()) | rejecting.get(first_id, frozenset())
+    open_facts = _surveyed(plan_round, rejecting, open_facts)
+    groups = groups_of(rule_index, plan_round.survey.facts, open_facts)
+    scales = Scales(plan_round.judged, rejecting.keys(), outcome.objective)
+    entrants = {
+        name: entrant_of(
+            entry,
+            plan_round.survey.facts,
+            groups,
+            open_facts,
+            possible[name],
+            terms=scales.terms(entry),
+            merits=scales.merits(entry),
+        )
+        for entry in plan_round.judged
+        for name in (entry.ranked.plan.id,)
+    }
+    stand_in = entrants[answer] if answer != first_id else None
+    first = entrants.pop(first_id)
+    field_of_plans = Field(first, [*entrants.values()], rejecting, Comparer(groups), outcome.objective, stand_in)
+    return OpenChoice(field_of_plans.bounds(), open_facts, at_risk, contradiction, len(real), answer, rejecting)
+
+
+def extra_counts(rule_index: RuleIndex, facts: Mapping[str, Value], open_facts: OpenFacts) -> Extra:
+    """Counts of GPUs that rules may yet want planned, and the askable facts on which that hangs."""
+    counts: set[int] = set()
+    causes: frozenset[str] = frozenset()
+    for view in rule_index.counting:
+        truths = truths_of(view.lines, facts, open_facts)
+        if True in truths and len(truths) > 1:
+            counts |= {
+                count for effect in view.rule.effects if isinstance(effect, ConsiderCounts) for count in effect.counts
+            }
+            causes |= open_facts.behind(view.reads)
+    return Extra(tuple(sorted(counts)), causes)
+
+
+def _wider_round(rule_index: RuleIndex, outcome: Outcome, extra: Extra) -> PlanRound:
+    """The round with the plans of those counts as well."""
+    context = rule_index.advisor.context
+    maker = context.plan_maker(outcome.model, outcome.intake)
+    asked = {**dict.fromkeys(extra.counts, "a rule"), **asked_counts(outcome.intake.fired)}
+    plans = candidate_plans(maker.job, outcome.intake.facts, context.knowledge, asked, maker=maker)
+    return run_round(plans, outcome.intake, context.stages, context.knowledge, context.unstated, outcome.objective)
+
+
+def _contradiction(outcome: Outcome, open_facts: OpenFacts) -> frozenset[str]:
+    if outcome.no_answer is None or outcome.no_answer.kind != "contradictory":
+        return frozenset()
+    return open_facts.behind(name for rule in outcome.no_answer.rules for name in rule.reads)
+
+
+def _returning(open_rejections: OpenRejections, plan_round: PlanRound) -> frozenset[str]:
+    """Askable facts that could bring back a plan which is rejected only as long as they are open."""
+    causes: frozenset[str] = frozenset()
+    for rejection in plan_round.rejections:
+        causes |= open_rejections.returning({rule.id for rule in rejection.rules}, rejection.facts)
+    return causes
+
+
+def _surveyed(plan_round: PlanRound, rejecting: Mapping[str, frozenset[str]], open_facts: OpenFacts) -> OpenFacts:
+    """The open facts with those figures of the survey that move when plans drop out."""
+    if not rejecting:
+        return open_facts
+    causes = frozenset(cause for found in rejecting.values() for cause in found)
+    wider = OpenFacts(dict(open_facts.values), dict(open_facts.causes))
+    plans = [entry.ranked.plan for entry in plan_round.judged]
+    sure = [plan for plan in plans if plan.id not in rejecting]
+    now = {name: claims[0].value for name, claims in survey_claims(plans).items()}
+    then = {name: claims[0].value for name, claims in survey_claims(sure).items()}
+    for name in sorted(now.keys() | then.keys()):
+        if now.get(name) != then.get(name):
+            both = isinstance(now.get(name), bool) and isinstance(then.get(name), bool)
+            wider.add(name, (now.get(name), then.get(name)) if both else None, causes)
+    sure_facts = [entry.facts for entry in plan_round.judged if entry.ranked.plan.id not in rejecting]
+    for fact in ("plan.cost_vs_cheapest", "plan.speed_vs_fastest"):
+        # Who is cheapest or fastest stands at 1; if all of these may drop out, the scale moves.
+        if not any(facts.get(fact) == 1.0 for facts in sure_facts):
+            wider.add(fact, None, causes)
+    return wider

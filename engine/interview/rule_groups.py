@@ -1,0 +1,131 @@
+"""Prefer rules that wait for open facts, grouped by what they do: which sets of them can hold together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.interview.possible_outcomes import MOST_COMBINATIONS
+from whichgpu.engine.interview.possible_outcomes import OpenFacts
+from whichgpu.engine.interview.possible_outcomes import combinations
+from whichgpu.engine.interview.possible_outcomes import laid_over
+from whichgpu.engine.interview.possible_outcomes import overlays
+from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.interview.rule_index import Mark
+from whichgpu.engine.interview.rule_index import RuleIndex
+from whichgpu.engine.interview.rule_index import RuleView
+
+
+@dataclass(frozen=True, slots=True)
+class RuleGroup:
+    """Rules that give points for one reason, or one mark, and wait for open facts: the sets that can hold together."""
+
+    name: str  # the reason, or the mark
+    mark: Mark | None
+    rules: tuple[RuleView, ...]
+    firings: tuple[frozenset[str], ...]
+    loose: frozenset[str]  # rules whose holding was not worked out jointly: each may hold or not
+    hangs: tuple[str, ...]  # the rules with those on which their firing hangs: rows of their tables, overriders
+
+
+@dataclass(frozen=True, slots=True)
+class RuleGroups:
+    """All rules that wait, by reason and by mark, and the askable facts behind each."""
+
+    scores: tuple[RuleGroup, ...] = ()
+    marks: Mapping[Mark, RuleGroup] | None = None
+    waiting: Mapping[str, RuleView] | None = None
+    behind: Mapping[str, frozenset[str]] | None = None
+
+    @property
+    def causes(self) -> frozenset[str]:
+        """The askable facts that any of these rules waits for."""
+        return frozenset(cause for causes in (self.behind or {}).values() for cause in causes)
+
+
+def groups_of(rule_index: RuleIndex, facts: Facts, open_facts: OpenFacts) -> RuleGroups:
+    """The rules that wait for open facts, by reason and by mark."""
+    waiting = waiting_rules(rule_index, open_facts)
+    by_reason: dict[str, list[RuleView]] = {}
+    by_mark: dict[Mark, list[RuleView]] = {}
+    for view in waiting:
+        for reason in sorted({award.reason for award in view.awards}):
+            by_reason.setdefault(reason, []).append(view)
+        for mark in sorted(view.marks):
+            by_mark.setdefault(mark, []).append(view)
+    overridden = frozenset(view.rule.id for view in waiting if rule_index.above.get(view.rule.id))
+
+    def group(name: str, views: Sequence[RuleView], mark: Mark | None = None) -> RuleGroup:
+        tables = {view.rule.table for view in views if view.rule.table and view.rule.hit == "first"}
+        own = {view.rule.id for view in views}
+        above = {name for rule in own for name in rule_index.above.get(rule, ())}
+        beside = {v.rule.id for v in waiting if v.rule.table in tables or v.rule.id in above}
+        joint = _firings(views, facts, open_facts, overridden)
+        return RuleGroup(name, mark, tuple(views), *joint, tuple(sorted(own | beside)))
+
+    return RuleGroups(
+        tuple(group(reason, views) for reason, views in sorted(by_reason.items())),
+        {mark: group(f"mark {mark}", views, mark) for mark, views in sorted(by_mark.items())},
+        {view.rule.id: view for view in waiting},
+        {view.rule.id: open_facts.behind(view.reads) for view in waiting},
+    )
+
+
+def waiting_rules(rule_index: RuleIndex, open_facts: OpenFacts) -> list[RuleView]:
+    """Prefer rules that read something open, with those that hang on them.
+
+    These are the rows beside them where only the first of a table counts, and the rules that override them or that they
+    override.
+    """
+    waiting = {view.rule.id: view for view in rule_index.preferring if open_facts.hides(view.reads)}
+    tables = {view.rule.table for view in waiting.values() if view.rule.table and view.rule.hit == "first"}
+    above = {name for rule in waiting for name in rule_index.above.get(rule, ())}
+    beside = {
+        view.rule.id: view
+        for view in rule_index.preferring
+        if view.rule.table in tables
+        or view.rule.id in above
+        or rule_index.above.get(view.rule.id, frozenset()) & waiting.keys()
+    }
+    return [view for _, view in sorted({**waiting, **beside}.items())]
+
+
+def _firings(
+    views: Sequence[RuleView], facts: Facts, open_facts: OpenFacts, overridden: frozenset[str]
+) -> tuple[tuple[frozenset[str], ...], frozenset[str]]:
+    """The sets of rules that can hold together, and the rules that were not worked out jointly."""
+    loose = {view.rule.id for view in views if view.rule.id in overridden or _is_loose(view, open_facts)}
+    joint = [view for view in views if view.rule.id not in loose]
+    names = _hidden(joint, open_facts)
+    if combinations(names, open_facts) > MOST_COMBINATIONS:
+        loose |= {view.rule.id for view in joint if True in truths_of(view.shared, facts, open_facts)}
+        return (frozenset(),), frozenset(loose)
+    reads = {name for view in joint for line in view.shared for name in line.reads}
+    firings = set()
+    for overlay in overlays(names, open_facts):
+        seen = laid_over(facts, reads, overlay)
+        firings.add(frozenset(v.rule.id for v in joint if all(line.test(seen) is True for line in v.shared)))
+    loose = {view.rule.id for view in views if view.rule.id in loose and _may_hold(view, facts, open_facts)}
+    return tuple(sorted(firings, key=sorted)), frozenset(loose)
+
+
+def _hidden(views: Iterable[RuleView], open_facts: OpenFacts) -> list[str]:
+    """The open facts whose joint values tell which of these rules can hold together."""
+    return sorted({name for view in views for line in view.shared for name in line.reads if name in open_facts.values})
+
+
+def _is_loose(view: RuleView, open_facts: OpenFacts) -> bool:
+    if view.rule.table and view.rule.hit == "first":
+        return True
+    return any(
+        name in open_facts.values and (open_facts.values[name] is None or name in line.blind)
+        for line in view.shared
+        for name in line.reads
+    )
+
+
+def _may_hold(view: RuleView, facts: Facts, open_facts: OpenFacts) -> bool:
+    return True in truths_of(view.shared, facts, open_facts)

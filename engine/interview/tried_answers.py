@@ -1,0 +1,131 @@
+"""What answers would come to: to a question that is asked, and to those that a person could not answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.interview.certificate import Answered
+from whichgpu.engine.interview.certificate import answered
+from whichgpu.engine.interview.planner import Interviewer
+from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.interview.state import State
+
+
+_MOST_RULES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One possible answer: what it leads to, and which GPUs it puts out or lets in."""
+
+    value: Value
+    answer: Answered | None  # None: it contradicts what was said
+    plans: int = 0
+    ruled_out: tuple[str, ...] = ()
+    ruled_in: tuple[str, ...] = ()
+
+
+def effects_of(interviewer: Interviewer, state: State, fact: str) -> tuple[Effect, ...]:
+    """The effect of each answer to a fact, or of a few that stand for them; none before anything can be decided."""
+    base = _gpus(interviewer.decide(state).outcome)
+    found = []
+    for value in tried_values(interviewer, fact):
+        try:
+            outcome = interviewer.decide(state.answer(fact, value)).outcome
+        except InputError:
+            continue
+        if outcome.no_answer is not None and outcome.no_answer.kind == "contradictory":
+            found.append(Effect(value, None))
+            continue
+        gpus = _gpus(outcome)
+        plans = len(outcome.round.judged) if outcome.round else 0
+        out = tuple(sorted(base - gpus)) if base else ()
+        found.append(Effect(value, answered(outcome), plans, out, tuple(sorted(gpus - base)) if base else ()))
+    return tuple(found)
+
+
+def waiting_for(interviewer: Interviewer, state: State, fact: str) -> tuple[str, ...]:
+    """Titles of the rules that read a fact and may still hold, those that reject plans first."""
+    view = interviewer.view(state)
+    order = {"reject": 0, "derive": 1, "prefer": 2, "advise": 3}
+    rule_index = interviewer.rule_index
+    views = (*rule_index.rejecting, *rule_index.counting, *rule_index.preferring, *rule_index.advising)
+    live = [
+        rule
+        for rule in views
+        if fact in rule.reads and True in truths_of(rule.shared, view.intake.facts, view.open_facts)
+    ]
+    live.sort(key=lambda rule: (order[rule.rule.stage], rule.rule.id))
+    titles = list(dict.fromkeys(rule.rule.title or rule.rule.id for rule in live))
+    more = len(titles) - _MOST_RULES
+    return (*titles[:_MOST_RULES], f"and {more} more") if more > 0 else tuple(titles)
+
+
+def _gpus(outcome: Outcome) -> frozenset[str]:
+    return frozenset(entry.ranked.plan.gpu.id for entry in outcome.round.judged) if outcome.round else frozenset()
+
+
+#: At most so many values of one fact are decided.
+_MOST_VALUES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A fact that the person does not know, and what other answers it could bring."""
+
+    fact: str
+    assumed: Value | None  # what was taken in its place, if anything
+    changes: tuple[tuple[Value, Answered], ...]  # values that lead to another answer
+
+    @property
+    def robust(self) -> bool:
+        """Whether no value that was tried changes the answer."""
+        return not self.changes
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in a record."""
+        return {
+            "fact": self.fact,
+            "assumed": self.assumed,
+            "robust": self.robust,
+            "changes": [
+                {"value": value, "gpu": other.gpu, "count": other.count, "procurement": other.procurement}
+                for value, other in self.changes
+            ],
+        }
+
+
+def missing_answers(interviewer: Interviewer, state: State) -> tuple[Missing, ...]:
+    """For each answer of "unknown": which values would change GPU, count or verdict. What matters most comes first."""
+    outcome = interviewer.decide(state).outcome
+    base = answered(outcome)
+    found = []
+    for fact in state.unknown:
+        settled = outcome.intake.settled.get(fact)
+        assumed = settled.claim.value if settled is not None else None
+        tried = ((effect.value, effect.answer) for effect in effects_of(interviewer, state, fact))
+        changes = tuple((value, other) for value, other in tried if other is not None and other != base)
+        found.append(Missing(fact, assumed, changes))
+    return tuple(sorted(found, key=lambda item: (-_weight(item), item.fact)))
+
+
+def tried_values(interviewer: Interviewer, fact: str) -> tuple[Value, ...]:
+    """A few values that stand for the domain of a fact: choices, those with a label first, or thresholds of rules."""
+    definition = interviewer.advisor.vocabulary.facts[fact]
+    values = interviewer.rule_index.values.get(fact) or ()
+    if definition.choice_labels:
+        return tuple(choice for choice in values if choice in definition.choice_labels)[:_MOST_VALUES]
+    if definition.numeric and len(values) > 4:
+        values = values[1:-1]  # The ends of a domain are as wide as one can write, and say little.
+    if len(values) <= _MOST_VALUES:
+        return values
+    step = (len(values) - 1) / (_MOST_VALUES - 1)
+    return tuple(values[round(index * step)] for index in range(_MOST_VALUES))
+
+
+def _weight(item: Missing) -> int:
+    return len({other for _, other in item.changes}) * 100 + len(item.changes)

@@ -1,0 +1,251 @@
+"""Operands of an expression: which fact a name means, which value a word or number is, and whether the units fit."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Literal
+
+from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.rules.facts import READABLE
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import read_value
+from whichgpu.engine.rules.facts import yes_or_no
+from whichgpu.engine.rules.facts.numbers import Refused
+from whichgpu.engine.rules.facts.numbers import read_literal
+from whichgpu.engine.rules.facts.units import Unit
+from whichgpu.engine.rules.language.grammar import Raw
+from whichgpu.engine.rules.language.grammar import RawArith
+from whichgpu.engine.rules.language.grammar import RawLeaf
+from whichgpu.engine.rules.language.lexer import BadExpression
+from whichgpu.engine.rules.language.tree import Arith
+from whichgpu.engine.rules.language.tree import Const
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.language.tree import FactRef
+
+
+def literal(fact: FactDef, leaf: RawLeaf, known_gpus: AbstractSet[str]) -> Const | None:
+    """The leaf as a value of the fact (of its items, for a list), or None where it is none."""
+    kind = fact.items if fact.type == "list" else fact.type
+    if kind in {"int", "number"}:
+        return _number(fact, leaf)
+    if kind == "bool":
+        truth = yes_or_no(leaf.text)
+        return None if truth is None else Const(truth)
+    if kind == "enum":
+        choice = fact.choice(leaf.text)
+        return None if choice is None else Const(choice)
+    if kind == "gpu":
+        return _gpu(leaf, known_gpus)
+    if leaf.text.casefold() == "unknown" and leaf.kind == "word":
+        return None
+    reading = read_value(fact if fact.type != "list" else fact.model_copy(update={"type": "text"}), leaf.text)
+    return None if reading.value is None or isinstance(reading.value, tuple) else Const(reading.value)
+
+
+def _number(fact: FactDef, leaf: RawLeaf) -> Const | None:
+    if leaf.kind != "number":
+        return None
+    try:
+        return Const(read_literal(leaf.text, fact))
+    except Refused:
+        return None
+
+
+def _gpu(leaf: RawLeaf, known_gpus: AbstractSet[str]) -> Const | None:
+    name = leaf.text
+    if name in known_gpus or (not known_gpus and name != "unknown"):
+        return Const(name)
+    folded = name.casefold()
+    return Const(folded) if folded in known_gpus else None
+
+
+def literal_error(fact: FactDef, leaf: RawLeaf, known_gpus: AbstractSet[str]) -> tuple[str, str, str | None]:
+    """Code, message and fix for a leaf that is no value of the fact."""
+    text = leaf.text
+    kind = fact.items if fact.type == "list" else fact.type
+    if text == "unknown":
+        return "unknown-compared", "unknown is not a value", f"write {fact.name} is unknown"
+    if kind in {"int", "number"}:
+        return _number_error(fact, leaf)
+    if kind == "enum":
+        return "unknown-choice", f"{text!r} is not a choice of {fact.name}", f"write one of {', '.join(fact.choices)}"
+    if kind == "bool":
+        return "type-mismatch", f"{fact.name} is yes or no, and {text!r} is neither", f"write {fact.name} alone"
+    if kind == "gpu" and known_gpus:
+        return "unknown-gpu", f"no GPU is called {text!r}", None
+    return "wrong-value", f"{text!r} is not a value of {fact.name}", None
+
+
+def _number_error(fact: FactDef, leaf: RawLeaf) -> tuple[str, str, str | None]:
+    if leaf.kind == "number":
+        try:
+            read_literal(leaf.text, fact)
+        except Refused as problem:
+            return problem.code, f"{fact.name}: {problem}", problem.fix
+    return "type-mismatch", f"{fact.name} is a number, and {leaf.text!r} is not", None
+
+
+def near_literals(fact: FactDef, leaf: RawLeaf, known_gpus: AbstractSet[str]) -> tuple[str, ...]:
+    """Values of the fact that the leaf may have meant."""
+    if fact.choices:
+        near = nearest_words(leaf.text, (*fact.choices, *sorted(fact.synonyms)))
+        return tuple(dict.fromkeys(fact.choice(word) or word for word in near))
+    kind = fact.items if fact.type == "list" else fact.type
+    return nearest_words(leaf.text, sorted(known_gpus)) if kind == "gpu" else ()
+
+
+Each = Literal["workload", "plan", "chosen", "candidate"]
+
+
+class Names:
+    """Resolves names and words. ``findings`` gathers what is wrong."""
+
+    def __init__(self, vocabulary: Vocabulary, each: Each, known_gpus: AbstractSet[str]) -> None:
+        self.vocabulary = vocabulary
+        self.each = each
+        self.known_gpus = known_gpus
+        self.findings: list[BadExpression] = []
+
+    def _named(self, raw: Raw) -> FactDef | None:
+        """The fact that a bare word names, without complaint."""
+        return self.vocabulary.fact(raw.text) if isinstance(raw, RawLeaf) and raw.kind == "word" else None
+
+    def _literal(self, fact: FactDef, raw: RawLeaf, named: FactDef | None) -> Const | None:
+        """The word as a value of ``fact``. Where any word would do, a word that names a fact is that fact."""
+        if fact.type == "list":
+            return None
+        if named is not None and (fact.type == "text" or (fact.type == "gpu" and not self.known_gpus)):
+            return None
+        return literal(fact, raw, self.known_gpus)
+
+    def _fact(self, raw: Raw) -> FactDef | None:
+        """The fact that must stand here; reports what is wrong with it."""
+        if not isinstance(raw, RawLeaf) or raw.kind != "word":
+            self._find("no-fact", raw, "the name of a fact is needed here")
+            return None
+        fact = self.vocabulary.fact(raw.text)
+        if fact is None:
+            self._unknown_fact(raw)
+        elif not self._readable(fact, raw):
+            return None
+        return fact
+
+    def _readable(self, fact: FactDef, raw: Raw) -> bool:
+        if fact.scope in READABLE[self.each]:
+            return True
+        wanted = "plan" if fact.scope in {"plan", "gpu"} else fact.scope
+        message = f"{fact.name} is not known to a rule of each: {self.each}"
+        self._find("out-of-scope", raw, message, fix=f"write each: {wanted}", fact=fact.name)
+        return False
+
+    def _unknown_fact(self, raw: RawLeaf) -> None:
+        near = self.vocabulary.nearest(raw.text)
+        parts = raw.text.split("-")
+        is_minus = len(parts) > 1 and self.vocabulary.fact(parts[0]) is not None
+        fix = f"write {' - '.join(parts)}: a minus needs spaces around it" if is_minus else None
+        message = f"no fact is called {raw.text!r}"
+        self._find("unknown-fact", raw, message, near=near, fix=fix, fact=raw.text)
+
+    def _bad_literal(self, fact: FactDef, raw: RawLeaf) -> None:
+        code, message, fix = literal_error(fact, raw, self.known_gpus)
+        near = near_literals(fact, raw, self.known_gpus)
+        if not near and raw.kind == "word":
+            near = self.vocabulary.nearest(raw.text, limit=1)
+        self._find(code, raw, message, near=near, fix=fix, fact=fact.name)
+
+    def _find(
+        self,
+        code: str,
+        raw: Raw,
+        message: str,
+        *,
+        near: tuple[str, ...] = (),
+        fix: str | None = None,
+        fact: str | None = None,
+    ) -> None:
+        self.findings.append(BadExpression(code, message, raw.start, raw.end, near=near, fix=fix, fact=fact))
+
+
+def kind_of(fact: FactDef) -> str:
+    """What a fact holds, in words."""
+    kinds = {"bool": "yes or no", "int": "a number", "number": "a number", "enum": "a choice"}
+    return kinds.get(fact.type, {"gpu": "a GPU", "list": "a list"}.get(fact.type, "a text"))
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A checked arithmetic operand. ``unit`` is None for plain numbers and where units are not followed."""
+
+    expr: Expr
+    unit: Unit | None = None
+    shown_unit: str | None = None
+
+
+class Quantities(Names):
+    """Checks the numeric parts of an expression."""
+
+    def _quantity(self, raw: Raw, beside: FactDef | None, hint: tuple[Unit, str] | None = None) -> Quantity | None:
+        """A numeric part. ``beside`` types a literal that stands alone; ``hint`` gives other literals their unit."""
+        if isinstance(raw, RawArith):
+            return self._arithmetic(raw, hint)
+        if isinstance(raw, RawLeaf) and raw.kind == "number":
+            fact = beside if beside is not None and beside.numeric else None
+            unit = fact.parsed_unit if fact else hint[0] if hint else None
+            try:
+                return Quantity(Const(read_literal(raw.text, fact, unit)))
+            except Refused as problem:
+                self._find(problem.code, raw, str(problem), fix=problem.fix)
+                return None
+        fact = self._fact(raw)
+        if fact is None:
+            return None
+        if not fact.numeric:
+            self._find("type-mismatch", raw, f"a number is needed here, and {fact.name} is {kind_of(fact)}")
+            return None
+        return Quantity(FactRef(fact.name), fact.parsed_unit, fact.unit)
+
+    def _arithmetic(self, raw: RawArith, hint: tuple[Unit, str] | None) -> Quantity | None:
+        scaling = raw.op in {"*", "/"}
+        inner = None if scaling else self._unit_of(raw) or hint
+        left = self._quantity(raw.left, None, inner if not scaling else None)
+        right = self._quantity(raw.right, None, inner if not scaling else None)
+        if left is None or right is None:
+            return None
+        if raw.op == "/" and right.expr == Const(0):
+            self._find("division-by-zero", raw.right, "division by zero")
+            return None
+        expr = Arith(raw.op, left.expr, right.expr)
+        if not scaling:
+            self._match_units(left, right, raw)
+            return Quantity(expr, left.unit or right.unit, left.shown_unit or right.shown_unit)
+        if right.unit is None:
+            return Quantity(expr, left.unit, left.shown_unit)
+        if left.unit is None and raw.op == "*":
+            return Quantity(expr, right.unit, right.shown_unit)
+        return Quantity(expr)  # A product or quotient of two units is not followed further.
+
+    def _match_units(self, left: Quantity, right: Quantity, raw: Raw) -> None:
+        if left.unit is None or right.unit is None or left.unit.comparable(right.unit):
+            return
+        message = f"the units differ: {left.shown_unit} and {right.shown_unit}"
+        self._find("unit-mismatch", raw, message, fix="multiply one side, so that both are in one unit")
+
+    def _unit_of(self, raw: Raw) -> tuple[Unit, str] | None:
+        """The unit of the first fact that gives this arithmetic its unit, so that literals beside it can be read."""
+        if isinstance(raw, RawArith):
+            left, right = self._unit_of(raw.left), self._unit_of(raw.right)
+            if raw.op in {"*", "/"} and left is not None and right is not None:
+                return None
+            return left or (None if raw.op == "/" else right)
+        if isinstance(raw, RawLeaf) and raw.kind == "word":
+            fact = self.vocabulary.fact(raw.text)
+            if fact is not None and fact.numeric and fact.parsed_unit is not None and fact.unit:
+                return fact.parsed_unit, fact.unit
+        return None
+
+    def _is_arithmetic(self, raw: Raw, named: FactDef | None) -> bool:
+        if isinstance(raw, RawLeaf):
+            return raw.kind == "number" or (named is not None and named.numeric)
+        return isinstance(raw, RawArith)

@@ -1,0 +1,131 @@
+"""Values in plain words, and texts with ``{fact}`` in them: checked when loaded, filled in when shown."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from functools import lru_cache
+
+from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import Value
+from whichgpu.engine.rules.facts import READABLE
+from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import gpu_and_count
+from whichgpu.engine.rules.language.operands import Each
+from whichgpu.engine.rules.language.parsing import Where
+from whichgpu.engine.rules.language.parsing import locate
+
+
+SIGNIFICANT_DIGITS = 6
+_LONGEST_LABEL = 3  # Words; a longer label explains a choice, and does not name it.
+_SPELT_OUT = {"B": "billion", "h": "hours", "billions": "billion"}
+
+
+def format_value(fact: FactDef, value: Value | None, *, digits: int = SIGNIFICANT_DIGITS) -> str:
+    """A fact's value for a person: ``24 GB``, ``70 billion``, ``$2.50/h`` as ``$2.5/h``, ``yes``, a choice's label."""
+    if value is None:
+        return "unknown"
+    if isinstance(value, tuple):
+        return ", ".join(_item(fact, item) for item in value) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return _choice(fact, value)
+    return _with_unit(format_number(value, grouped=_grouped(fact), digits=digits), value, fact.unit)
+
+
+def format_number(value: float, *, grouped: bool = True, digits: int = SIGNIFICANT_DIGITS) -> str:
+    """A number with at most ``digits`` significant digits (whole numbers in full), never an exponent."""
+    if isinstance(value, int):
+        return f"{value:,}" if grouped else str(value)
+    if not math.isfinite(value):
+        return "unlimited" if value > 0 else "unknown"
+    rounded = Decimal(f"{value:.{digits}g}")
+    text = f"{rounded:,f}" if grouped else f"{rounded:f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
+def _with_unit(number: str, value: float, unit: str | None) -> str:
+    if not unit:
+        return number
+    if unit == "USD" or unit.startswith("USD/"):
+        return f"-${number[1:]}{unit[3:]}" if value < 0 else f"${number}{unit[3:]}"
+    shown = _SPELT_OUT.get(unit, unit)
+    if value == 1 and shown.endswith("s") and len(shown) > 3 and "/" not in shown:
+        shown = shown[:-1]
+    return f"{number} {shown}"
+
+
+def _choice(fact: FactDef, word: str) -> str:
+    """The label where it is short enough to stand inside a sentence, else the choice itself."""
+    label = fact.choice_labels.get(word)
+    if label is not None and len(label.split()) <= _LONGEST_LABEL:
+        return label
+    return word.replace("_", " ") if word in fact.choices else word
+
+
+def _grouped(fact: FactDef) -> bool:
+    return not fact.name.endswith("_year")
+
+
+def _item(fact: FactDef, item: bool | float | str) -> str:
+    if fact.items == "gpu_count" and isinstance(item, str):
+        gpu, count = gpu_and_count(item)
+        return f"{count} x {gpu}"
+    if isinstance(item, str):
+        return _choice(fact, item)
+    return format_number(item)
+
+
+#: A sentence needs fewer digits than a table: 15.59 GB, not 15.5933 GB.
+SPOKEN_DIGITS = 4
+_PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+
+@lru_cache(maxsize=2048)
+def template_facts(template: str) -> tuple[str, ...]:
+    """The names in braces, in order, as written."""
+    return tuple(match[1].strip() for match in _PIECE.finditer(template) if match[1] is not None)
+
+
+def render(template: str, facts: Facts, vocabulary: Vocabulary) -> str:
+    """Fill in a checked template: values with their units, ``unknown`` where there is none."""
+
+    def fill(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0][:1]
+        fact = vocabulary.fact(match[1].strip())
+        return format_value(fact, facts.get(fact.name), digits=SPOKEN_DIGITS) if fact else match[0]
+
+    return _PIECE.sub(fill, template)
+
+
+def check_template(
+    template: str, vocabulary: Vocabulary, place: Where = None, each: Each | None = None
+) -> tuple[Problem, ...]:
+    """What is wrong with a template: unknown facts, facts out of scope, stray braces, units written twice."""
+    found: list[Problem] = []
+    for match in _PIECE.finditer(template):
+        if match[0] in {"{{", "}}"}:
+            continue
+        where = locate(template, place, match.start(), len(match[0]))
+        if match[1] is None:
+            fix = "close the brace, or double it to show a brace"
+            found.append(Problem("stray-brace", "a brace stands alone in the text", where, fix=fix))
+            continue
+        name = match[1].strip()
+        fact = vocabulary.fact(name)
+        if fact is None:
+            near = vocabulary.nearest(name)
+            found.append(Problem("unknown-fact", f"no fact is called {name!r}", where, name, near))
+        elif each is not None and fact.scope not in READABLE[each]:
+            message = f"{name} is not known to a rule of each: {each}"
+            found.append(Problem("out-of-scope", message, where, name))
+        elif fact.unit and re.match(rf"\s*{re.escape(fact.unit)}\b", template[match.end() :]):
+            fix = f"remove {fact.unit!r} behind it: the unit is shown with the value"
+            found.append(Problem("unit-twice", f"{{{name}}} shows its unit already", where, name, fix=fix))
+    return tuple(found)
