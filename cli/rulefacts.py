@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from whichgpu import Advisor
-from whichgpu.cli.render.effects import effect_text
+from whichgpu.cli.render.figures import number
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
 from whichgpu.engine.rules.rulebook import Rule
@@ -45,7 +45,7 @@ def full_rule(rule: Rule) -> dict[str, Any]:
         **brief_rule(rule),
         "table": rule.table,
         "when": [condition.text for condition in rule.when],
-        "then": [effect_text(effect) for effect in rule.effects],
+        "then": [effect.words(number) for effect in rule.effects],
         "text": rule.text,
         "because": rule.because,
         "overrides": list(rule.overrides),

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from whichgpu import Advisor
-from whichgpu.cli.render.effects import effect_text
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.figures import number
 from whichgpu.cli.render.mermaid import to_mermaid
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.rulepage import origin_words
@@ -140,7 +140,7 @@ class _Writer:
     def _rule(self, rule: Rule) -> list[str]:
         lines = [f"## {rule.id}", "", f"**{escaped(rule.title)}**", "", f"It {purpose(rule)}.", ""]
         lines += ["When:", "", *(self._condition(condition) for condition in rule.when), ""] if rule.when else []
-        lines += ["Then:", "", *(f"- {escaped(effect_text(effect))}" for effect in rule.effects), ""]
+        lines += ["Then:", "", *(f"- {escaped(effect.words(number))}" for effect in rule.effects), ""]
         if rule.text:
             lines += [f"It says: {escaped(rule.text)}", ""]
         return [*lines, *self._ground(rule), ""]
@@ -201,7 +201,7 @@ class _Writer:
             if condition.column is not None:
                 cells.setdefault(condition.column, []).append(f"`{condition.text}`".replace("|", "\\|"))
         shown = " | ".join(" ".join(cells.get(column, ["any"])) for column in columns)
-        then = "; ".join(escaped(effect_text(effect)) for effect in rule.effects)
+        then = "; ".join(escaped(effect.words(number)) for effect in rule.effects)
         return f"| {_short(rule)} | {shown} | {then} |"
 
     def _condition(self, condition: Condition) -> str:

@@ -12,9 +12,9 @@ from whichgpu.cli.render.blocks import Heading
 from whichgpu.cli.render.blocks import Item
 from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.blocks import Table
-from whichgpu.cli.render.effects import effect_text
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.figures import number
 from whichgpu.engine.authoring.diff.comparing import Comparison
 from whichgpu.engine.authoring.diff.comparing import Moved
 from whichgpu.engine.authoring.diff.comparing import Names
@@ -111,7 +111,7 @@ def _rule(entry: Told) -> list[Block]:
 
 def _whole(rule: Rule) -> list[str]:
     when = "; ".join(condition.text for condition in rule.when) or "always"
-    then = "; ".join(effect_text(effect) for effect in rule.effects)
+    then = "; ".join(effect.words(number) for effect in rule.effects)
     return [f"{rule.stage}, each {rule.each}: when {when}", f"then {then}", f"because: {rule.because}"]
 
 
@@ -120,7 +120,7 @@ def _differences(old: Rule, new: Rule, change: RuleChange) -> list[str]:
     if "when" in change.aspects:
         lines += _listed("condition", [c.text for c in old.when], [c.text for c in new.when])
     if "effects" in change.aspects:
-        lines += _listed("effect", [effect_text(e) for e in old.effects], [effect_text(e) for e in new.effects])
+        lines += _listed("effect", [e.words(number) for e in old.effects], [e.words(number) for e in new.effects])
     for aspect, word in _ASPECTS.items():
         if aspect in change.aspects:
             lines.append(f"{word}: {_value(getattr(old, aspect))} -> {_value(getattr(new, aspect))}")

@@ -11,9 +11,9 @@ from whichgpu.cli.render.blocks import Heading
 from whichgpu.cli.render.blocks import Item
 from whichgpu.cli.render.blocks import Pairs
 from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.effects import effect_text
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.figures import number
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.rules import shown_place
 from whichgpu.engine.authoring.book.links import Links
@@ -55,7 +55,7 @@ def rule_page(
         tried: how many workloads were tried.
     """
     when = tuple(_condition(condition.text, words(condition.expr, vocabulary)) for condition in rule.when)
-    effects = tuple(Item(effect_text(effect)) for effect in rule.effects)
+    effects = tuple(Item(effect.words(number)) for effect in rule.effects)
     blocks: list[Block] = [
         Heading(rule.id, 1),
         Paragraph(rule.title, "strong"),

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.rules.rulebook.effects import Points
 from whichgpu.engine.rules.rulebook.model import Claim
-from whichgpu.engine.rules.rulebook.model import Points
 from whichgpu.engine.rules.rulebook.model import Quantity
 from whichgpu.engine.rules.rulebook.model import Rule
 

@@ -38,8 +38,8 @@ from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.resolution.model import Claim
 from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.rulebook.model import Ask
-from whichgpu.engine.rules.rulebook.model import ConsiderCounts
+from whichgpu.engine.rules.rulebook.effects import Ask
+from whichgpu.engine.rules.rulebook.effects import ConsiderCounts
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.sizing.intake import job_from_facts
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.rulebook.model import Fallback
-from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.effects import Fallback
+from whichgpu.engine.rules.rulebook.effects import Points
 from whichgpu.engine.rules.rulebook.model import Rule
 
 

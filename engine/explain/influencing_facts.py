@@ -16,8 +16,8 @@ from whichgpu.engine.interview.partial_plans import Watched
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.rules.language import evaluate
 from whichgpu.engine.rules.language import facts_read
-from whichgpu.engine.rules.rulebook.model import Fallback
-from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.effects import Fallback
+from whichgpu.engine.rules.rulebook.effects import Points
 from whichgpu.engine.rules.rulebook.model import Rule
 
 

@@ -31,7 +31,7 @@ from whichgpu.engine.interview.rule_index import RuleView
 from whichgpu.engine.interview.score_bounds import Field
 from whichgpu.engine.interview.score_bounds import ScoreBounds
 from whichgpu.engine.plans.candidates import candidate_plans
-from whichgpu.engine.rules.rulebook.model import ConsiderCounts
+from whichgpu.engine.rules.rulebook.effects import ConsiderCounts
 
 
 @dataclass(slots=True)

@@ -19,10 +19,10 @@ from whichgpu.engine.rules.language import facts_read
 from whichgpu.engine.rules.language import parse_condition
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.resolution.run import Default
-from whichgpu.engine.rules.rulebook.model import Fallback
-from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.effects import Fallback
+from whichgpu.engine.rules.rulebook.effects import Points
+from whichgpu.engine.rules.rulebook.effects import SetFact
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import SetFact
 from whichgpu.engine.rules.rulebook.order import rows_above
 from whichgpu.engine.rules.rulebook.resolve import overriders
 

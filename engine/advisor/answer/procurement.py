@@ -11,7 +11,7 @@ from whichgpu.engine.advisor.procurement import Procurement
 from whichgpu.engine.plans.costs.procurement import YES_NO
 from whichgpu.engine.plans.costs.procurement import comparison_entries
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import SetFact
+from whichgpu.engine.rules.rulebook.effects import SetFact
 
 
 def procurement_dict(outcome: Outcome, vocabulary: Vocabulary) -> dict[str, Any]:

@@ -14,11 +14,11 @@ from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Disagree
-from whichgpu.engine.rules.rulebook.model import Monitor
+from whichgpu.engine.rules.rulebook.effects import Disagree
+from whichgpu.engine.rules.rulebook.effects import Monitor
+from whichgpu.engine.rules.rulebook.effects import Say
+from whichgpu.engine.rules.rulebook.effects import ShowFigure
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Say
-from whichgpu.engine.rules.rulebook.model import ShowFigure
 
 
 def remarks(fired: Iterable[Fired], kind: str, vocabulary: Vocabulary) -> list[dict[str, Any]]:

@@ -23,14 +23,8 @@ from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language import facts_read
 from whichgpu.engine.rules.language import words
 from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.rulebook.model import Ask
-from whichgpu.engine.rules.rulebook.model import Disagree
 from whichgpu.engine.rules.rulebook.model import Effect
-from whichgpu.engine.rules.rulebook.model import Monitor
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Say
-from whichgpu.engine.rules.rulebook.model import SetFact
-from whichgpu.engine.rules.rulebook.model import ShowFigure
 
 
 Entry = dict[str, Any]
@@ -341,19 +335,11 @@ def _effects(effects: tuple[Effect, ...], facts: Facts) -> dict[str, Any]:
     """What an advise rule did, keyed by the word that the rule file uses."""
     done: dict[str, Any] = {}
     for effect in effects:
-        match effect:
-            case SetFact():
-                done.setdefault("set", {})[effect.fact] = facts.get(effect.fact)
-            case Say():
-                done.setdefault(effect.kind, []).append(effect.code)
-            case Ask():
-                done.setdefault("ask", []).append(effect.fact)
-            case Monitor():
-                done.setdefault("monitor", {})[effect.figure] = [effect.low, effect.high]
-            case Disagree():
-                done.setdefault("disagree", []).append(effect.conflict)
-            case ShowFigure():
-                done.setdefault("figure", []).append(effect.figure)
+        word, kept = effect.traced(facts)
+        if isinstance(kept, dict):
+            done.setdefault(word, {}).update(kept)
+        else:
+            done.setdefault(word, []).extend(kept)
     return done
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language import render
-from whichgpu.engine.rules.rulebook.model import Fallback
-from whichgpu.engine.rules.rulebook.model import Reject
+from whichgpu.engine.rules.rulebook.effects import Fallback
+from whichgpu.engine.rules.rulebook.effects import Reject
 from whichgpu.engine.rules.rulebook.model import Rule
 
 

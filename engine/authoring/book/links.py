@@ -11,7 +11,7 @@ from typing import Literal
 from whichgpu.engine.core.calculators import Calculator
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Ask
+from whichgpu.engine.rules.rulebook.effects import Ask
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 

@@ -21,9 +21,9 @@ from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.candidates import candidate_plans
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.rulebook.model import Disagree
-from whichgpu.engine.rules.rulebook.model import Monitor
-from whichgpu.engine.rules.rulebook.model import Say
+from whichgpu.engine.rules.rulebook.effects import Disagree
+from whichgpu.engine.rules.rulebook.effects import Monitor
+from whichgpu.engine.rules.rulebook.effects import Say
 from whichgpu.engine.sizing.job import Job
 
 

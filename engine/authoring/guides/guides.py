@@ -25,7 +25,7 @@ from whichgpu.engine.core.calculators import registered
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.yaml import problems_from_pydantic
 from whichgpu.engine.core.yaml import read_document
-from whichgpu.engine.rules.rulebook.model import Disagree
+from whichgpu.engine.rules.rulebook.effects import Disagree
 
 
 #: Why a heuristic is carried by nothing: a seller's praise of itself, a statement that another is followed instead of

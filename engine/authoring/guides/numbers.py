@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.rules.rulebook.model import ConsiderCounts
-from whichgpu.engine.rules.rulebook.model import Monitor
-from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.effects import ConsiderCounts
+from whichgpu.engine.rules.rulebook.effects import Monitor
+from whichgpu.engine.rules.rulebook.effects import Points
+from whichgpu.engine.rules.rulebook.effects import SetFact
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import SetFact
 
 
 if TYPE_CHECKING:

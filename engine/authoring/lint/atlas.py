@@ -24,8 +24,8 @@ from whichgpu.engine.rules.language.tree import FactRef
 from whichgpu.engine.rules.language.tree import Member
 from whichgpu.engine.rules.language.tree import Not
 from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.rulebook.effects import SetFact
 from whichgpu.engine.rules.rulebook.model import Rulebook
-from whichgpu.engine.rules.rulebook.model import SetFact
 
 
 #: Stands for every text that no rule names.

@@ -27,9 +27,9 @@ from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language.tree import Const
 from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.rulebook.effects import SetFact
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
-from whichgpu.engine.rules.rulebook.model import SetFact
 from whichgpu.engine.rules.rulebook.order import rows_above
 from whichgpu.engine.rules.rulebook.resolve import overriders
 

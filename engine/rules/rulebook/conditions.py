@@ -1,4 +1,4 @@
-"""Reading what holds expressions: the lines of ``when``, the cells of table rows, and ``set``."""
+"""Reading conditions: the lines of ``when`` and the cells of table rows."""
 
 from __future__ import annotations
 
@@ -15,20 +15,15 @@ from whichgpu.engine.core.yaml import place_within
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.language.parsing import parse_cell
 from whichgpu.engine.rules.language.parsing import parse_condition
-from whichgpu.engine.rules.language.parsing import parse_expression
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.language.tree import Or
 from whichgpu.engine.rules.language.tree import facts_read
 from whichgpu.engine.rules.language.tree import written
 from whichgpu.engine.rules.rulebook.grammar import reading_complaint
-from whichgpu.engine.rules.rulebook.grammar import setting_complaint
 from whichgpu.engine.rules.rulebook.model import Condition
 from whichgpu.engine.rules.rulebook.model import Each
-from whichgpu.engine.rules.rulebook.model import Effect
-from whichgpu.engine.rules.rulebook.model import SetFact
 from whichgpu.engine.rules.rulebook.model import Stage
 from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import Draft
 from whichgpu.engine.rules.rulebook.reading import is_empty
 from whichgpu.engine.rules.rulebook.reading import kind_of
 
@@ -147,41 +142,3 @@ def _read_cell(node: Node, fact: FactDef, stage: Stage, each: Each, context: Con
     if expr is None or (isinstance(node, Scalar) and not check_reads(expr, node, stage, each, context)):
         return None
     return Condition(expr, written(expr), place_of(node), fact.name)
-
-
-_SET_FORM = "write set: {fact: value}"
-
-
-def read_settings(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    """The facts a rule sets, sorted by name; those with problems are left out."""
-    if not isinstance(node, Mapping) or not node.entries:
-        context.reader.add("wrong-form", f"`set` is {kind_of(node)}", node, fix=_SET_FORM)
-        return []
-    found = (_read_setting(name, value, draft, context) for name, value in node.entries)
-    return [*sorted((effect for effect in found if effect is not None), key=lambda effect: effect.fact)]
-
-
-def _read_setting(name: Scalar, value: Node, draft: Draft, context: Context) -> SetFact | None:
-    fact = context.fact(name, "`set`")
-    if fact is None:
-        return None
-    complaint = setting_complaint(fact, draft.stage, draft.each)
-    if complaint:
-        message, fix = complaint
-        context.reader.add("unsettable-fact", message, name, fix=fix, fact=fact.name)
-        return None
-    if not isinstance(value, Scalar) or is_empty(value):
-        context.reader.add(
-            "wrong-form", f"`{fact.name}` is set to {kind_of(value)}", value, fix=_SET_FORM, fact=fact.name
-        )
-        return None
-    try:
-        expr = parse_expression(
-            value.text, context.vocabulary, value, draft.each, target=fact, known_gpus=context.known.gpus
-        )
-    except WhichgpuError as error:
-        context.reader.extend(error.problems)
-        return None
-    if not check_reads(expr, value, draft.stage, draft.each, context):
-        return None
-    return SetFact(fact.name, expr, one_line(value.text))

@@ -14,10 +14,11 @@ from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.language.tree import facts_read
 from whichgpu.engine.rules.rulebook.conditions import read_cells
 from whichgpu.engine.rules.rulebook.conditions import read_conditions
-from whichgpu.engine.rules.rulebook.effects import read_effects
+from whichgpu.engine.rules.rulebook.effects import EFFECT_KEYS
+from whichgpu.engine.rules.rulebook.effects import SetFact
+from whichgpu.engine.rules.rulebook.effects.reading import read_effects
 from whichgpu.engine.rules.rulebook.grammar import DISABLE_KEYS
 from whichgpu.engine.rules.rulebook.grammar import EACH_OF_STAGE
-from whichgpu.engine.rules.rulebook.grammar import EFFECT_KEYS
 from whichgpu.engine.rules.rulebook.grammar import ROW_KEYS
 from whichgpu.engine.rules.rulebook.grammar import RULE_KEYS
 from whichgpu.engine.rules.rulebook.grammar import TABLE_KEYS
@@ -28,7 +29,6 @@ from whichgpu.engine.rules.rulebook.model import Condition
 from whichgpu.engine.rules.rulebook.model import Each
 from whichgpu.engine.rules.rulebook.model import HitPolicy
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import SetFact
 from whichgpu.engine.rules.rulebook.model import Stage
 from whichgpu.engine.rules.rulebook.model import Table
 from whichgpu.engine.rules.rulebook.provenance import INHERITED

@@ -9,7 +9,6 @@ from typing import get_args
 from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.rulebook.model import STAGE_RULE
-from whichgpu.engine.rules.rulebook.model import Band
 from whichgpu.engine.rules.rulebook.model import Each
 from whichgpu.engine.rules.rulebook.model import HitPolicy
 from whichgpu.engine.rules.rulebook.model import Quantity
@@ -155,53 +154,11 @@ NEAR_MISS_KEYS = (
     Key("near_miss", "one_fact", "the one thing that differs from the test above that fires", required=True),
 )
 
-EFFECT_KEYS = (
-    EffectKey("set", "settings", "gives facts a value", ("derive", "advise")),
-    EffectKey("consider_counts", "counts", "plan these GPU counts as well", ("derive",), ("workload",)),
-    EffectKey("reject", "template", "the plan cannot be recommended, and why", ("reject",)),
-    EffectKey("fallback", "template", "the plan is chosen only where no other qualifies, and why", ("prefer",)),
-    EffectKey("points", "number", "for (above 0) or against (below 0) a plan", ("prefer",), needs=("reason",)),
-    EffectKey(
-        "reason",
-        "word",
-        "what the points are for: the strongest of a reason counts",
-        ("prefer",),
-        needs=("points",),
-        choices=REASONS,
-    ),
-    EffectKey(
-        "claim",
-        "claim",
-        "what the rule asserts and the program can compute: a quantity, or {quantity, ratio, over}",
-        ("prefer",),
-        needs=("points",),
-    ),
-    EffectKey(
-        "band",
-        "word",
-        "a guide names these cards, or this number of GPUs, for the case",
-        ("prefer",),
-        needs=("points",),
-        excludes=("claim",),
-        choices=get_args(Band),
-    ),
-    EffectKey("advise", "names", "A- codes of the vocabulary", ("advise",)),
-    EffectKey("warn", "names", "W- codes of the vocabulary", ("advise",)),
-    EffectKey("ask", "names", "facts that belong to the open questions if they are unknown", ("derive", "advise")),
-    EffectKey("monitor", "targets", "figures to watch, with their target", ("advise",)),
-    EffectKey("figure", "names", "figures of knowledge/figures.yaml to report", ("advise",)),
-    EffectKey("disagree", "names", "disagreements of knowledge/disagreements.yaml that bear on the case", ("advise",)),
-    EffectKey("text", "template", "this case in words", ("prefer", "advise")),
-)
-
 CLAIM_KEYS = (
     Key("quantity", "word", "what is compared", required=True, choices=get_args(Quantity)),
     Key("ratio", "number", "how many times that of the other card, as the source says; below 1: less than it"),
     Key("over", "name", "the card compared with: a GPU id, family or series (default: the other plans)"),
 )
-
-#: Keys of ``then`` that do nothing alone.
-COMPANIONS = frozenset({"reason", "claim", "band", "text"})
 
 ID_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}$"

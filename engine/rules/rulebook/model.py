@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import field
+from dataclasses import fields
+from typing import ClassVar
 from typing import Literal
 
 from whichgpu.engine.core.errors import Place
+from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.language.tree import Expr
 
@@ -38,26 +42,21 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class SetFact:
-    """``set: {fact: expression}``."""
+class Effect:
+    """What a rule does once it fires: one word of ``then``. The effects are in ``rulebook.effects``."""
 
-    fact: str
-    expr: Expr
-    text: str
+    word: ClassVar[str] = ""  # in rule files and in the trace
+    says: ClassVar[str] = ""  # a sentence without its full stop, with the effect's fields in it
 
+    def words(self, number: Callable[[float], str]) -> str:
+        """The effect for people; ``number`` writes numbers."""
+        del number
+        return self.says.format(**{field.name: getattr(self, field.name) for field in fields(self)})
 
-@dataclass(frozen=True, slots=True)
-class Reject:
-    """``reject: text``: the plan cannot be recommended."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fallback:
-    """``fallback: text``: the plan is chosen only where no other qualifies, and why."""
-
-    text: str
+    def traced(self, facts: Facts) -> tuple[str, list[object] | dict[str, object]]:
+        """The word and what the trace keeps under it: a list, or a mapping."""
+        del facts
+        return self.word, [getattr(self, fields(self)[0].name)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,68 +70,6 @@ class Claim:
     quantity: Quantity
     ratio: float | None = None
     over: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Points:
-    """``points: +4`` with ``reason: fit``: within one reason only the strongest counts.
-
-    With ``claim`` the points stand only where the claim cannot be computed. With ``band`` a guide names these cards,
-    or this number of GPUs, for the case of the rule. A rule has at most one of the two.
-    """
-
-    points: float
-    reason: str
-    claim: Claim | None = None
-    band: Band | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Say:
-    """``advise:``, ``warn:``: a code of the vocabulary, with this case's text."""
-
-    kind: Literal["advise", "warn"]
-    code: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """``ask: fact``: put the fact at the head of the open questions."""
-
-    fact: str
-
-
-@dataclass(frozen=True, slots=True)
-class Monitor:
-    """``monitor: {figure: [low, high]}``."""
-
-    figure: str
-    low: float
-    high: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Disagree:
-    """``disagree: C13``: this disagreement between sources bears on the case."""
-
-    conflict: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShowFigure:
-    """``figure: cloud_idle_pct``: report this figure of ``knowledge/figures.yaml``."""
-
-    figure: str
-
-
-@dataclass(frozen=True, slots=True)
-class ConsiderCounts:
-    """``consider_counts: [4, 8]``: plan these GPU counts too."""
-
-    counts: tuple[int, ...]
-
-
-Effect = SetFact | Reject | Fallback | Points | Say | Ask | Monitor | Disagree | ShowFigure | ConsiderCounts
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from whichgpu.engine.core.yaml import Mapping
 from whichgpu.engine.core.yaml import Node
 from whichgpu.engine.core.yaml import Scalar
 from whichgpu.engine.rules.rulebook.grammar import CLAIM_KEYS
-from whichgpu.engine.rules.rulebook.grammar import EFFECT_KEYS
 from whichgpu.engine.rules.rulebook.model import Band
 from whichgpu.engine.rules.rulebook.model import Claim
 from whichgpu.engine.rules.rulebook.model import Quantity
@@ -79,7 +78,6 @@ def source_heads(source: str) -> set[str]:
 
 
 _QUANTITIES = CLAIM_KEYS[0].choices
-_BANDS = next(key.choices for key in EFFECT_KEYS if key.name == "band")
 
 
 def read_claim(draft: Draft, context: Context) -> Claim | None:
@@ -102,7 +100,7 @@ def read_band(draft: Draft, context: Context) -> Band | None:
     if "band" not in (draft.then or {}):
         return None
     node = cast("Fields", draft.then)["band"][1]
-    return cast("Band | None", context.reader.word(node, "`band`", _BANDS))
+    return cast("Band | None", context.reader.word(node, "`band`", get_args(Band)))
 
 
 def _quantity(node: Node, what: str, context: Context) -> Quantity | None:

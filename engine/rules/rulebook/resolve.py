@@ -14,8 +14,8 @@ from whichgpu.engine.rules.language.compiling import evaluate
 from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.language.tree import facts_read
+from whichgpu.engine.rules.rulebook.effects import SetFact
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import SetFact
 from whichgpu.engine.rules.rulebook.model import Verdict
 
 

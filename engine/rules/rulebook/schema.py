@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from whichgpu.engine.rules.rulebook.effects import EFFECT_KEYS
 from whichgpu.engine.rules.rulebook.grammar import CLAIM_KEYS
 from whichgpu.engine.rules.rulebook.grammar import DATE_PATTERN
 from whichgpu.engine.rules.rulebook.grammar import DISABLE_KEYS
 from whichgpu.engine.rules.rulebook.grammar import EACH_OF_STAGE
-from whichgpu.engine.rules.rulebook.grammar import EFFECT_KEYS
 from whichgpu.engine.rules.rulebook.grammar import ID_PATTERN
 from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS
 from whichgpu.engine.rules.rulebook.grammar import ROW_KEYS

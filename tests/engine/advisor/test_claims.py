@@ -19,8 +19,8 @@ from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.plans.model import Cost
 from whichgpu.engine.plans.model import Layout
 from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.rules.rulebook.effects import Points
 from whichgpu.engine.rules.rulebook.model import Claim
-from whichgpu.engine.rules.rulebook.model import Points
 from whichgpu.engine.rules.rulebook.model import Rule
 
 

@@ -12,11 +12,11 @@ from whichgpu.engine.advisor.rank import band_rules
 from whichgpu.engine.advisor.rank import cost_term
 from whichgpu.engine.advisor.rank import fallback_rules
 from whichgpu.engine.advisor.rank import speed_term
+from whichgpu.engine.rules.rulebook.effects import Fallback
+from whichgpu.engine.rules.rulebook.effects import Points
 from whichgpu.engine.rules.rulebook.model import Band
 from whichgpu.engine.rules.rulebook.model import Claim
 from whichgpu.engine.rules.rulebook.model import Effect
-from whichgpu.engine.rules.rulebook.model import Fallback
-from whichgpu.engine.rules.rulebook.model import Points
 from whichgpu.engine.rules.rulebook.model import Rule
 
 

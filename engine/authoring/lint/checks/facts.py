@@ -11,7 +11,7 @@ from whichgpu.engine.authoring.lint.finding import check
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.language.parsing import parse_condition
 from whichgpu.engine.rules.language.tree import facts_read
-from whichgpu.engine.rules.rulebook.model import Ask
+from whichgpu.engine.rules.rulebook.effects import Ask
 from whichgpu.engine.rules.rulebook.order import shortest_circle
 
 

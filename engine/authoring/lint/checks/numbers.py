@@ -18,10 +18,10 @@ from whichgpu.engine.rules.language.tree import FactRef
 from whichgpu.engine.rules.language.tree import Member
 from whichgpu.engine.rules.language.tree import Not
 from whichgpu.engine.rules.language.tree import Or
-from whichgpu.engine.rules.rulebook.model import Fallback
-from whichgpu.engine.rules.rulebook.model import Reject
+from whichgpu.engine.rules.rulebook.effects import Fallback
+from whichgpu.engine.rules.rulebook.effects import Reject
+from whichgpu.engine.rules.rulebook.effects import SetFact
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import SetFact
 
 
 #: "About 7" and "7 to 13" are limits that leave some room.

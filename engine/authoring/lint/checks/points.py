@@ -10,7 +10,7 @@ from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.finding import check
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import named
-from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.effects import Points
 from whichgpu.engine.rules.rulebook.model import Rule
 
 

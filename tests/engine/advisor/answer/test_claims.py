@@ -13,8 +13,8 @@ from whichgpu.engine.advisor.answer.claims import with_article
 from whichgpu.engine.advisor.claims import Comparables
 from whichgpu.engine.advisor.claims import PlanFigures
 from whichgpu.engine.advisor.claims import check_claim
+from whichgpu.engine.rules.rulebook.effects import Points
 from whichgpu.engine.rules.rulebook.model import Claim
-from whichgpu.engine.rules.rulebook.model import Points
 from whichgpu.engine.rules.rulebook.model import Rule
 
 

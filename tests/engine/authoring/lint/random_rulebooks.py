@@ -16,9 +16,9 @@ from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language.compiling import compile_expr
 from whichgpu.engine.rules.rulebook import Rulebook
 from whichgpu.engine.rules.rulebook import load_rules_text
-from whichgpu.engine.rules.rulebook.model import Points
+from whichgpu.engine.rules.rulebook.effects import Points
+from whichgpu.engine.rules.rulebook.effects import SetFact
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import SetFact
 from whichgpu.engine.rules.rulebook.resolve import overriders
 
 

@@ -16,9 +16,9 @@ from whichgpu.engine.rules.resolution.model import Claim
 from whichgpu.engine.rules.resolution.model import differ
 from whichgpu.engine.rules.resolution.run import Default
 from whichgpu.engine.rules.resolution.run import FactResolver
+from whichgpu.engine.rules.rulebook.effects import SetFact
 from whichgpu.engine.rules.rulebook.model import Condition
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import SetFact
 
 
 def rule(

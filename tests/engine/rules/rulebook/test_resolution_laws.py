@@ -17,9 +17,9 @@ from whichgpu.engine.rules.rulebook import Verdict
 from whichgpu.engine.rules.rulebook import resolve
 from whichgpu.engine.rules.rulebook import verdict_of
 from whichgpu.engine.rules.rulebook import verdicts_of
+from whichgpu.engine.rules.rulebook.effects import SetFact
 from whichgpu.engine.rules.rulebook.model import Condition
 from whichgpu.engine.rules.rulebook.model import HitPolicy
-from whichgpu.engine.rules.rulebook.model import SetFact
 
 
 def make(

@@ -15,7 +15,7 @@ from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook import Known
 from whichgpu.engine.rules.rulebook import load_rules_text
 from whichgpu.engine.rules.rulebook import rule_file_schema
-from whichgpu.engine.rules.rulebook.grammar import EFFECT_KEYS
+from whichgpu.engine.rules.rulebook.effects import EFFECT_KEYS
 from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS
 from whichgpu.engine.rules.rulebook.grammar import ROW_KEYS
 from whichgpu.engine.rules.rulebook.grammar import RULE_KEYS

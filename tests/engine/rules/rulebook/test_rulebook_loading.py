@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from whichgpu.engine.rules.rulebook import Rulebook
-from whichgpu.engine.rules.rulebook.model import Reject
+from whichgpu.engine.rules.rulebook.effects import Reject
 
 
 RULE = """

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.cli.render.effects import effect_text
+from whichgpu.engine.rules.rulebook.effects import Points
 from whichgpu.engine.rules.rulebook.model import Claim
-from whichgpu.engine.rules.rulebook.model import Points
 
 
 @pytest.mark.parametrize(
@@ -34,4 +33,4 @@ from whichgpu.engine.rules.rulebook.model import Points
     ids=str,
 )
 def test_points_say_what_they_stand_for(effect: Points, said: str) -> None:
-    assert effect_text(effect) == said
+    assert effect.words("{:g}".format) == said

@@ -1,0 +1,54 @@
+"""What rules do: one class for each effect, and how it is read. A new effect is a class, its kind, and a line here."""
+
+from whichgpu.engine.rules.rulebook.effects import answer
+from whichgpu.engine.rules.rulebook.effects import facts
+from whichgpu.engine.rules.rulebook.effects import plans
+from whichgpu.engine.rules.rulebook.effects.answer import Disagree
+from whichgpu.engine.rules.rulebook.effects.answer import Monitor
+from whichgpu.engine.rules.rulebook.effects.answer import Say
+from whichgpu.engine.rules.rulebook.effects.answer import ShowFigure
+from whichgpu.engine.rules.rulebook.effects.facts import Ask
+from whichgpu.engine.rules.rulebook.effects.facts import ConsiderCounts
+from whichgpu.engine.rules.rulebook.effects.facts import SetFact
+from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
+from whichgpu.engine.rules.rulebook.effects.plans import Fallback
+from whichgpu.engine.rules.rulebook.effects.plans import Points
+from whichgpu.engine.rules.rulebook.effects.plans import Reject
+from whichgpu.engine.rules.rulebook.grammar import EffectKey
+
+
+__all__ = [
+    "COMPANIONS",
+    "EFFECT_KEYS",
+    "KINDS",
+    "Ask",
+    "ConsiderCounts",
+    "Disagree",
+    "EffectKind",
+    "Fallback",
+    "Monitor",
+    "Points",
+    "Reject",
+    "Say",
+    "SetFact",
+    "ShowFigure",
+]
+
+#: Every effect, in the order in which the effects of a rule stand.
+KINDS: tuple[EffectKind, ...] = (
+    facts.SET,
+    facts.CONSIDER_COUNTS,
+    plans.REJECT,
+    plans.FALLBACK,
+    plans.POINTS,
+    answer.ADVISE,
+    answer.WARN,
+    facts.ASK,
+    answer.MONITOR,
+    answer.FIGURE,
+    answer.DISAGREE,
+)
+_TEXT = EffectKey("text", "template", "this case in words", ("prefer", "advise"))
+#: The words of ``then``, with those that do nothing alone.
+EFFECT_KEYS: tuple[EffectKey, ...] = (*(key for kind in KINDS for key in (kind.key, *kind.companions)), _TEXT)
+COMPANIONS = frozenset({_TEXT.name, *(key.name for kind in KINDS for key in kind.companions)})

@@ -1,0 +1,128 @@
+"""Effects on facts: setting them, asking for them, and counts of GPUs to plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core.yaml import typed
+from whichgpu.engine.rules.language.parsing import parse_expression
+from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.rules.rulebook.conditions import check_reads
+from whichgpu.engine.rules.rulebook.conditions import one_line
+from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
+from whichgpu.engine.rules.rulebook.grammar import EffectKey
+from whichgpu.engine.rules.rulebook.grammar import setting_complaint
+from whichgpu.engine.rules.rulebook.model import Effect
+from whichgpu.engine.rules.rulebook.reading import Context
+from whichgpu.engine.rules.rulebook.reading import Draft
+from whichgpu.engine.rules.rulebook.reading import is_empty
+from whichgpu.engine.rules.rulebook.reading import kind_of
+
+
+_SET_FORM = "write set: {fact: value}"
+
+
+@dataclass(frozen=True, slots=True)
+class SetFact(Effect):
+    """``set: {fact: expression}``."""
+
+    word = "set"
+    says = "set {fact} to {text}"
+    fact: str
+    expr: Expr
+    text: str
+
+    def traced(self, facts: Facts) -> tuple[str, list[object] | dict[str, object]]:
+        """As ``Effect.traced``: with the value that the fact has."""
+        return self.word, {self.fact: facts.get(self.fact)}
+
+
+def _read_settings(node: Node, draft: Draft, context: Context) -> list[Effect]:
+    """The facts a rule sets, sorted by name; those with problems are left out."""
+    if not isinstance(node, Mapping) or not node.entries:
+        context.reader.add("wrong-form", f"`set` is {kind_of(node)}", node, fix=_SET_FORM)
+        return []
+    found = (_read_setting(name, value, draft, context) for name, value in node.entries)
+    return [*sorted((effect for effect in found if effect is not None), key=lambda effect: effect.fact)]
+
+
+def _read_setting(name: Scalar, value: Node, draft: Draft, context: Context) -> SetFact | None:
+    fact = context.fact(name, "`set`")
+    if fact is None:
+        return None
+    complaint = setting_complaint(fact, draft.stage, draft.each)
+    if complaint:
+        message, fix = complaint
+        context.reader.add("unsettable-fact", message, name, fix=fix, fact=fact.name)
+        return None
+    if not isinstance(value, Scalar) or is_empty(value):
+        context.reader.add(
+            "wrong-form", f"`{fact.name}` is set to {kind_of(value)}", value, fix=_SET_FORM, fact=fact.name
+        )
+        return None
+    try:
+        expr = parse_expression(
+            value.text, context.vocabulary, value, draft.each, target=fact, known_gpus=context.known.gpus
+        )
+    except WhichgpuError as error:
+        context.reader.extend(error.problems)
+        return None
+    if not check_reads(expr, value, draft.stage, draft.each, context):
+        return None
+    return SetFact(fact.name, expr, one_line(value.text))
+
+
+@dataclass(frozen=True, slots=True)
+class ConsiderCounts(Effect):
+    """``consider_counts: [4, 8]``: plan these GPU counts too."""
+
+    word = "consider_counts"
+    counts: tuple[int, ...]
+
+    def words(self, number: Callable[[float], str]) -> str:
+        """As ``Effect.words``."""
+        *first, last = map(number, self.counts)
+        return f"plan {', '.join(first)} or {last} GPUs as well" if first else f"plan {last} GPUs as well"
+
+
+def _read_counts(node: Node, _: Draft, context: Context) -> list[Effect]:
+    counts: set[int] = set()
+    for name in context.reader.names(node, "`consider_counts`"):
+        count = typed(name.text)
+        if isinstance(count, int) and not isinstance(count, bool) and count > 0:
+            counts.add(count)
+        else:
+            context.reader.add(
+                "wrong-form", f"{name.text!r} is no number of GPUs", name, fix="write whole numbers from 1"
+            )
+    return [ConsiderCounts(tuple(sorted(counts)))] if counts else []
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Effect):
+    """``ask: fact``: put the fact at the head of the open questions."""
+
+    word = "ask"
+    says = "ask for {fact}"
+    fact: str
+
+
+def _read_ask(node: Node, _: Draft, context: Context) -> list[Effect]:
+    facts = [context.fact(name, "`ask`") for name in context.reader.names(node, "`ask`")]
+    return [Ask(fact.name) for fact in facts if fact]
+
+
+SET = EffectKind(EffectKey("set", "settings", "gives facts a value", ("derive", "advise")), _read_settings)
+CONSIDER_COUNTS = EffectKind(
+    EffectKey("consider_counts", "counts", "plan these GPU counts as well", ("derive",), ("workload",)), _read_counts
+)
+ASK = EffectKind(
+    EffectKey("ask", "names", "facts that belong to the open questions if they are unknown", ("derive", "advise")),
+    _read_ask,
+)

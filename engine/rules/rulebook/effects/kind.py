@@ -1,0 +1,33 @@
+"""What a kind of effect brings: its word under ``then``, the words beside it, and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.rules.language.texts import check_template
+from whichgpu.engine.rules.rulebook.grammar import EffectKey
+from whichgpu.engine.rules.rulebook.model import Effect
+from whichgpu.engine.rules.rulebook.reading import Context
+from whichgpu.engine.rules.rulebook.reading import Draft
+from whichgpu.engine.rules.rulebook.reading import kind_of
+
+
+@dataclass(frozen=True, slots=True)
+class EffectKind:
+    """One word of ``then``. ``companions`` are words that do nothing alone and stand beside it."""
+
+    key: EffectKey
+    read: Callable[[Node, Draft, Context], list[Effect]]
+    companions: tuple[EffectKey, ...] = ()
+
+
+def read_template(node: Node, draft: Draft, context: Context) -> str:
+    """A text with facts in it, checked; "" after a problem."""
+    if not isinstance(node, Scalar) or not node.text.strip():
+        context.reader.add("wrong-form", f"a text of {draft.id} is {kind_of(node)} and should be text", node)
+        return ""
+    context.reader.extend(check_template(node.text, context.vocabulary, node, draft.each))
+    return " ".join(node.text.split())
