@@ -5,27 +5,16 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel
-from pydantic import ConfigDict
 from pydantic import Field
 from pydantic import model_validator
 
+from whichgpu.engine.core.constants import Banded
+from whichgpu.engine.core.constants import Entry
 from whichgpu.engine.core.constants import read_constants
 
 
-class Entry(BaseModel):
-    """Frozen, and closed to unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Constant(Entry):
-    """A number that no formula gives, with the band it was seen in and where."""
-
-    value: float
-    low: float
-    high: float
-    source: str
+class Constant(Banded):
+    """The same, where a number alone is a band of no width."""
 
     @model_validator(mode="before")
     @classmethod
@@ -33,12 +22,6 @@ class Constant(Entry):
         if isinstance(raw, dict) and "value" in raw:
             return {"low": raw["value"], "high": raw["value"], **raw}
         return raw
-
-    @model_validator(mode="after")
-    def _inside_its_band(self) -> Constant:
-        if not self.low <= self.value <= self.high:
-            raise ValueError(f"{self.value:g} lies outside its band, {self.low:g} to {self.high:g}")
-        return self
 
 
 def stated(name: str, value: float) -> Constant:
@@ -87,7 +70,7 @@ class LesserShapes(Entry):
 class ModuleBoards(Entry):
     """How many modules the smallest board holds, by series; others come by the node."""
 
-    smallest: dict[str, int] = {}
+    smallest: dict[str, int] = Field(default_factory=dict)
     because: str = ""
 
 

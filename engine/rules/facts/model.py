@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import lru_cache
 from typing import Any
 from typing import Literal
 
@@ -91,15 +91,12 @@ class FactDef(Entry):
         """The values to assume, the first whose ``when`` holds applies; empty where none is ever assumed."""
         return self.settle if isinstance(self.settle, tuple) else ()
 
-    @cached_property
+    @property
     def spellings(self) -> dict[str, str]:
         """Every accepted spelling of a choice, folded, to the choice."""
-        table = {fold(choice): choice for choice in self.choices}
-        for spelling, choice in self.synonyms.items():
-            table.setdefault(fold(spelling), choice)
-        return table
+        return _spellings(self.choices, tuple(self.synonyms.items()))
 
-    @cached_property
+    @property
     def parsed_unit(self) -> Unit | None:
         """The unit as a dimension and a factor; None for a fact without unit."""
         return parse_unit(self.unit) if self.unit else None
@@ -173,6 +170,11 @@ class Vocabulary:
         """Whether a rule of this ``each`` may read the fact."""
         found = self.fact(name)
         return found is not None and found.scope in READABLE[each]
+
+
+@lru_cache(maxsize=512)
+def _spellings(choices: tuple[str, ...], synonyms: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    return {fold(spelling): choice for spelling, choice in (*reversed(synonyms), *zip(choices, choices, strict=True))}
 
 
 def fold(word: str) -> str:
