@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -58,7 +59,7 @@ class Needs:
         more = own_gb(self._job, gpu) - self._base
         if more < 0 and self._job.shape is not None and not self._job.training:
             more *= PIPELINE_SHARE  # What a small card saves is less in a pipeline.
-        safety = self._safety_of_context()
+        safety = self._safety_of_context
         return min(gpu.usable_gb, granted * safety) - more * safety
 
     def fitting(self, fabric: Fabric, count: int, limit_gb: float) -> tuple[Layout, ...]:
@@ -137,6 +138,7 @@ class Needs:
             self._probes[batch] = replace(self._job, **changed)  # type: ignore[arg-type]
         return self._probes[batch]
 
+    @cached_property
     def _safety_of_context(self) -> float:
         one = estimate_memory(self._job, self._reference, Layout())
         return safety_of(self._job, one.method, margin=self._margin) if one is not None else 1.0
