@@ -14,9 +14,9 @@ from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.values import Value
-from whichgpu.engine.interview.ranges import constants_compared
-from whichgpu.engine.interview.ranges import representatives
 from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.language.domains import constants_compared
+from whichgpu.engine.rules.language.domains import representatives
 
 
 @dataclass(frozen=True, slots=True)

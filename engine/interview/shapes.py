@@ -16,6 +16,7 @@ from whichgpu.engine.interview.partial_plans import draft
 from whichgpu.engine.interview.partial_plans import try_draft
 from whichgpu.engine.interview.possible_outcomes import Fog
 from whichgpu.engine.interview.rule_index import Atlas
+from whichgpu.engine.rules.language.domains import spread
 
 
 #: At most so many values of one fact are tried.
@@ -150,10 +151,7 @@ def _probes(atlas: Atlas, name: str, fog: Fog) -> list[Value]:
     if not fact.numeric:
         return values[:32]
     numbers = sorted({value for value in values if isinstance(value, int | float) and value <= _LARGE})
-    if len(numbers) <= _MOST_PROBES:
-        return list(numbers)
-    step = (len(numbers) - 1) / (_MOST_PROBES - 1)
-    return [numbers[round(index * step)] for index in range(_MOST_PROBES)]
+    return list(spread(numbers, _MOST_PROBES))
 
 
 def _without(given: Mapping[str, Value], names: frozenset[str]) -> dict[str, Value]:

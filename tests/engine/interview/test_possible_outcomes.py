@@ -13,14 +13,14 @@ from whichgpu.engine.interview.possible_outcomes import EVERY_TRUTH
 from whichgpu.engine.interview.possible_outcomes import NEVER
 from whichgpu.engine.interview.possible_outcomes import Fog
 from whichgpu.engine.interview.possible_outcomes import truths_of
-from whichgpu.engine.interview.ranges import constants_compared
-from whichgpu.engine.interview.ranges import representatives
 from whichgpu.engine.interview.rule_index import Line
 from whichgpu.engine.interview.rule_index import line_of
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language import evaluate
 from whichgpu.engine.rules.language import parse_condition
+from whichgpu.engine.rules.language.domains import constants_compared
+from whichgpu.engine.rules.language.domains import representatives
 
 
 FACTS = {
