@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace
 from datetime import date
+from typing import NamedTuple
 
 from whichgpu.engine.advisor.candidates import judge_candidates
 from whichgpu.engine.advisor.intake import Workload
@@ -36,7 +37,6 @@ from whichgpu.engine.plans.candidates import candidate_plans
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.resolution.model import Claim
 from whichgpu.engine.rules.resolution.model import Settlement
 from whichgpu.engine.rules.rulebook.model import Ask
 from whichgpu.engine.rules.rulebook.model import ConsiderCounts
@@ -46,6 +46,13 @@ from whichgpu.engine.sizing.intake import job_from_facts
 
 #: ``candidate_plans``, or what stands in for it.
 MakePlans = Callable[..., list[Plan]]
+
+
+class Settled(NamedTuple):
+    """A workload's facts, each with where it came from, and the model that it names."""
+
+    intake: Settlement
+    model: ModelSpec | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,15 @@ class Bench:
     unstated: frozenset[str]
     make_plans: MakePlans = candidate_plans  # a comparison of two rulebooks makes the plans of both at once
 
+    def settle(self, given: Mapping[str, Value]) -> Settled:
+        """What the facts of a workload come to before any plan: look-ups, calculators, derive rules, defaults.
+
+        Raises:
+            InputError: see ``lookups.look_up``.
+        """
+        found = look_up(given, self.knowledge, self.vocabulary)
+        return Settled(self.stages.intake.run(given, extra=found.claims), found.model)
+
     def plan_maker(self, model: ModelSpec | None, intake: Settlement) -> PlanMaker:
         """Makes the plans of one settled workload."""
         job = job_from_facts(intake.facts, model, assumed=intake.assumed)
@@ -69,10 +85,8 @@ def decide_workload(bench: Bench, workload: Workload, objective: Objective, toda
 
     ``today`` is the day that the age of prices is computed from.
     """
-    given = {name: Claim("given", "input", value) for name, value in workload.given.items()}
-    found = look_up(workload.given, bench.knowledge, bench.vocabulary)
-    intake = bench.stages.intake.run(given, extra=found.claims)
-    maker = bench.plan_maker(found.model, intake)
+    intake, model = bench.settle(workload.given)
+    maker = bench.plan_maker(model, intake)
     no_answer = _contradiction(bench.stages.contradictions, intake) or _must_ask(bench.vocabulary, intake)
     plan_round = None
     if no_answer is None:
@@ -87,7 +101,7 @@ def decide_workload(bench: Bench, workload: Workload, objective: Objective, toda
     return Outcome(
         objective=objective,
         intake=intake,
-        model=found.model,
+        model=model,
         round=plan_round,
         final=final,
         chosen=chosen,
@@ -148,12 +162,10 @@ def _must_ask(vocabulary: Vocabulary, intake: Settlement) -> NoAnswer | None:
 def round_on(bench: Bench, given: Mapping[str, Value], objective: Objective) -> PlanRound | None:
     """The plans on these facts, judged, without what follows from the choice; None where the facts allow no round."""
     try:
-        found = look_up(given, bench.knowledge, bench.vocabulary)
-        claims = {name: Claim("given", "input", value) for name, value in given.items()}
-        intake = bench.stages.intake.run(claims, extra=found.claims)
+        intake, model = bench.settle(given)
         if _contradiction(bench.stages.contradictions, intake) or _must_ask(bench.vocabulary, intake):
             return None
-        return _round(bench, bench.plan_maker(found.model, intake), intake, objective)
+        return _round(bench, bench.plan_maker(model, intake), intake, objective)
     except InputError:
         return None
 

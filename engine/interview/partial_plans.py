@@ -9,7 +9,6 @@ from dataclasses import field
 from dataclasses import replace
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.lookups import look_up
 from whichgpu.engine.advisor.pipeline import asked_counts
 from whichgpu.engine.advisor.survey import Measures
 from whichgpu.engine.advisor.survey import is_job
@@ -19,8 +18,6 @@ from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.plans.candidates import candidate_plans
-from whichgpu.engine.rules.resolution.model import Claim
-from whichgpu.engine.rules.resolution.model import Settlement
 
 
 #: Plan facts that choosing itself reads beside cost and time. Others matter only to rules that read them.
@@ -77,21 +74,12 @@ class Draft:
     nodes: Mapping[str, int] = field(default_factory=dict)
 
 
-def settle_intake(advisor: Advisor, given: Mapping[str, Value]) -> Settlement:
-    """The facts as they settle before any plan is made. Raises InputError for a model that nobody knows."""
-    bench = advisor.bench
-    found = look_up(given, bench.knowledge, bench.vocabulary)
-    claims = {name: Claim("given", "input", value) for name, value in given.items()}
-    return bench.stages.intake.run(claims, extra=found.claims)
-
-
 def draft(advisor: Advisor, given: Mapping[str, Value], counts: Sequence[int] = ()) -> Draft:
     """Make the plans of these facts, watching what is read; ``counts`` of GPUs are planned beside those asked for."""
     bench = advisor.bench
-    found = look_up(given, bench.knowledge, bench.vocabulary)
-    intake = settle_intake(advisor, given)
+    intake, model = bench.settle(given)
     facts = Watched(intake.facts)
-    maker = bench.plan_maker(found.model, replace(intake, facts=facts))
+    maker = bench.plan_maker(model, replace(intake, facts=facts))
     asked = {**dict.fromkeys(counts, "a rule"), **asked_counts(intake.fired)}
     plans = candidate_plans(maker.job, facts, bench.knowledge, asked, maker=maker)
     job = is_job(facts)

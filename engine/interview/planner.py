@@ -18,7 +18,6 @@ from whichgpu.engine.core.values import Value
 from whichgpu.engine.interview.certificate import Unasked
 from whichgpu.engine.interview.order import by_topic
 from whichgpu.engine.interview.order import pick
-from whichgpu.engine.interview.partial_plans import settle_intake
 from whichgpu.engine.interview.plan_contest import Extra
 from whichgpu.engine.interview.plan_contest import contest_of
 from whichgpu.engine.interview.plan_contest import extra_counts
@@ -142,7 +141,7 @@ class Interviewer:
     def view(self, state: State) -> View:
         """What is known at a state and what is open."""
         given = state.given
-        intake = settle_intake(self.advisor, given)
+        intake, _ = self.advisor.bench.settle(given)
         open_facts = tuple(
             name for name in self.atlas.ranging if name not in state.answered and self._is_open(name, intake)
         )

@@ -111,16 +111,3 @@ def test_facts_that_may_be_anything_leave_all_open() -> None:
     assert truths_of([line("size > 10")], {}, fog) == EVERY_TRUTH
     assert truths_of([line("size > 10 and flag")], {"flag": False}, fog) == NEVER
     assert truths_of([line("size > 10 or flag")], {"flag": True}, fog) == ALWAYS
-
-
-def test_a_number_is_stood_for_by_ends_constants_and_what_lies_between() -> None:
-    values = representatives(FACTS["steps"], frozenset({8}))
-    assert values is not None
-    assert {1, 7, 8, 9, 64} <= set(values)
-    assert all(isinstance(value, int) for value in values)
-    assert representatives(FactDef(name="name", type="text"), frozenset()) is None
-    far = representatives(FactDef(name="far", type="number", min=0, exclusive_min=True, max=5), frozenset({2, 9}))
-    assert far is not None
-    assert min(far) > 0
-    assert 2.0 in far
-    assert 9.0 not in far
