@@ -30,7 +30,7 @@ class Entry(BaseModel):
 
 
 class Banded(Entry):
-    """A number that no formula gives, with the band it was seen in and where."""
+    """A constant with the band it was seen in and where."""
 
     value: float
     low: float

@@ -21,7 +21,6 @@ from whichgpu.engine.plans.facts import plan_facts
 from whichgpu.engine.plans.measured import timed_run
 from whichgpu.engine.plans.model import Cost
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.plans.needs import key_of
 from whichgpu.engine.plans.needs import safety_of
 from whichgpu.engine.plans.targets import goals_of
 from whichgpu.engine.plans.targets import meets
@@ -138,7 +137,7 @@ class PlanMaker:
 
     def memory(self, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
         """Memory of the job under a layout; None where neither model nor memory is known."""
-        key, memories = (card_of(gpu), key_of(layout)), self._workings.memories
+        key, memories = (card_of(gpu), layout), self._workings.memories
         if key not in memories:
             memories[key] = estimate_memory(self.job, gpu, layout) if self.job.sized else None
         return memories[key]
@@ -214,7 +213,7 @@ class PlanMaker:
         return speed.values if speed is not None else {}
 
     def _estimated_speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
-        key, speeds = (gpu.id, key_of(layout)), self._workings.speeds
+        key, speeds = (gpu.id, layout), self._workings.speeds
         if key not in speeds:
             fabric, count = self.fabric(gpu), layout.count
             batch = self._most_batch(gpu, layout)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from dataclasses import field
 
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.plans.needs import Key
 from whichgpu.engine.plans.needs import Needs
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.memory import Card
 from whichgpu.engine.sizing.model import MemoryEstimate
 from whichgpu.engine.sizing.model import SpeedEstimate
@@ -41,8 +41,8 @@ class Workings:
     batches: dict[int, JobSpeed]  # the job's speed by micro-batch
     limits: dict[str, float | None] = field(default_factory=dict)
     smallest: dict[str, int | None] = field(default_factory=dict)
-    memories: dict[tuple[Card, Key], MemoryEstimate | None] = field(default_factory=dict)
-    speeds: dict[tuple[str, Key], tuple[SpeedEstimate | None, int | None]] = field(default_factory=dict)
+    memories: dict[tuple[Card, Layout], MemoryEstimate | None] = field(default_factory=dict)
+    speeds: dict[tuple[str, Layout], tuple[SpeedEstimate | None, int | None]] = field(default_factory=dict)
 
 
 class _Recent(threading.local):

@@ -14,7 +14,7 @@ from whichgpu.engine.core.constants import read_constants
 
 
 class Constant(Banded):
-    """The same, where a number alone is a band of no width."""
+    """A number that no formula gives, with the band it was seen in and where."""
 
     @model_validator(mode="before")
     @classmethod
@@ -70,7 +70,7 @@ class LesserShapes(Entry):
 class ModuleBoards(Entry):
     """How many modules the smallest board holds, by series; others come by the node."""
 
-    smallest: dict[str, int] = Field(default_factory=dict)
+    smallest: dict[str, int] = Field(default={})
     because: str = ""
 
 
