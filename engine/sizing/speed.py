@@ -78,15 +78,14 @@ _ENCODER_WORDS = {
     "tokens_per_s": "requests per second x tokens read by each",
     "qps": "requests per second of the largest batch that keeps the targets x share of capacity planned for",
 }
-_LOWER_IS_FASTER = frozenset({"ttft_ms", "tpot_ms", "latency_ms", "step_s", "hours"})
 _SOURCE = "knowledge/speed.yaml: roofline with measured shares"
 
 
 class JobSpeed:
     """The speed of one job on whatever GPUs it is spread over.
 
-    Kept are the parts that several of them share, by the GPU's id and the tensor degree; answers hang on nothing else
-    than the job and the arguments.
+    Kept are the parts that several of them share: what a GPU delivers, and the load by tensor degree. Estimates depend
+    on the job and the arguments alone.
     """
 
     def __init__(self, job: Job, targets: Targets = _NO_TARGETS, *, capacity: bool = False) -> None:
@@ -102,7 +101,7 @@ class JobSpeed:
         self._capacity = capacity
         self._work = work_of(job, job.shape) if job.training and job.shape is not None else None
         self._loads: dict[int, Load] = {}
-        self._rates: dict[tuple[str, Pick], Rates | None] = {}
+        self._rates: dict[tuple[str, Pick], tuple[Gpu, Rates | None]] = {}
 
     def estimate(
         self,
@@ -152,10 +151,10 @@ class JobSpeed:
             return compute(job, gpu, layout.count, pick)
         if self._work is not None:
             return training_values(job, shape, self._work, gpu, layout, split, pick)
-        key = (gpu.id, pick)
-        if key not in self._rates:
-            self._rates[key] = rates_of(job, gpu, pick)
-        rates = self._rates[key]
+        kept = self._rates.get((gpu.id, pick))
+        if kept is None or kept[0] is not gpu:  # A changed copy of a GPU has its id.
+            kept = self._rates[gpu.id, pick] = gpu, rates_of(job, gpu, pick)
+        rates = kept[1]
         if rates is None:
             return {}
         encoder, tensor = job.family == "encoder", split.tensor
