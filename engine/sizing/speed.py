@@ -6,6 +6,7 @@ from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.core.constants import Pick
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.core.values import number
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.model import Figure
@@ -185,7 +186,7 @@ def split_of(gpu: Gpu, layout: Layout, link: str, node_link: str, nodes: int) ->
 
 def targets_of(facts: Facts) -> Targets:
     """The stated limits on times."""
-    return Targets(*(_number(facts.get(name)) for name in ("ttft_slo_ms", "tpot_slo_ms", "latency_slo_ms")))
+    return Targets(*(number(facts, name) for name in ("ttft_slo_ms", "tpot_slo_ms", "latency_slo_ms")))
 
 
 def capacity_asked(job: Job, facts: Facts) -> bool:
@@ -195,10 +196,6 @@ def capacity_asked(job: Job, facts: Facts) -> bool:
     if "concurrency" in job.unstated:
         return True
     return facts.get("serving_mode") == "batch" and job.concurrency == 1
-
-
-def _number(value: Value | None) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _inputs(job: Job, gpu: Gpu, layout: Layout, link: str) -> dict[str, Value]:

@@ -11,6 +11,7 @@ from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.core.constants import Pick
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.core.values import number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.ownership import Entry
 from whichgpu.engine.plans.costs.ownership import Ownership
@@ -19,7 +20,6 @@ from whichgpu.engine.plans.costs.ownership import ownership_of
 from whichgpu.engine.plans.costs.ownership import planning_years
 from whichgpu.engine.plans.costs.ownership import quoted_for
 from whichgpu.engine.plans.costs.usage import Usage
-from whichgpu.engine.plans.costs.usage import number
 from whichgpu.engine.plans.costs.usage import usage_of
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 from pydantic import Field
@@ -24,6 +25,7 @@ class Constant(Banded):
         return raw
 
 
+@lru_cache(maxsize=256)
 def stated(name: str, value: float) -> Constant:
     """What the user said in place of a constant: no band."""
     return Constant(value=value, low=value, high=value, source=f"stated: {name}")

@@ -8,6 +8,7 @@ from typing import Any
 
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.model import Cost
 from whichgpu.engine.plans.costs.model import Rental
@@ -16,7 +17,6 @@ from whichgpu.engine.plans.costs.ownership import ownership_of
 from whichgpu.engine.plans.costs.ownership import planning_years
 from whichgpu.engine.plans.costs.ownership import quoted_for
 from whichgpu.engine.plans.costs.power import WHOLE_DEVICES
-from whichgpu.engine.plans.costs.usage import number
 from whichgpu.engine.plans.costs.usage import usage_of
 
 

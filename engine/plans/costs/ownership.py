@@ -11,6 +11,7 @@ from whichgpu.engine.core.constants import TURNED
 from whichgpu.engine.core.constants import Pick
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.core.values import number
 from whichgpu.engine.plans.costs.constants import Constant
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.constants import stated
@@ -20,7 +21,6 @@ from whichgpu.engine.plans.costs.power import kwh_price
 from whichgpu.engine.plans.costs.power import paid_power_w
 from whichgpu.engine.plans.costs.power import pue
 from whichgpu.engine.plans.costs.power import stands_alone
-from whichgpu.engine.plans.costs.usage import number
 
 
 #: Forms that are sold soldered to a board of several, never singly.

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.core.values import number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 
 
@@ -17,12 +18,6 @@ class Usage:
     hours_per_year: float
     formula: str
     inputs: dict[str, Value]
-
-
-def number(facts: Facts, name: str) -> float | None:
-    """The fact as a number, or None where it is unknown or no number."""
-    value = facts.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def usage_of(
