@@ -21,6 +21,7 @@ from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.facts import coerce
+from whichgpu.engine.rules.language.domains import inside
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
@@ -124,9 +125,8 @@ def _limits(
         wanted = [now * step if looser == "more" else now / step for step in steps]
         if fact.type == "int":
             wanted = [round(value) for value in wanted]
-        lowest, highest = fact.min if fact.min is not None else 0, fact.max
-        inside = [v for v in wanted if v >= lowest and (highest is None or v <= highest) and v != now]
-        values = [coerce(fact, float(f"{value:.3g}") if fact.type != "int" else value) for value in inside]
+        allowed = [value for value in wanted if inside(fact, value) and value != now]
+        values = [coerce(fact, float(f"{value:.3g}") if fact.type != "int" else value) for value in allowed]
         if values:
             yield Option(kind, name, tuple(dict.fromkeys(values)), nested=True)
 

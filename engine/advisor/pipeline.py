@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace
 from datetime import date
+from typing import NamedTuple
 
 from whichgpu.engine.advisor.candidates import judge_candidates
 from whichgpu.engine.advisor.intake import Workload
@@ -36,7 +37,6 @@ from whichgpu.engine.plans.candidates import candidate_plans
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.resolution.model import Claim
 from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.effects import Ask
 from whichgpu.engine.rules.rulebook.effects import ConsiderCounts
@@ -48,6 +48,13 @@ from whichgpu.engine.sizing.intake import job_from_facts
 MakePlans = Callable[..., list[Plan]]
 
 
+class ResolvedIntake(NamedTuple):
+    """A workload's facts, each with where it came from, and the model that it names."""
+
+    intake: ResolvedFacts
+    model: ModelSpec | None
+
+
 @dataclass(frozen=True, slots=True)
 class DecisionContext:
     """What every decision is made with: loaded once, never changed."""
@@ -57,6 +64,15 @@ class DecisionContext:
     stages: Stages
     unstated: frozenset[str]
     make_plans: MakePlans = candidate_plans  # a comparison of two rulebooks makes the plans of both at once
+
+    def resolve(self, given: Mapping[str, Value]) -> ResolvedIntake:
+        """What the facts of a workload come to before any plan: look-ups, calculators, derive rules, defaults.
+
+        Raises:
+            InputError: see ``lookups.look_up``.
+        """
+        found = look_up(given, self.knowledge, self.vocabulary)
+        return ResolvedIntake(self.stages.intake.run(given, extra=found.claims), found.model)
 
     def plan_maker(self, model: ModelSpec | None, intake: ResolvedFacts) -> PlanMaker:
         """Makes the plans of one settled workload."""
@@ -71,10 +87,8 @@ def decide_workload(
 
     ``today`` is the day that the age of prices is computed from.
     """
-    given = {name: Claim("given", "input", value) for name, value in workload.given.items()}
-    found = look_up(workload.given, context.knowledge, context.vocabulary)
-    intake = context.stages.intake.run(given, extra=found.claims)
-    maker = context.plan_maker(found.model, intake)
+    intake, model = context.resolve(workload.given)
+    maker = context.plan_maker(model, intake)
     no_answer = _contradiction(context.stages.contradictions, intake) or _must_ask(context.vocabulary, intake)
     plan_round = None
     if no_answer is None:
@@ -89,7 +103,7 @@ def decide_workload(
     return Outcome(
         objective=objective,
         intake=intake,
-        model=found.model,
+        model=model,
         round=plan_round,
         final=final,
         chosen=chosen,
@@ -150,12 +164,10 @@ def _must_ask(vocabulary: Vocabulary, intake: ResolvedFacts) -> NoAnswer | None:
 def round_on(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> PlanRound | None:
     """The plans on these facts, judged, without what follows from the choice; None where the facts allow no round."""
     try:
-        found = look_up(given, context.knowledge, context.vocabulary)
-        claims = {name: Claim("given", "input", value) for name, value in given.items()}
-        intake = context.stages.intake.run(claims, extra=found.claims)
+        intake, model = context.resolve(given)
         if _contradiction(context.stages.contradictions, intake) or _must_ask(context.vocabulary, intake):
             return None
-        return _round(context, context.plan_maker(found.model, intake), intake, objective)
+        return _round(context, context.plan_maker(model, intake), intake, objective)
     except InputError:
         return None
 

@@ -8,7 +8,6 @@ from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.plans import memory_dict
 from whichgpu.engine.advisor.answer.plans import speed_dict
 from whichgpu.engine.advisor.intake import Workload
-from whichgpu.engine.advisor.lookups import look_up
 from whichgpu.engine.core.canonical import plain
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
@@ -16,7 +15,6 @@ from whichgpu.engine.plans.fit_suggestions import Relief
 from whichgpu.engine.plans.fit_suggestions import relief_dict
 from whichgpu.engine.plans.fit_suggestions import relief_of
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.resolution.model import Claim
 from whichgpu.engine.sizing.memory import granted_of
 
 
@@ -34,12 +32,10 @@ def size_workload(
     Raises:
         InputError: no accelerator is named, the name is unknown, or the job's size is.
     """
-    given = {name: Claim("given", "input", value) for name, value in workload.given.items()}
-    found = look_up(workload.given, advisor.knowledge, advisor.vocabulary)
-    intake = advisor.stages.intake.run(given, extra=found.claims)
+    intake, model = advisor.context.resolve(workload.given)
     gpu_id = _gpu_id(advisor, workload, gpu)
     number = count or workload.count or int(workload.given.get("num_gpus", 1))  # type: ignore[arg-type]
-    maker = advisor.context.plan_maker(found.model, intake)
+    maker = advisor.context.plan_maker(model, intake)
     plan = maker.plan(advisor.knowledge.gpus[gpu_id], number, "stated")
     if plan.memory is None:
         missing = "the model's size is not known"

@@ -10,6 +10,7 @@ from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.catalogue.tasks import profile_of
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.core.values import number
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.rules.resolution.model import Claim
 
@@ -86,16 +87,16 @@ def measure(plan: Plan, *, job: bool, by_run: bool, objective: Objective, highes
         highest_usd_per_gpu_hour: the highest rate of the price list, for a plan whose price is not known.
     """
     facts, hourly = plan.facts, plan.cost.usd_per_hour
-    rate = _number(facts.get("plan.tokens_per_s")) or _number(facts.get("plan.samples_per_s"))
+    rate = number(facts, "plan.tokens_per_s") or number(facts, "plan.samples_per_s")
     weighed = (hourly if hourly is not None else highest_usd_per_gpu_hour * plan.count) + objective.around_usd_per_hour
-    latency = None if job else _number(facts.get("plan.latency_ms"))
+    latency = None if job else number(facts, "plan.latency_ms")
     time = latency if latency else 1.0 / rate if rate else None
     weighed_time = time * objective.gain_of_doubling ** math.log2(plan.count) if time else None
     if job:
         if time is None:
             return Measures(hourly, None, weighed)
         # A run of stated steps may do more work on more GPUs: it costs its hours, and is as fast as its rate.
-        length = (_number(facts.get("plan.hours")) if by_run else None) or time
+        length = (number(facts, "plan.hours") if by_run else None) or time
         cost = None if hourly is None else hourly * length
         return Measures(cost, time, weighed * length, weighed_time, None if by_run else hourly)
     monthly = plan.cost.usd_per_month
@@ -163,7 +164,3 @@ def fewest_of(plan: Plan) -> int:
     """How few GPUs of the plan's kind hold the job, whatever count a target or a wish asks for."""
     fewest = plan.facts.get("plan.smallest_count")
     return fewest if isinstance(fewest, int) and not isinstance(fewest, bool) else plan.count
-
-
-def _number(value: Value | None) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

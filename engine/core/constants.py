@@ -1,12 +1,15 @@
-"""Reading a file of constants: one pydantic model for the whole file, every mistake with its place."""
+"""Constants with their sources and bands, and reading a file of them: every mistake with its place."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 from typing import TypeVar
 
 from pydantic import BaseModel
+from pydantic import ConfigDict
 from pydantic import ValidationError
+from pydantic import model_validator
 
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.folders import locate
@@ -15,6 +18,34 @@ from whichgpu.engine.core.yaml import read_document
 
 
 ConstantsT = TypeVar("ConstantsT", bound=BaseModel)
+#: Which end of a band is taken, and the other one.
+Pick = Literal["value", "low", "high"]
+TURNED: dict[Pick, Pick] = {"value": "value", "low": "high", "high": "low"}
+
+
+class Entry(BaseModel):
+    """Frozen, and closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Banded(Entry):
+    """A constant with the band it was seen in and where."""
+
+    value: float
+    low: float
+    high: float
+    source: str
+
+    @model_validator(mode="after")
+    def _inside_its_band(self) -> Banded:
+        if not self.low <= self.value <= self.high:
+            raise ValueError(f"{self.value:g} lies outside its band, {self.low:g} to {self.high:g}")
+        return self
+
+    def at(self, pick: Pick) -> float:
+        """The number at the asked end of its band."""
+        return self.value if pick == "value" else self.low if pick == "low" else self.high
 
 
 def read_constants(model: type[ConstantsT], file: str, folder: Path | None = None) -> ConstantsT:

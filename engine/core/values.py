@@ -12,3 +12,11 @@ Value = Scalar | tuple[Scalar, ...]
 
 #: Facts as rules and calculators read them: name to value, unknown facts absent.
 Facts = Mapping[str, Value]
+
+
+def number(facts: Facts, name: str) -> float | None:
+    """The fact as a number; None where it is unknown or no number."""
+    value = facts.get(name)
+    if value is None or isinstance(value, bool | str | tuple):
+        return None
+    return float(value)

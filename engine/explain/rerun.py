@@ -21,9 +21,9 @@ from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.values import Scalar
 from whichgpu.engine.core.values import Value
-from whichgpu.engine.interview.ranges import constants_compared
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import coerce
+from whichgpu.engine.rules.language.domains import constants_compared
 from whichgpu.engine.rules.rulebook.model import Rule
 
 

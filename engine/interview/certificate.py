@@ -17,11 +17,11 @@ from whichgpu.engine.core.values import Value
 from whichgpu.engine.interview.open_choice import OpenChoice
 from whichgpu.engine.interview.partial_plans import PlanShapes
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
-from whichgpu.engine.interview.ranges import constants_compared
-from whichgpu.engine.interview.ranges import representatives
 from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.verdict import Verdicts
 from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules.language.domains import constants_compared
+from whichgpu.engine.rules.language.domains import representatives
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from dataclasses import field
 from dataclasses import replace
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.lookups import look_up
 from whichgpu.engine.advisor.pipeline import asked_counts
 from whichgpu.engine.advisor.survey import Measures
 from whichgpu.engine.advisor.survey import is_job
@@ -22,8 +21,7 @@ from whichgpu.engine.core.values import Value
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.plans.candidates import candidate_plans
-from whichgpu.engine.rules.resolution.model import Claim
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
+from whichgpu.engine.rules.language.domains import spread
 
 
 #: Plan facts that choosing itself reads beside cost and time. Others matter only to rules that read them.
@@ -80,21 +78,12 @@ class PartialPlans:
     nodes: Mapping[str, int] = field(default_factory=dict)
 
 
-def resolve_intake(advisor: Advisor, given: Mapping[str, Value]) -> ResolvedFacts:
-    """The facts as they resolve before any plan is made. Raises InputError for a model that nobody knows."""
-    context = advisor.context
-    found = look_up(given, context.knowledge, context.vocabulary)
-    claims = {name: Claim("given", "input", value) for name, value in given.items()}
-    return context.stages.intake.run(claims, extra=found.claims)
-
-
 def partial_plans(advisor: Advisor, given: Mapping[str, Value], counts: Sequence[int] = ()) -> PartialPlans:
     """Make the plans of these facts, watching what is read; ``counts`` of GPUs are planned beside those asked for."""
     context = advisor.context
-    found = look_up(given, context.knowledge, context.vocabulary)
-    intake = resolve_intake(advisor, given)
+    intake, model = context.resolve(given)
     facts = Watched(intake.facts)
-    maker = context.plan_maker(found.model, replace(intake, facts=facts))
+    maker = context.plan_maker(model, replace(intake, facts=facts))
     asked = {**dict.fromkeys(counts, "a rule"), **asked_counts(intake.fired)}
     plans = candidate_plans(maker.job, facts, context.knowledge, asked, maker=maker)
     job = is_job(facts)
@@ -297,10 +286,7 @@ def _probes(rule_index: RuleIndex, name: str, open_facts: OpenFacts) -> list[Val
     if not fact.numeric:
         return values[:32]
     numbers = sorted({value for value in values if isinstance(value, int | float) and value <= _LARGE})
-    if len(numbers) <= _MOST_PROBES:
-        return list(numbers)
-    step = (len(numbers) - 1) / (_MOST_PROBES - 1)
-    return [numbers[round(index * step)] for index in range(_MOST_PROBES)]
+    return list(spread(numbers, _MOST_PROBES))
 
 
 def _without(given: Mapping[str, Value], names: frozenset[str]) -> dict[str, Value]:

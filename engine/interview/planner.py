@@ -22,7 +22,6 @@ from whichgpu.engine.interview.open_choice import extra_counts
 from whichgpu.engine.interview.open_choice import open_choice_of
 from whichgpu.engine.interview.partial_plans import PlanShapes
 from whichgpu.engine.interview.partial_plans import PlanVariations
-from whichgpu.engine.interview.partial_plans import resolve_intake
 from whichgpu.engine.interview.possible_outcomes import NEVER
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.possible_outcomes import truths_of
@@ -204,7 +203,7 @@ class Interviewer:
     def view(self, state: State) -> View:
         """What is known at a state and what is open."""
         given = state.given
-        intake = resolve_intake(self.advisor, given)
+        intake, _ = self.advisor.context.resolve(given)
         open_names = tuple(
             name for name in self.rule_index.ranging if name not in state.answered and self._is_open(name, intake)
         )

@@ -11,12 +11,13 @@ from typing import Literal
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.core.calculators import Calculator
 from whichgpu.engine.core.values import Value
-from whichgpu.engine.interview.ranges import constants_compared
-from whichgpu.engine.interview.ranges import representatives
 from whichgpu.engine.rules.language import Compiled
 from whichgpu.engine.rules.language import compile_expr
 from whichgpu.engine.rules.language import facts_read
 from whichgpu.engine.rules.language import parse_condition
+from whichgpu.engine.rules.language.domains import constants_compared
+from whichgpu.engine.rules.language.domains import representatives
+from whichgpu.engine.rules.language.domains import tangled
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.resolution.run import Default
 from whichgpu.engine.rules.rulebook.effects import Fallback
@@ -173,8 +174,7 @@ def written_constants(view: RuleView, fact: str) -> tuple[tuple[Expr, frozenset[
 def line_of(expr: Expr) -> Line:
     """A condition prepared for the interview."""
     reads = frozenset(facts_read(expr))
-    plain = frozenset(constants_compared([expr], plain_only=True))
-    return Line(expr, compile_expr(expr), reads, reads - plain, any("." in name for name in reads))
+    return Line(expr, compile_expr(expr), reads, tangled(expr), any("." in name for name in reads))
 
 
 def _views(views: Mapping[str, RuleView], rules: Iterable[Rule]) -> tuple[RuleView, ...]:

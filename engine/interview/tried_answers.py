@@ -13,6 +13,7 @@ from whichgpu.engine.interview.certificate import answered
 from whichgpu.engine.interview.planner import Interviewer
 from whichgpu.engine.interview.possible_outcomes import truths_of
 from whichgpu.engine.interview.state import State
+from whichgpu.engine.rules.language.domains import spread
 
 
 _MOST_RULES = 6
@@ -121,10 +122,7 @@ def tried_values(interviewer: Interviewer, fact: str) -> tuple[Value, ...]:
         return tuple(choice for choice in values if choice in definition.choice_labels)[:_MOST_VALUES]
     if definition.numeric and len(values) > 4:
         values = values[1:-1]  # The ends of a domain are as wide as one can write, and say little.
-    if len(values) <= _MOST_VALUES:
-        return values
-    step = (len(values) - 1) / (_MOST_VALUES - 1)
-    return tuple(values[round(index * step)] for index in range(_MOST_VALUES))
+    return spread(values, _MOST_VALUES)
 
 
 def _weight(item: Missing) -> int:

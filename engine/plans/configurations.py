@@ -58,7 +58,7 @@ def configurations(maker: PlanMaker, gpu: Gpu, asked: Mapping[int, str]) -> list
         layout, fits = maker.layout(gpu, count)
         if fits:
             found.setdefault(layout, why)
-    if any(maker.as_stated(layout) for layout in found):
+    if maker.split_stated and any(maker.as_stated(layout) for layout in found):
         found = {layout: why for layout, why in found.items() if maker.as_stated(layout)}
     return sorted((Configuration(layout, why) for layout, why in found.items()), key=_order)
 

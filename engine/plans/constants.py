@@ -5,16 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel
-from pydantic import ConfigDict
-
+from whichgpu.engine.core.constants import Entry
 from whichgpu.engine.core.constants import read_constants
-
-
-class Entry(BaseModel):
-    """Frozen, and closed to unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Factor(Entry):

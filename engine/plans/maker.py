@@ -14,7 +14,6 @@ from whichgpu.engine.plans.costs.cost import cost_of
 from whichgpu.engine.plans.costs.cost import count_owned
 from whichgpu.engine.plans.costs.cost import quoted_rate
 from whichgpu.engine.plans.costs.cost import spending_of
-from whichgpu.engine.plans.costs.offers import narrowed
 from whichgpu.engine.plans.costs.offers import offer_index
 from whichgpu.engine.plans.costs.offers import wishes_from_facts
 from whichgpu.engine.plans.costs.power import plan_power_w
@@ -22,7 +21,6 @@ from whichgpu.engine.plans.facts import plan_facts
 from whichgpu.engine.plans.measured import timed_run
 from whichgpu.engine.plans.model import Cost
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.plans.needs import key_of
 from whichgpu.engine.plans.needs import safety_of
 from whichgpu.engine.plans.targets import goals_of
 from whichgpu.engine.plans.targets import meets
@@ -34,12 +32,13 @@ from whichgpu.engine.plans.workings import Terms
 from whichgpu.engine.plans.workings import workings_of
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.memory import card_of
 from whichgpu.engine.sizing.memory import estimate_memory
 from whichgpu.engine.sizing.memory import granted_of
 from whichgpu.engine.sizing.model import MemoryEstimate
 from whichgpu.engine.sizing.model import SpeedEstimate
+from whichgpu.engine.sizing.speed import JobSpeed
 from whichgpu.engine.sizing.speed import capacity_asked
-from whichgpu.engine.sizing.speed import estimate_speed
 
 
 def rate_of(speed: SpeedEstimate | None) -> float | None:
@@ -68,7 +67,7 @@ class PlanMaker:
         self._most = self._constants.most_gpus[job.kind].value
         self._economics = load_economics()
         self._spending = spending_of(facts, self._economics)
-        self._offers = narrowed(offer_index(knowledge, self._economics), wishes_from_facts(facts))
+        self._offers = offer_index(knowledge, self._economics).narrowed(wishes_from_facts(facts))
         self._goals_stated = self.goals.stated
         self.batch = not job.training and facts.get("serving_mode") == "batch"
         self._capacity = capacity_asked(job, facts)
@@ -138,7 +137,7 @@ class PlanMaker:
 
     def memory(self, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
         """Memory of the job under a layout; None where neither model nor memory is known."""
-        key, memories = (gpu.id, key_of(layout)), self._workings.memories
+        key, memories = (card_of(gpu), layout), self._workings.memories
         if key not in memories:
             memories[key] = estimate_memory(self.job, gpu, layout) if self.job.sized else None
         return memories[key]
@@ -214,20 +213,17 @@ class PlanMaker:
         return speed.values if speed is not None else {}
 
     def _estimated_speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
-        key, speeds = (gpu.id, key_of(layout)), self._workings.speeds
+        key, speeds = (gpu.id, layout), self._workings.speeds
         if key not in speeds:
             fabric, count = self.fabric(gpu), layout.count
             batch = self._most_batch(gpu, layout)
-            estimate = estimate_speed(
-                self._at_batch(batch),
+            estimate = self._at_batch(batch).estimate(
                 gpu,
                 layout,
                 fabric.link_of(count),
                 fabric.node_link_of(count),
                 nodes=fabric.nodes(count),
                 room=None if self.job.training else batch,
-                targets=self.goals.times,
-                capacity=self._capacity,
             )
             speeds[key] = estimate, batch
         return speeds[key]
@@ -350,20 +346,19 @@ class PlanMaker:
         limit = self._limit(gpu)
         return None if self._needs is None or limit is None else self._needs.most_batch(layout, limit)
 
-    def _at_batch(self, most: int | None) -> Job:
-        """The job with the micro-batch that one would take where none is stated: as large as fits, up to a bound."""
-        job = self.job
+    def _at_batch(self, most: int | None) -> JobSpeed:
+        """The speed at the micro-batch that one would take where none is stated: as large as fits, up to a bound."""
+        job, batches = self.job, self._workings.batches
         if not self._batch_free or not most:
-            return job
+            return batches[job.micro_batch]
         tokens = self._constants.tokens_per_micro_batch.value // job.seq_len_tokens
         bound = tokens if job.shape is not None else self._constants.images_per_micro_batch.value
         batch = max(1, min(most, bound))
         batch = 1 << (batch.bit_length() - 1)
         if job.global_batch:
             batch = min(batch, job.global_batch)
-        batches = self._workings.batches
         if batch not in batches:
-            batches[batch] = replace(job, micro_batch=batch)
+            batches[batch] = JobSpeed(replace(job, micro_batch=batch), self.goals.times, capacity=self._capacity)
         return batches[batch]
 
 

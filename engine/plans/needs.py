@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,10 +26,6 @@ from whichgpu.engine.sizing.serving import PIPELINE_SHARE
 _PROBES = (1, 4, 16)
 
 
-#: A layout as a key: a plain tuple is hashed a good deal faster than a dataclass.
-Key = tuple[int, int, int, str]
-
-
 class Choice(NamedTuple):
     """A layout and what it needs of the reference GPU, raised by the safety factor, in GB."""
 
@@ -46,8 +43,8 @@ class Needs:
         self._base = own_gb(job, reference)
         self._choices: dict[tuple[Fabric, int], tuple[Choice, ...]] = {}
         self._least: dict[Fabric, list[float]] = {}
-        self._raised: dict[Key, float | None] = {}
-        self._lines: dict[Key, tuple[tuple[int, float], ...]] = {}
+        self._raised: dict[Layout, float | None] = {}
+        self._lines: dict[Layout, tuple[tuple[int, float], ...]] = {}
         self._probes: dict[int, Job] = {}
 
     def limit_gb(self, gpu: Gpu) -> float | None:
@@ -58,7 +55,7 @@ class Needs:
         more = own_gb(self._job, gpu) - self._base
         if more < 0 and self._job.shape is not None and not self._job.training:
             more *= PIPELINE_SHARE  # What a small card saves is less in a pipeline.
-        safety = self._safety_of_context()
+        safety = self._safety_of_context
         return min(gpu.usable_gb, granted * safety) - more * safety
 
     def fitting(self, fabric: Fabric, count: int, limit_gb: float) -> tuple[Layout, ...]:
@@ -94,15 +91,14 @@ class Needs:
 
     def raised_gb(self, layout: Layout) -> float | None:
         """Memory per GPU of the reference, raised by the safety factor."""
-        key = key_of(layout)
-        if key not in self._raised:
+        if layout not in self._raised:
             estimate = estimate_memory(self._job, self._reference, layout)
-            self._raised[key] = (
+            self._raised[layout] = (
                 None
                 if estimate is None
                 else estimate.per_gpu_gb * safety_of(self._job, estimate.method, margin=self._margin)
             )
-        return self._raised[key]
+        return self._raised[layout]
 
     def most_batch(self, layout: Layout, limit_gb: float) -> int | None:
         """The largest micro-batch in training, or number of requests per replica while serving, that fits the limit."""
@@ -119,8 +115,7 @@ class Needs:
         return min(65536, last_batch + int((limit_gb - last_needed) / each)) if each > 0 else 65536
 
     def _line(self, layout: Layout) -> tuple[tuple[int, float], ...]:
-        key = key_of(layout)
-        if key not in self._lines:
+        if layout not in self._lines:
             points = []
             # While serving, memory is a straight line from the first request on.
             for batch in _PROBES if self._job.training else (1, 2):
@@ -128,8 +123,8 @@ class Needs:
                 if estimate is not None:
                     raised = estimate.per_gpu_gb * safety_of(self._job, estimate.method, margin=self._margin)
                     points.append((batch, raised))
-            self._lines[key] = tuple(points)
-        return self._lines[key]
+            self._lines[layout] = tuple(points)
+        return self._lines[layout]
 
     def _probe(self, batch: int) -> Job:
         if batch not in self._probes:
@@ -137,14 +132,10 @@ class Needs:
             self._probes[batch] = replace(self._job, **changed)  # type: ignore[arg-type]
         return self._probes[batch]
 
+    @cached_property
     def _safety_of_context(self) -> float:
         one = estimate_memory(self._job, self._reference, Layout())
         return safety_of(self._job, one.method, margin=self._margin) if one is not None else 1.0
-
-
-def key_of(layout: Layout) -> Key:
-    """What a layout is found again by."""
-    return (layout.tensor, layout.pipeline, layout.data, layout.sharding)
 
 
 def safety_of(job: Job, method: str, *, margin: bool = True) -> float:

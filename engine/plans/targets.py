@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import number
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.speed import targets_of
 from whichgpu.engine.sizing.speed_serving import Targets
@@ -38,9 +39,9 @@ def goals_of(job: Job, facts: Facts, *, timed: bool = False) -> Goals:
     """
     if job.training:
         known = job.train_tokens or job.train_steps or timed
-        hours = _number(facts, "deadline_hours") if known else None
-        return Goals(Targets(None, None, None), _number(facts, "min_tokens_per_s"), None, hours)
-    return Goals(targets_of(facts), _number(facts, "min_tokens_per_s"), _number(facts, "peak_qps"), None)
+        hours = number(facts, "deadline_hours") if known else None
+        return Goals(Targets(None, None, None), number(facts, "min_tokens_per_s"), None, hours)
+    return Goals(targets_of(facts), number(facts, "min_tokens_per_s"), number(facts, "peak_qps"), None)
 
 
 def meets(goals: Goals, values: Mapping[str, float]) -> bool | None:
@@ -87,8 +88,3 @@ def shortfall(goals: Goals, values: Mapping[str, float]) -> float | None:
             return None
         factors.append(values["hours"] / goals.hours if goals.hours > 0 else math.inf)
     return max(factors)
-
-
-def _number(facts: Facts, name: str) -> float | None:
-    value = facts.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

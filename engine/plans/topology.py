@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.plans.constants import plan_constants
@@ -15,8 +15,7 @@ _NETWORKED = frozenset({"nvlink-bridge", "xgmi", "xgmi-bridge", "roce"})
 _DESK = frozenset({"consumer", "professional", "edge"})
 
 
-@dataclass(frozen=True, slots=True)
-class Fabric:
+class Fabric(NamedTuple):
     """What of a GPU's record decides how copies of it are joined."""
 
     link: str

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from dataclasses import field
 
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.plans.needs import Key
 from whichgpu.engine.plans.needs import Needs
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.memory import Card
 from whichgpu.engine.sizing.model import MemoryEstimate
 from whichgpu.engine.sizing.model import SpeedEstimate
+from whichgpu.engine.sizing.speed import JobSpeed
 from whichgpu.engine.sizing.speed_serving import Targets
 
 
@@ -36,11 +38,11 @@ class Workings:
     """Results by GPU and layout; each is computed once."""
 
     needs: Needs | None
-    batches: dict[int, Job] = field(default_factory=dict)
+    batches: dict[int, JobSpeed]  # the job's speed by micro-batch
     limits: dict[str, float | None] = field(default_factory=dict)
     smallest: dict[str, int | None] = field(default_factory=dict)
-    memories: dict[tuple[str, Key], MemoryEstimate | None] = field(default_factory=dict)
-    speeds: dict[tuple[str, Key], tuple[SpeedEstimate | None, int | None]] = field(default_factory=dict)
+    memories: dict[tuple[Card, Layout], MemoryEstimate | None] = field(default_factory=dict)
+    speeds: dict[tuple[str, Layout], tuple[SpeedEstimate | None, int | None]] = field(default_factory=dict)
 
 
 class _Recent(threading.local):
@@ -65,6 +67,7 @@ def workings_of(knowledge: Knowledge, terms: Terms) -> Workings:
             return workings
     job = terms.job
     needs = Needs(job, next(iter(knowledge.gpus.values())), margin=terms.margin) if job.sized else None
-    workings = Workings(needs, {job.micro_batch: job})
+    batches = {job.micro_batch: JobSpeed(job, terms.times, capacity=terms.capacity)}
+    workings = Workings(needs, batches)
     _recent.kept.appendleft((knowledge, terms, workings))
     return workings

@@ -8,7 +8,6 @@ from whichgpu.engine.sizing.job import Assumed
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.memory import estimate_memory
-from whichgpu.engine.sizing.memory import max_micro_batch
 from whichgpu.engine.sizing.model import Figure
 from whichgpu.engine.sizing.model import MemoryEstimate
 from whichgpu.engine.sizing.model import SpeedEstimate
@@ -25,5 +24,4 @@ __all__ = [
     "Term",
     "estimate_memory",
     "job_from_facts",
-    "max_micro_batch",
 ]

@@ -69,7 +69,7 @@ def _training(job: Job, layout: Layout) -> Iterator[_Change]:
     if language and not job.chunked_loss:
         yield "chunked-loss", {"chunked_loss": True}, _with(job, chunked_loss=True), layout
     if layout.data > 1 and layout.sharding not in {"fsdp", "zero3"}:
-        yield "shard", {"sharding": "fsdp"}, job, replace(layout, sharding="fsdp")
+        yield "shard", {"sharding": "fsdp"}, job, layout._replace(sharding="fsdp")
     if job.micro_batch > 1:
         steps = job.micro_batch * (job.gradient_accumulation or 1)
         facts: dict[str, Value] = {"batch_size_per_gpu": 1, "gradient_accumulation_steps": steps}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from dataclasses import field
-from typing import Any
 from typing import Literal
 from typing import NamedTuple
 
@@ -28,11 +26,7 @@ class Assumed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be sized. Counts are single units (tokens, samples, pixels); sizes of models in billions.
-
-    ``memo`` is a scratch pad of the formulas: what was computed once for this job. It is no part of its value,
-    and a job that is made from another by ``replace`` begins with an empty one.
-    """
+    """What is to be sized. Counts are single units (tokens, samples, pixels); sizes of models in billions."""
 
     kind: Kind
     family: Family
@@ -91,7 +85,6 @@ class Job:
     loss_assumed: bool = False  # a chunked loss is what the framework's examples have, not what the workload states
     engine_stated: bool = False  # the workload names its serving engine
     unstated: frozenset[str] = frozenset()  # of the loads: facts that nobody stated, whoever assumed their value
-    memo: dict[Any, Any] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     @property
     def training(self) -> bool:

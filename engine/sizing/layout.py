@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """Tensor x pipeline x data = count."""
 
     tensor: int = 1
@@ -15,7 +14,7 @@ class Layout:
     sharding: str = "none"  # none, zero1, zero2, zero3, fsdp
 
     @property
-    def count(self) -> int:
+    def count(self) -> int:  # type: ignore[override]  # Of GPUs, as everywhere; nobody counts equal degrees.
         """GPUs used."""
         return self.tensor * self.pipeline * self.data
 

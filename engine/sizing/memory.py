@@ -1,8 +1,6 @@
-"""The door of memory sizing: what a job takes on each GPU of a layout, and the largest micro-batch that fits."""
+"""The door of memory sizing: what a job takes on each GPU of a layout."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.sizing.constants import sizing_constants
@@ -21,6 +19,8 @@ from whichgpu.engine.sizing.training import training_memory
 
 
 ONE_GPU = Layout()
+#: What estimates of memory read of a GPU.
+Card = tuple[str | None, bool]
 _STATED = TermKind(
     "stated",
     "memory the workload states or a guide's table gives, over the GPUs",
@@ -32,20 +32,8 @@ _STATED = TermKind(
 def estimate_memory(job: Job, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
     """Device memory at peak on the fullest GPU, in decimal GB, with a band; None if neither model nor memory is known.
 
-    Of the GPU only the driver's context and the engine's habits on small cards matter, so an estimate is computed once
-    per layout and kind of card and kept with the job.
+    Of the GPU it depends on nothing but ``card_of(gpu)``.
     """
-    key = (layout.tensor, layout.pipeline, layout.data, layout.sharding, gpu.architecture, is_small(gpu))
-    memo = job.memo
-    if key in memo:
-        found: MemoryEstimate | None = memo[key]
-        return found
-    estimate = _estimate(job, gpu, layout)
-    memo[key] = estimate
-    return estimate
-
-
-def _estimate(job: Job, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
     if job.params_b is None:
         return _stated(job, layout)
     if job.shape is not None:
@@ -55,6 +43,11 @@ def _estimate(job: Job, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
     if job.family in {"diffusion_image", "diffusion_video"}:
         return generator_memory(job, layout, context_gb(gpu))
     return network_memory(job, layout, context_gb(gpu))
+
+
+def card_of(gpu: Gpu) -> Card:
+    """What an estimate reads of a GPU: the architecture, for the driver's context, and whether it is a small card."""
+    return gpu.architecture, is_small(gpu)
 
 
 def is_small(gpu: Gpu) -> bool:
@@ -111,31 +104,3 @@ def _stated(job: Job, layout: Layout) -> MemoryEstimate | None:
         band_reason="as stated" if job.stated_high_gb is None else "the band that the guides name",
         method="stated" if job.stated_high_gb is None else "rule of thumb",
     )
-
-
-def max_micro_batch(job: Job, gpu: Gpu, layout: Layout) -> int | None:
-    """The largest micro-batch (training) or number of simultaneous requests per replica that fits; 0 if not even one.
-
-    None if the job's or the card's memory is not known.
-    """
-    if gpu.usable_gb is None or not job.sized:
-        return None
-    limit = gpu.usable_gb
-
-    def fits(batch: int) -> bool:
-        tried = replace(job, micro_batch=batch) if job.training else replace(job, concurrency=batch * layout.data)
-        estimate = estimate_memory(tried, gpu, layout)
-        return estimate is not None and estimate.per_gpu_gb <= limit
-
-    if not fits(1):
-        return 0
-    low, high = 1, 2
-    while high <= 65536 and fits(high):
-        low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle
-    return low

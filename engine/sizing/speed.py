@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.constants import Pick
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.core.values import number
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.model import Figure
 from whichgpu.engine.sizing.model import SpeedEstimate
 from whichgpu.engine.sizing.speed_encoders import encoder_values
+from whichgpu.engine.sizing.speed_encoders import pass_of
 from whichgpu.engine.sizing.speed_images import image_values
 from whichgpu.engine.sizing.speed_links import NO_LINK
 from whichgpu.engine.sizing.speed_links import across_nodes
 from whichgpu.engine.sizing.speed_links import link_speed
 from whichgpu.engine.sizing.speed_links import node_link_speed
-from whichgpu.engine.sizing.speed_serving import Pick
+from whichgpu.engine.sizing.speed_serving import Load
+from whichgpu.engine.sizing.speed_serving import Rates
 from whichgpu.engine.sizing.speed_serving import Split
 from whichgpu.engine.sizing.speed_serving import Targets
+from whichgpu.engine.sizing.speed_serving import load_of
 from whichgpu.engine.sizing.speed_serving import rates_of
 from whichgpu.engine.sizing.speed_serving import serving_values
 from whichgpu.engine.sizing.speed_speech import speech_values
 from whichgpu.engine.sizing.training_time import training_values
+from whichgpu.engine.sizing.training_time import work_of
 
 
 _NO_TARGETS = Targets(None, None, None)
@@ -73,68 +79,92 @@ _ENCODER_WORDS = {
     "tokens_per_s": "requests per second x tokens read by each",
     "qps": "requests per second of the largest batch that keeps the targets x share of capacity planned for",
 }
-_LOWER_IS_FASTER = frozenset({"ttft_ms", "tpot_ms", "latency_ms", "step_s", "hours"})
 _SOURCE = "knowledge/speed.yaml: roofline with measured shares"
 
 
-def estimate_speed(
-    job: Job,
-    gpu: Gpu,
-    layout: Layout,
-    link: str = "none",
-    node_link: str = "none",
-    *,
-    nodes: int = 1,
-    room: int | None = None,
-    targets: Targets = _NO_TARGETS,
-    capacity: bool = False,
-) -> SpeedEstimate | None:
-    """Speed of a job over all GPUs of a layout.
+class JobSpeed:
+    """The speed of one job on whatever GPUs it is spread over.
 
-    Args:
-        job: what runs.
-        gpu: on what.
-        layout: how it is spread.
-        link: between GPUs of a node.
-        node_link: between nodes.
-        nodes: how many.
-        room: sequences whose cache fits one replica; None where memory is unknown.
-        targets: limits on times, for ``qps``.
-        capacity: nobody stated how many requests are in flight: give the throughput of full replicas.
-
-    Returns:
-        Plain numbers at once, bands and formulas on demand; None where the model's size or the GPU's rates are unknown.
+    Kept are the parts that several of them share: what a GPU delivers, and the load by tensor degree. Estimates depend
+    on the job and the arguments alone.
     """
-    split = split_of(gpu, layout, link, node_link, nodes)
 
-    def compute(pick: Pick) -> dict[str, float]:
-        if job.shape is None:
-            compute_network = speech_values if job.family == "speech" else image_values
-            return compute_network(job, gpu, layout.count, pick)
-        if job.training:
-            return training_values(job, gpu, layout, split, pick)
-        rates = rates_of(job, gpu, pick)
+    def __init__(self, job: Job, targets: Targets = _NO_TARGETS, *, capacity: bool = False) -> None:
+        """Prepare.
+
+        Args:
+            job: what runs.
+            targets: limits on times, for ``qps``.
+            capacity: nobody stated how many requests are in flight: give the throughput of full replicas.
+        """
+        self._job = job
+        self._targets = targets
+        self._capacity = capacity
+        self._work = work_of(job, job.shape) if job.training and job.shape is not None else None
+        self._loads: dict[int, Load] = {}
+        self._rates: dict[tuple[str, Pick], tuple[Gpu, Rates | None]] = {}
+
+    def estimate(
+        self,
+        gpu: Gpu,
+        layout: Layout,
+        link: str = "none",
+        node_link: str = "none",
+        *,
+        nodes: int = 1,
+        room: int | None = None,
+    ) -> SpeedEstimate | None:
+        """Speed over all GPUs of a layout.
+
+        Args:
+            gpu: on what.
+            layout: how the job is spread.
+            link: between GPUs of a node.
+            node_link: between nodes.
+            nodes: how many.
+            room: sequences whose cache fits one replica; None where memory is unknown.
+
+        Returns:
+            Plain numbers at once, bands and formulas on demand; None where the model's size or the GPU's rates are
+            unknown.
+        """
+        split = split_of(gpu, layout, link, node_link, nodes)
+        values = self._values(gpu, layout, split, room, "value")
+        if not values:
+            return None
+
+        def build() -> dict[str, Figure]:
+            slow, fast = (self._values(gpu, layout, split, room, pick) for pick in ("low", "high"))
+            words = _words_of(self._job)
+            inputs = _inputs(self._job, gpu, layout, link)
+            figures: dict[str, Figure] = {}
+            for name, value in values.items():
+                ends = (value, slow.get(name, value), fast.get(name, value))
+                figures[name] = Figure(value, min(ends), max(ends), _UNITS[name], words[name], _SOURCE, inputs)
+            return figures
+
+        return SpeedEstimate(values, build)
+
+    def _values(self, gpu: Gpu, layout: Layout, split: Split, room: int | None, pick: Pick) -> dict[str, float]:
+        job, shape = self._job, self._job.shape
+        if shape is None:
+            compute = speech_values if job.family == "speech" else image_values
+            return compute(job, gpu, layout.count, pick)
+        if self._work is not None:
+            return training_values(job, shape, self._work, gpu, layout, split, pick)
+        kept = self._rates.get((gpu.id, pick))
+        if kept is None or kept[0] is not gpu:  # A changed copy of a GPU has its id.
+            kept = self._rates[gpu.id, pick] = gpu, rates_of(job, gpu, pick)
+        rates = kept[1]
         if rates is None:
             return {}
-        if job.family == "encoder":
-            return encoder_values(job, rates, split, targets=targets, capacity=capacity)
-        return serving_values(job, rates, split, room=room, targets=targets, capacity=capacity)
-
-    values = compute("value")
-    if not values:
-        return None
-
-    def build() -> dict[str, Figure]:
-        slow, fast = compute("low"), compute("high")
-        words = _words_of(job)
-        inputs = _inputs(job, gpu, layout, link)
-        figures: dict[str, Figure] = {}
-        for name, value in values.items():
-            ends = (value, slow.get(name, value), fast.get(name, value))
-            figures[name] = Figure(value, min(ends), max(ends), _UNITS[name], words[name], _SOURCE, inputs)
-        return figures
-
-    return SpeedEstimate(values, build)
+        encoder, tensor = job.family == "encoder", split.tensor
+        if tensor not in self._loads:
+            self._loads[tensor] = pass_of(job, shape, tensor) if encoder else load_of(job, shape, tensor)
+        load, targets, capacity = self._loads[tensor], self._targets, self._capacity
+        if encoder:
+            return encoder_values(job, load, rates, split, targets=targets, capacity=capacity)
+        return serving_values(job, load, rates, split, room=room, targets=targets, capacity=capacity)
 
 
 def _words_of(job: Job) -> dict[str, str]:
@@ -156,7 +186,7 @@ def split_of(gpu: Gpu, layout: Layout, link: str, node_link: str, nodes: int) ->
 
 def targets_of(facts: Facts) -> Targets:
     """The stated limits on times."""
-    return Targets(*(_number(facts.get(name)) for name in ("ttft_slo_ms", "tpot_slo_ms", "latency_slo_ms")))
+    return Targets(*(number(facts, name) for name in ("ttft_slo_ms", "tpot_slo_ms", "latency_slo_ms")))
 
 
 def capacity_asked(job: Job, facts: Facts) -> bool:
@@ -166,10 +196,6 @@ def capacity_asked(job: Job, facts: Facts) -> bool:
     if "concurrency" in job.unstated:
         return True
     return facts.get("serving_mode") == "batch" and job.concurrency == 1
-
-
-def _number(value: Value | None) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _inputs(job: Job, gpu: Gpu, layout: Layout, link: str) -> dict[str, Value]:

@@ -5,32 +5,9 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import model_validator
-
+from whichgpu.engine.core.constants import Banded
+from whichgpu.engine.core.constants import Entry
 from whichgpu.engine.core.constants import read_constants
-
-
-class Entry(BaseModel):
-    """Frozen, and closed to unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Banded(Entry):
-    """A constant with the band it was seen in and where."""
-
-    value: float
-    low: float
-    high: float
-    source: str
-
-    @model_validator(mode="after")
-    def _inside_its_band(self) -> Banded:
-        if not self.low <= self.value <= self.high:
-            raise ValueError(f"{self.value:g} lies outside its band, {self.low:g} to {self.high:g}")
-        return self
 
 
 class EngineSteps(Entry):

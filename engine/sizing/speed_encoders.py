@@ -17,20 +17,20 @@ from whichgpu.engine.sizing.speed_serving import prefill_s
 _BATCHES = (64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1)
 
 
-def encoder_values(job: Job, rates: Rates, split: Split, *, targets: Targets, capacity: bool) -> dict[str, float]:
-    """Requests and tokens per second over all GPUs, and the time of one request; empty without dimensions.
+def encoder_values(
+    job: Job, load: Load, rates: Rates, split: Split, *, targets: Targets, capacity: bool
+) -> dict[str, float]:
+    """Requests and tokens per second over all GPUs, and the time of one request.
 
     Args:
         job: what is served.
+        load: one pass of one request, on one tensor rank of the split.
         rates: of the GPU.
         split: of the plan.
         targets: stated limits; the first token and the whole answer are the same thing here.
         capacity: nobody said how many requests are in flight: give the throughput of full batches.
     """
-    if job.shape is None:
-        return {}
     serving = speed_constants().serving
-    load = _load(job, job.shape, split.tensor)
     overhead = serving.request_overhead_ms.value / 1e3
 
     def passing(batch: int) -> float:
@@ -51,7 +51,7 @@ def encoder_values(job: Job, rates: Rates, split: Split, *, targets: Targets, ca
     return values
 
 
-def _load(job: Job, shape: Shape, tensor: int) -> Load:
+def pass_of(job: Job, shape: Shape, tensor: int) -> Load:
     """One pass of the whole input: every token attends to every other one."""
     tokens = job.context_tokens
     attention = 4.0 * shape.full_layers * shape.heads * shape.head_dim * tokens**2

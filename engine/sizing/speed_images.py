@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.constants import Pick
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.speed_constants import Banded
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_peaks import Peak
 from whichgpu.engine.sizing.speed_peaks import bandwidth_use
 from whichgpu.engine.sizing.speed_peaks import peak_of
 from whichgpu.engine.sizing.speed_peaks import serving_precisions
 from whichgpu.engine.sizing.speed_peaks import training_precisions
-from whichgpu.engine.sizing.speed_serving import Pick
 
 
 def image_values(job: Job, gpu: Gpu, count: int, pick: Pick = "value") -> dict[str, float]:
@@ -98,16 +97,12 @@ def _rate(job: Job, gpu: Gpu, peak: Peak, pick: Pick) -> float | None:
         if not gpu.mem_bw_tbs:
             return None
         # Large products at the achievable rate, and between them passes over memory.
-        per_byte = _end(constants.diffusion.flops_per_byte, pick)
-        bandwidth = gpu.mem_bw_tbs * 1e12 * _end(bandwidth_use(gpu), pick)
+        per_byte = constants.diffusion.flops_per_byte.at(pick)
+        bandwidth = gpu.mem_bw_tbs * 1e12 * bandwidth_use(gpu).at(pick)
         return 1.0 / (1.0 / (peak.flops * peak.share) + 1.0 / (per_byte * bandwidth))
     vision = constants.vision
     if peak.precision == "fp32":
         use = vision.conv_training_use_fp32
     else:
         use = vision.conv_training_use if job.training else vision.conv_inference_use
-    return peak.flops * _end(use, pick) * min(1.0, peak.share / constants.matmul_share["default"].value)
-
-
-def _end(constant: Banded, pick: Pick) -> float:
-    return constant.value if pick == "value" else constant.low if pick == "low" else constant.high
+    return peak.flops * use.at(pick) * min(1.0, peak.share / constants.matmul_share["default"].value)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.constants import Banded
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.speed_constants import Banded
 from whichgpu.engine.sizing.speed_constants import speed_constants
 
 

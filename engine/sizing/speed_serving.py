@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from functools import lru_cache
 from typing import NamedTuple
 
 from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.constants import TURNED
+from whichgpu.engine.core.constants import Pick
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.serving import version_numbers
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
-from whichgpu.engine.sizing.speed_constants import Banded
 from whichgpu.engine.sizing.speed_constants import EngineSteps
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_links import LinkSpeed
@@ -20,10 +21,6 @@ from whichgpu.engine.sizing.speed_peaks import bandwidth_use
 from whichgpu.engine.sizing.speed_peaks import is_gguf
 from whichgpu.engine.sizing.speed_peaks import peak_of
 from whichgpu.engine.sizing.speed_peaks import serving_precisions
-
-
-Pick = Literal["value", "low", "high"]
-_TURNED: dict[Pick, Pick] = {"value": "value", "low": "high", "high": "low"}
 
 
 class Load(NamedTuple):
@@ -88,15 +85,7 @@ class Targets(NamedTuple):
 
 
 def load_of(job: Job, shape: Shape, tensor: int) -> Load:
-    """The load of a job on one of ``tensor`` ranks; remembered on the job."""
-    key = ("speed load", tensor)
-    found: Load | None = job.memo.get(key)
-    if found is None:
-        found = job.memo[key] = _load(job, shape, tensor)
-    return found
-
-
-def _load(job: Job, shape: Shape, tensor: int) -> Load:
+    """The load of a job on one of ``tensor`` ranks."""
     constants = sizing_constants()
     weight = constants.weights[job.weight_precision]
     ends = 2.0 if weight.ends_16bit else weight.body
@@ -147,52 +136,38 @@ def _routed(shape: Shape) -> tuple[float, float]:
 
 def rates_of(job: Job, gpu: Gpu, pick: Pick = "value") -> Rates | None:
     """What the GPU delivers, at the slow, middle or fast end of the constants; None where its figures are unknown."""
-    key = ("rates", id(gpu), pick)
-    if key not in job.memo:
-        job.memo[key] = (gpu, _rates(job, gpu, pick))  # Holding the GPU keeps its identity from being reused.
-    found: Rates | None = job.memo[key][1]
-    return found
-
-
-def _rates(job: Job, gpu: Gpu, pick: Pick) -> Rates | None:
     peak = peak_of(gpu, serving_precisions(job.weight_precision))
     if peak is None or not gpu.mem_bw_tbs:
         return None
     serving = speed_constants().serving
-    use = _end(bandwidth_use(gpu), pick)
+    use = bandwidth_use(gpu).at(pick)
     if is_gguf(job.weight_precision):
-        use *= _end(serving.gguf_use, pick)
+        use *= serving.gguf_use.at(pick)
     steps = engine_steps(job)
     eager = steps.eager_beyond is not None and sum(request_tokens(job)) > steps.eager_beyond
     floor = steps.eager_floor_us if eager else steps.launch_floor_us
     slower = {"value": 1.0, "low": steps.high, "high": steps.low}[pick]
     return Rates(
         bandwidth=gpu.mem_bw_tbs * 1e12 * use,
-        prefill=peak.flops * peak.share * _end(serving.prefill_share, pick),
-        decode=peak.flops * peak.share * _end(serving.decode_share, pick),
+        prefill=peak.flops * peak.share * serving.prefill_share.at(pick),
+        decode=peak.flops * peak.share * serving.decode_share.at(pick),
         launch_floor=floor * 1e-6 * (1.0 if pick == "value" else slower),
         per_layer=steps.per_layer_us * 1e-6 * slower,
-        per_moe_layer=_end(serving.moe_per_layer_us, _TURNED[pick]) * 1e-6,
+        per_moe_layer=serving.moe_per_layer_us.at(TURNED[pick]) * 1e-6,
         per_step=steps.per_step_us * 1e-6 * slower,
     )
 
 
-def _end(constant: Banded, pick: Pick) -> float:
-    return constant.value if pick == "value" else constant.low if pick == "low" else constant.high
-
-
 def engine_steps(job: Job) -> EngineSteps:
     """The step times of the job's engine and version; between the old and the new ones where no version is stated."""
-    found: EngineSteps | None = job.memo.get("engine steps")
-    if found is None:
-        found = job.memo["engine steps"] = _engine_steps(job)
-    return found
+    return _engine_steps(job.engine, job.engine_version)
 
 
-def _engine_steps(job: Job) -> EngineSteps:
+@lru_cache(maxsize=64)
+def _engine_steps(engine: str, version: str | None) -> EngineSteps:
     engines = speed_constants().engines
-    numbers = version_numbers(job.engine_version)
-    name = job.engine if job.engine in engines else "other"
+    numbers = version_numbers(version)
+    name = engine if engine in engines else "other"
     if name == "vllm" and numbers is None:
         name = "unversioned"
     entries = engines[name]
@@ -238,22 +213,20 @@ def prefill_s(load: Load, rates: Rates, split: Split, input_tokens: int) -> floa
 
 
 def serving_values(
-    job: Job, rates: Rates, split: Split, *, room: int | None, targets: Targets, capacity: bool
+    job: Job, load: Load, rates: Rates, split: Split, *, room: int | None, targets: Targets, capacity: bool
 ) -> dict[str, float]:
     """The figures of serving: times of one request, and what the plan delivers.
 
     Args:
         job: what is served.
+        load: of the job, on one tensor rank of the split.
         rates: of the GPU.
         split: of the plan.
         room: sequences whose cache fits one replica; None where memory is unknown.
         targets: stated limits.
         capacity: nobody said how many requests are in flight: tokens per second are those of a full replica.
     """
-    if job.shape is None:
-        return {}
     serving = speed_constants().serving
-    load = load_of(job, job.shape, split.tensor)
     asked, answered = request_tokens(job)
     replica = Replica(load, rates, split, answered, prefill_s(load, rates, split, asked))
     most = int(serving.max_sequences.value) if room is None else min(room, int(serving.max_sequences.value))

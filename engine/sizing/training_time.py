@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.constants import Pick
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.speed_constants import Banded
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_links import all_reduce_s
 from whichgpu.engine.sizing.speed_peaks import Peak
 from whichgpu.engine.sizing.speed_peaks import peak_of
 from whichgpu.engine.sizing.speed_peaks import training_precisions
-from whichgpu.engine.sizing.speed_serving import Pick
 from whichgpu.engine.sizing.speed_serving import Split
 
 
@@ -25,23 +25,29 @@ _FULL_PASSES, _ADAPTER_PASSES = 3.0, 2.0
 _RECOMPUTED = {"none": 0.0, "selective": 0.15, "full": 1.0}
 
 
-def training_values(job: Job, gpu: Gpu, layout: Layout, split: Split, pick: Pick = "value") -> dict[str, float]:
+class Work(NamedTuple):
+    """What training asks of any GPU: precisions of the arithmetic, best first, and FLOPs per token."""
+
+    precisions: tuple[str, ...]
+    per_token: float  # in units of matrix-product time, with recomputation
+    by_method: float  # that the method itself needs
+
+
+def training_values(
+    job: Job, shape: Shape, work: Work, gpu: Gpu, layout: Layout, split: Split, pick: Pick = "value"
+) -> dict[str, float]:
     """Tokens and samples per second over all GPUs, seconds per step, hours of the stated run, share of peak reached.
 
     The run is 6 N D FLOPs for full training and 4 N D for adapters (no gradient of frozen weights), attention on top;
     recomputation adds up to 2 N D to what the hardware does. Empty where the GPU's rates are unknown.
     """
-    shape = job.shape
-    if shape is None:
-        return {}
-    precisions, per_token, by_method = _work_of(job, shape)
-    peak = peak_of(gpu, precisions)
+    peak = peak_of(gpu, work.precisions)
     if peak is None:
         return {}
     tokens = job.micro_batch * job.seq_len_tokens
     use = utilisation(job, gpu, peak, layout.count, tokens, pick=pick)
     ranks = split.tensor * split.pipeline
-    micro = tokens * per_token / ranks / (peak.flops * use) + _tensor_exchange_s(job, shape, split, tokens)
+    micro = tokens * work.per_token / ranks / (peak.flops * use) + _tensor_exchange_s(job, shape, split, tokens)
     accumulation = accumulation_of(job, layout)
     bubble = 1.0 + (split.pipeline - 1) / accumulation
     step = micro * accumulation * bubble
@@ -53,7 +59,7 @@ def training_values(job: Job, gpu: Gpu, layout: Layout, split: Split, pick: Pick
         "tokens_per_s": tokens_per_s,
         "samples_per_s": batch / step,
         "step_s": step,
-        "mfu": tokens_per_s * by_method / (layout.count * peak.flops),
+        "mfu": tokens_per_s * work.by_method / (layout.count * peak.flops),
     }
     if job.train_tokens:
         values["hours"] = job.train_tokens / tokens_per_s / 3600
@@ -63,13 +69,9 @@ def training_values(job: Job, gpu: Gpu, layout: Layout, split: Split, pick: Pick
     return values
 
 
-def _work_of(job: Job, shape: Shape) -> tuple[tuple[str, ...], float, float]:
-    """The precisions of a job, and its FLOPs per token with and without recomputation; the same on every GPU."""
-    found: tuple[tuple[str, ...], float, float] | None = job.memo.get("training work")
-    if found is None:
-        found = (training_precisions(job), flops_per_token(job, shape), model_flops_per_token(job, shape))
-        job.memo["training work"] = found
-    return found
+def work_of(job: Job, shape: Shape) -> Work:
+    """The work of a job, whatever trains it."""
+    return Work(training_precisions(job), flops_per_token(job, shape), model_flops_per_token(job, shape))
 
 
 def accumulation_of(job: Job, layout: Layout) -> int:
@@ -115,16 +117,16 @@ def utilisation(job: Job, gpu: Gpu, peak: Peak, count: int, tokens: int, *, pick
     constants = speed_constants()
     training = constants.training
     if peak.precision == "fp8":
-        top = _end(constants.fp8_training_use, pick)
+        top = constants.fp8_training_use.at(pick)
     else:
         name = _generation(gpu)
-        top = _end(constants.training_use[name], pick)
+        top = constants.training_use[name].at(pick)
         if name == "other":
             top *= min(1.0, peak.share / constants.matmul_share["default"].value)
     half = training.half_tokens_qlora if job.kind == "qlora" else training.half_tokens
     filled = tokens / (tokens + {"value": half.value, "low": half.high, "high": half.low}[pick])
     if job.kind == "qlora":
-        filled *= _end(training.qlora_share, pick)
+        filled *= training.qlora_share.at(pick)
     doublings = math.log2(count / training.scale_from_gpus.value) if count > training.scale_from_gpus.value else 0.0
     return top * filled * max(0.3, 1.0 - training.scale_loss_per_doubling.value * doublings)
 
@@ -174,7 +176,7 @@ def _unhidden_s(computing: float, exchanging: float, split: Split, pick: Pick) -
     """The part of the exchange that computation does not hide."""
     if not exchanging:
         return 0.0
-    overlap = _end(speed_constants().training.overlap, pick)
+    overlap = speed_constants().training.overlap.at(pick)
     if split.link.latency_s > 2e-5 and not split.node.latency_s:
         overlap *= 0.6  # Copies over PCIe share the bus with the loader and the host.
     return max(exchanging - computing, (1.0 - overlap) * exchanging)
@@ -187,7 +189,3 @@ def _optimizer_s(job: Job, shape: Shape, gpu: Gpu, layout: Layout) -> float:
     shards = layout.data if layout.sharding != "none" else 1
     share = _trained_params(job, shape) / (layout.tensor * layout.pipeline * shards)
     return share * speed_constants().training.optimizer_bytes.value / (gpu.mem_bw_tbs * 1e12 * 0.8)
-
-
-def _end(constant: Banded, pick: Pick) -> float:
-    return constant.value if pick == "value" else constant.low if pick == "low" else constant.high

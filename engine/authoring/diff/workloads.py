@@ -22,6 +22,7 @@ from whichgpu.engine.core.yaml import plain
 from whichgpu.engine.core.yaml import read_yaml
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language.domains import drawn
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
@@ -97,22 +98,6 @@ def _draw(vocabulary: Vocabulary, seed: int, number: int) -> Facts:
         if value is not None and fact.name not in typical and rolled < _SELDOM[fact.askable] and _may_be_stated(fact):
             facts[fact.name] = value
     return facts
-
-
-def drawn(fact: FactDef, chance: random.Random) -> Any:
-    """A value from the fact's domain; None where its values cannot be drawn (texts, GPUs)."""
-    if fact.type == "bool":
-        return chance.random() < 0.5
-    if fact.type == "enum":
-        return chance.choice(fact.choices)
-    if fact.type == "list":
-        return [chance.choice(fact.choices)] if fact.items == "enum" else None
-    if not fact.numeric:
-        return None
-    low = max(fact.min or 0, 0.01 if fact.type == "number" else 1)
-    high = max(low, min(fact.max if fact.max is not None else 1e6, 1e6))
-    value = low * (high / low) ** chance.random()  # Every order of magnitude is as likely as the next.
-    return max(round(value), round(low)) if fact.type == "int" else float(f"{value:.3g}")
 
 
 #: Facts whose odd values make a job that nobody has: drawn never, or stated by the profiles alone.

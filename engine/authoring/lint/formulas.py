@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
-from whichgpu.engine.authoring.lint.atlas import Atlas
-from whichgpu.engine.authoring.lint.atlas import is_simple
+from whichgpu.engine.rules.language.domains import Domains
+from whichgpu.engine.rules.language.domains import compares_with_constant
 from whichgpu.engine.rules.language.tree import MIRRORED
 from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Compare
@@ -119,8 +119,8 @@ def uncertain(fact: str) -> bool:
 class Conditions:
     """Turns conditions into formulas."""
 
-    def __init__(self, atlas: Atlas) -> None:
-        self.atlas = atlas
+    def __init__(self, domains: Domains) -> None:
+        self.domains = domains
 
     def true(self, expr: Expr) -> Formula:
         """Where the condition is true."""
@@ -132,7 +132,7 @@ class Conditions:
 
     def known(self, fact: str) -> Formula:
         """Where the fact is known."""
-        classes = self.atlas.of(fact)
+        classes = self.domains.of(fact)
         return literal(fact, classes.known, classes.full)
 
     def _true(self, expr: Expr) -> Formula:  # noqa: PLR0911  # One case per kind of node.
@@ -154,7 +154,7 @@ class Conditions:
             case Not(Has(FactRef(name), item)):
                 return both(self.known(name), literal(f"{name}{ITEM}{item}", 1, 3))
             case Member(FactRef(name), choices, negated):
-                classes = self.atlas.of(name)
+                classes = self.domains.of(name)
                 mask = classes.among(choices)
                 return literal(name, classes.known & ~mask if negated else mask, classes.full)
             case Compare():
@@ -165,14 +165,14 @@ class Conditions:
         return self._opaque(expr, written(expr), 2, 3)
 
     def _is(self, name: str, op: str, value: bool | float | str) -> Formula:
-        classes = self.atlas.of(name)
+        classes = self.domains.of(name)
         return literal(name, classes.where(op, value), classes.full)
 
     def _compare(self, expr: Compare) -> Formula:
         left, right, op = expr.left, expr.right, expr.op
         if isinstance(left, Const) and isinstance(right, FactRef):
             left, right, op = right, left, MIRRORED[op]
-        if is_simple(expr):
+        if compares_with_constant(expr):
             return self._is(cast("FactRef", left).name, op, cast("Const", right).value)
         if written(right) < written(left):
             left, right, op = right, left, MIRRORED[op]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whichgpu.engine.authoring.lint.atlas import Atlas
 from whichgpu.engine.authoring.lint.formulas import FALSE
 from whichgpu.engine.authoring.lint.formulas import ITEM
 from whichgpu.engine.authoring.lint.formulas import All
@@ -25,6 +25,8 @@ from whichgpu.engine.authoring.lint.search import solve
 from whichgpu.engine.core.values import Scalar
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language.domains import Domains
+from whichgpu.engine.rules.language.domains import constants
 from whichgpu.engine.rules.language.tree import Const
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.rulebook.effects import SetFact
@@ -66,7 +68,7 @@ class Regions:
         """
         self._rules = {rule.id: rule for rule in rulebook.rules}
         self._vocabulary = vocabulary
-        self.conditions = Conditions(Atlas(rulebook, vocabulary, extra))
+        self.conditions = Conditions(Domains((*_constants(rulebook), *extra), vocabulary))
         self._above = overriders(self._rules)
         self._rows_above = rows_above(rulebook.rules)
         self._setters, self._dim = _producers(rulebook, vocabulary, frozenset(computed))
@@ -162,7 +164,7 @@ class Regions:
 
     def _derived(self, wanted: Literal) -> Formula:
         """Where the rules give the fact a wanted value; where none gives one, it may still be stated."""
-        classes = self.conditions.atlas.of(wanted.fact)
+        classes = self.conditions.domains.of(wanted.fact)
         setters = self._setters[wanted.fact]
         gives = [self.fires(rule) for rule, value in setters if classes.where("==", value) & wanted.mask]
         silent = (opposite(self.fires(rule)) for rule, _ in setters)
@@ -181,7 +183,7 @@ class Regions:
                 name, _, item = fact.partition(ITEM)
                 items.setdefault(name, []).extend([item] if mask == 2 else [])
                 continue
-            classes = self.conditions.atlas.of(fact)
+            classes = self.conditions.domains.of(fact)
             if mask == classes.unknown:
                 example[fact] = None
             elif mask == classes.known and not certain:
@@ -194,6 +196,16 @@ class Regions:
         for name in [name for name, value in example.items() if value == "a list"]:
             example[name] = ()
         return dict(sorted(example.items()))
+
+
+def _constants(rulebook: Rulebook) -> Iterator[tuple[str, Scalar]]:
+    """Facts with the constants that a condition or a ``set`` of the rulebook names."""
+    for rule in rulebook.rules:
+        for condition in rule.when:
+            yield from constants(condition.expr)
+        for effect in rule.effects:
+            if isinstance(effect, SetFact) and isinstance(effect.expr, Const):
+                yield effect.fact, effect.expr.value
 
 
 def _producers(

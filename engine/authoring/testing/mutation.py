@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from whichgpu.engine.authoring.lint.atlas import constants
 from whichgpu.engine.authoring.lint.formulas import both
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import Regions
@@ -21,6 +20,7 @@ from whichgpu.engine.core.errors import WhichgpuError
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language.compiling import compile_expr
+from whichgpu.engine.rules.language.domains import constants
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.lookups import look_up
+from whichgpu.engine.advisor.pipeline import ResolvedIntake
 from whichgpu.engine.advisor.procurement import compute
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.core.errors import InputError
@@ -16,7 +16,6 @@ from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.rules.facts import coerce
-from whichgpu.engine.rules.resolution.model import Claim
 from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.model import Each
 
@@ -58,7 +57,7 @@ class Rehearsal:
         closes = {fact for level in advisor.stages.outcome.levels for fact in level.closes}
         facts = advisor.vocabulary.facts.values()
         self._late = frozenset(closes | {fact.name for fact in facts if fact.available == "outcome"})
-        self._settled: dict[tuple[tuple[str, str, Value], ...], ResolvedFacts] = {}
+        self._resolved: dict[tuple[tuple[str, str, Value], ...], ResolvedIntake] = {}
 
     def facts_for(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
         """All facts that a rule of this scope would read.
@@ -75,22 +74,21 @@ class Rehearsal:
         values = {name: self._value(name, value) for name, value in given.items()}
         stated = {name: value for name, value in values.items() if value is not None}
         hidden = values.keys() - stated.keys()
-        intake = self._intake(stated)
+        resolved = self._resolve(stated)
+        intake = resolved.intake
         shared = {name: value for name, value in {**intake.facts, **stated}.items() if name not in hidden}
         if each == "workload":
             return LateFacts(shared, self._late - hidden, lambda: self._outcome(intake, None))
-        chosen, facts = self._plan(intake, plan, each)
+        chosen, facts = self._plan(resolved, plan, each)
         if each in ("chosen", "candidate"):
             return LateFacts({**shared, **facts}, self._late - hidden, lambda: self._outcome(intake, chosen))
         return {**shared, **facts}
 
-    def _intake(self, stated: dict[str, Value]) -> ResolvedFacts:
+    def _resolve(self, stated: dict[str, Value]) -> ResolvedIntake:
         key = tuple((name, type(value).__name__, value) for name, value in sorted(stated.items()))
-        if key not in self._settled:
-            given = {name: Claim("given", "input", value) for name, value in stated.items()}
-            found = look_up(stated, self.advisor.knowledge, self.advisor.vocabulary)
-            self._settled[key] = self.advisor.stages.intake.run(given, extra=found.claims)
-        return self._settled[key]
+        if key not in self._resolved:
+            self._resolved[key] = self.advisor.context.resolve(stated)
+        return self._resolved[key]
 
     def _outcome(self, intake: ResolvedFacts, plan: Plan | None) -> Facts:
         """The facts of the last moment: what renting and owning come to, and what advise rules set."""
@@ -98,14 +96,14 @@ class Rehearsal:
         return self.advisor.stages.outcome.run({}, extra=procurement.claims, before=intake).facts
 
     def _plan(
-        self, intake: ResolvedFacts, stated: Mapping[str, object], each: Each
+        self, resolved: ResolvedIntake, stated: Mapping[str, object], each: Each
     ) -> tuple[Plan | None, dict[str, Value]]:
+        intake, model = resolved
         overrides = {name: self._value(name, value) for name, value in stated.items() if "." in name}
         gpu = self._gpu(stated.get("gpu"))
         plan, facts = None, dict[str, Value]()
         if gpu is not None:
-            found = look_up(intake.facts, self.advisor.knowledge, self.advisor.vocabulary)
-            maker = self.advisor.context.plan_maker(found.model, intake)
+            maker = self.advisor.context.plan_maker(model, intake)
             smallest = maker.smallest_count(gpu)
             plan = maker.plan(gpu, self._count(stated.get("count"), smallest), "stated in a test")
             facts |= {**self.advisor.knowledge.gpu_facts[gpu.id], **plan.facts}

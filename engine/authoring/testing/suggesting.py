@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from whichgpu.engine.authoring.lint.atlas import constants
 from whichgpu.engine.authoring.testing.mutants import Mutant
 from whichgpu.engine.core.values import Scalar
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.language.domains import constants
+from whichgpu.engine.rules.language.domains import inside
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.language.tree import facts_read
 from whichgpu.engine.rules.rulebook.model import Rule
@@ -112,11 +113,9 @@ def _beside(limits: list[float], fact: FactDef) -> Iterator[Scalar]:
     for limit in limits:
         for other in (*((limit + beside) / 2 for beside in limits), limit / 2, limit * 2, limit - 1, limit + 1):
             found[other] = None
-    low = fact.min if fact.min is not None else float("-inf")
-    high = fact.max if fact.max is not None else float("inf")
     for value in found:
         rounded = float(f"{value:.4g}")
-        if not low <= rounded <= high or (fact.exclusive_min and rounded == low):
+        if not inside(fact, rounded):
             continue
         if rounded.is_integer():
             yield int(rounded)

@@ -8,19 +8,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.constants import Pick
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.core.values import number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.ownership import Entry
 from whichgpu.engine.plans.costs.ownership import Ownership
-from whichgpu.engine.plans.costs.ownership import Pick
-from whichgpu.engine.plans.costs.ownership import at_end
 from whichgpu.engine.plans.costs.ownership import bought_count
 from whichgpu.engine.plans.costs.ownership import ownership_of
 from whichgpu.engine.plans.costs.ownership import planning_years
 from whichgpu.engine.plans.costs.ownership import quoted_for
 from whichgpu.engine.plans.costs.usage import Usage
-from whichgpu.engine.plans.costs.usage import number
 from whichgpu.engine.plans.costs.usage import usage_of
 
 
@@ -218,7 +217,7 @@ def compare_costs(
         usage=usage,
         years=years,
         years_stated=stated_years,
-        rent_growth=at_end(constants["rent_trend_share_per_year"], pick),
+        rent_growth=constants["rent_trend_share_per_year"].at(pick),
         clear_ratio=constants["clear_cost_ratio"].value,
         base=_base(facts, gpu, count, usage, constants, owned=owned, pick=pick) if sold else None,
     )

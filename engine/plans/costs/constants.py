@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
-from pydantic import BaseModel
-from pydantic import ConfigDict
 from pydantic import Field
 from pydantic import model_validator
 
+from whichgpu.engine.core.constants import Banded
+from whichgpu.engine.core.constants import Entry
 from whichgpu.engine.core.constants import read_constants
 
 
-class Entry(BaseModel):
-    """Frozen, and closed to unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Constant(Entry):
+class Constant(Banded):
     """A number that no formula gives, with the band it was seen in and where."""
-
-    value: float
-    low: float
-    high: float
-    source: str
 
     @model_validator(mode="before")
     @classmethod
@@ -34,13 +24,8 @@ class Constant(Entry):
             return {"low": raw["value"], "high": raw["value"], **raw}
         return raw
 
-    @model_validator(mode="after")
-    def _inside_its_band(self) -> Constant:
-        if not self.low <= self.value <= self.high:
-            raise ValueError(f"{self.value:g} lies outside its band, {self.low:g} to {self.high:g}")
-        return self
 
-
+@lru_cache(maxsize=256)
 def stated(name: str, value: float) -> Constant:
     """What the user said in place of a constant: no band."""
     return Constant(value=value, low=value, high=value, source=f"stated: {name}")
@@ -87,7 +72,7 @@ class LesserShapes(Entry):
 class ModuleBoards(Entry):
     """How many modules the smallest board holds, by series; others come by the node."""
 
-    smallest: dict[str, int] = {}
+    smallest: dict[str, int] = Field(default={})
     because: str = ""
 
 

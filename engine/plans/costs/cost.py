@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from dataclasses import replace
+from typing import Any
 
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.model import Cost
 from whichgpu.engine.plans.costs.model import Rental
@@ -16,7 +17,6 @@ from whichgpu.engine.plans.costs.ownership import ownership_of
 from whichgpu.engine.plans.costs.ownership import planning_years
 from whichgpu.engine.plans.costs.ownership import quoted_for
 from whichgpu.engine.plans.costs.power import WHOLE_DEVICES
-from whichgpu.engine.plans.costs.usage import number
 from whichgpu.engine.plans.costs.usage import usage_of
 
 
@@ -149,8 +149,8 @@ def cost_of(
     run = hours if hours is not None else spending.run_hours
     duty = 1.0 if spending.always_paid else rental_duty(spending.facts, count, constants)
     beside = rental if origin != "offer" else None
-    return replace(
-        _rented(rental),
+    return Cost(
+        **_rented(rental),
         offer=rental.offer if rental and origin == "offer" else None,
         usd_per_hour=per_hour,
         usd_per_month=per_hour * constants["hours_per_month"].value * (1.0 if origin == "purchase" else duty),
@@ -163,21 +163,21 @@ def cost_of(
     )
 
 
-def _rented(rental: Rental | None) -> Cost:
-    """A cost that holds what is known of renting, and no price yet."""
+def _rented(rental: Rental | None) -> dict[str, Any]:
+    """The part of a cost that tells what is known of renting, whether or not that is the price."""
     if rental is None:
-        return Cost()
-    return Cost(
-        lowest_usd_per_hour=rental.lowest.usd_per_hour,
-        lowest_offer=rental.lowest.offer,
-        quotes=rental.quotes,
-        compared=rental.compared,
-        assumed=rental.assumed,
-        nearest_offer=rental.nearest_offer,
-        instances=rental.instances,
-        spot_usd_per_hour=rental.spot_usd_per_hour,
-        committed=rental.committed,
-    )
+        return {}
+    return {
+        "lowest_usd_per_hour": rental.lowest.usd_per_hour,
+        "lowest_offer": rental.lowest.offer,
+        "quotes": rental.quotes,
+        "compared": rental.compared,
+        "assumed": rental.assumed,
+        "nearest_offer": rental.nearest_offer,
+        "instances": rental.instances,
+        "spot_usd_per_hour": rental.spot_usd_per_hour,
+        "committed": rental.committed,
+    }
 
 
 def rental_duty(facts: Facts, count: int, constants: EconomicsConstants) -> float:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
-from dataclasses import field
 from datetime import date
 
 from whichgpu.engine.catalogue import Knowledge
@@ -65,18 +63,19 @@ def _words(facts: Facts, name: str) -> tuple[str, ...]:
     return tuple(str(item) for item in value) if isinstance(value, tuple) else (str(value),)
 
 
-@dataclass(frozen=True, slots=True)
 class OfferIndex:
-    """Offers by the GPU (or family) they name. What is worked out of them is remembered."""
+    """Offers by the GPU (or family) they name. What is worked out of them is remembered, by what it depends on."""
 
-    offers: tuple[Offer, ...]
-    by_gpu: Mapping[str, tuple[Offer, ...]]
-    constants: EconomicsConstants
-    _shapes: dict[tuple[str, Terms], tuple[Shape, ...]] = field(default_factory=dict, compare=False, repr=False)
-    _rentals: dict[tuple[str, Need, bool], Rental | None] = field(default_factory=dict, compare=False, repr=False)
-    _narrowed: dict[tuple[tuple[str, ...], tuple[str, ...]], OfferIndex] = field(
-        default_factory=dict, compare=False, repr=False
-    )
+    def __init__(self, offers: Iterable[Offer], constants: EconomicsConstants) -> None:
+        """Index offers once at load. Fractions of a GPU and offers without a price are left out."""
+        self.offers = tuple(offer for offer in offers if offer.count >= 1 and offer.usd_per_hour > 0)
+        self.constants = constants
+        self._by_gpu: dict[str, list[Offer]] = {}
+        for offer in self.offers:
+            self._by_gpu.setdefault(offer.gpu, []).append(offer)
+        self._shapes: dict[tuple[str, Terms], tuple[Shape, ...]] = {}
+        self._rentals: dict[tuple[str, Need, bool], Rental | None] = {}
+        self._narrowed: dict[tuple[tuple[str, ...], tuple[str, ...]], OfferIndex] = {}
 
     def rental(
         self, gpu: Gpu, count: int, together: int, *, linked: bool | None = None, interruptible: bool = False
@@ -103,8 +102,8 @@ class OfferIndex:
         """The shapes that a GPU is rented in on such terms; an offer of its family covers every form of it."""
         key = (gpu.id, terms)
         if key not in self._shapes:
-            own = self.by_gpu.get(gpu.id, ())
-            family = self.by_gpu.get(gpu.family, ()) if gpu.family != gpu.id else ()
+            own = self._by_gpu.get(gpu.id, ())
+            family = self._by_gpu.get(gpu.family, ()) if gpu.family != gpu.id else ()
             self._shapes[key] = shapes_of((*own, *family), terms, self.constants)
         return self._shapes[key]
 
@@ -116,17 +115,8 @@ class OfferIndex:
         if key not in self._narrowed:
             if len(self._narrowed) >= _KEPT:
                 self._narrowed.clear()
-            self._narrowed[key] = index_offers(_allowed(self, wishes), self.constants)
+            self._narrowed[key] = OfferIndex(_allowed(self, wishes), self.constants)
         return self._narrowed[key]
-
-
-def index_offers(offers: Iterable[Offer], constants: EconomicsConstants) -> OfferIndex:
-    """Index offers once at load. Fractions of a GPU and offers without a price are left out."""
-    kept = tuple(offer for offer in offers if offer.count >= 1 and offer.usd_per_hour > 0)
-    by_gpu: dict[str, list[Offer]] = {}
-    for offer in kept:
-        by_gpu.setdefault(offer.gpu, []).append(offer)
-    return OfferIndex(kept, {gpu: tuple(found) for gpu, found in by_gpu.items()}, constants)
 
 
 def offer_index(knowledge: Knowledge, constants: EconomicsConstants) -> OfferIndex:
@@ -135,13 +125,8 @@ def offer_index(knowledge: Knowledge, constants: EconomicsConstants) -> OfferInd
     if key not in _INDEXES:
         if len(_INDEXES) >= _KEPT:
             _INDEXES.clear()
-        _INDEXES[key] = index_offers((*knowledge.offers, *knowledge.spot_offers), constants)
+        _INDEXES[key] = OfferIndex((*knowledge.offers, *knowledge.spot_offers), constants)
     return _INDEXES[key]
-
-
-def narrowed(index: OfferIndex, wishes: Wishes) -> OfferIndex:
-    """The index without the offers that the wishes forbid; the same index when they forbid none."""
-    return index.narrowed(wishes)
 
 
 def _allowed(index: OfferIndex, wishes: Wishes) -> Iterable[Offer]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
 from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.core.constants import TURNED
+from whichgpu.engine.core.constants import Pick
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.core.values import number
 from whichgpu.engine.plans.costs.constants import Constant
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.constants import stated
@@ -19,10 +21,8 @@ from whichgpu.engine.plans.costs.power import kwh_price
 from whichgpu.engine.plans.costs.power import paid_power_w
 from whichgpu.engine.plans.costs.power import pue
 from whichgpu.engine.plans.costs.power import stands_alone
-from whichgpu.engine.plans.costs.usage import number
 
 
-Pick = Literal["value", "low", "high"]
 #: Forms that are sold soldered to a board of several, never singly.
 _BOARD_FORMS = frozenset({"sxm", "oam"})
 _ASSUMED = (
@@ -152,9 +152,9 @@ def ownership_of(
         **{name: constants[name] for name in _ASSUMED},
     }
     power = paid_power_w(gpu, count, desk=desk, constants=constants) if gpu else None
-    hour = (power or 0.0) / 1000 * at_end(rates["usd_per_kwh"], pick) * at_end(rates["pue"], pick)
+    hour = (power or 0.0) / 1000 * rates["usd_per_kwh"].at(pick) * rates["pue"].at(pick)
     # A workstation is switched off; and what is owned draws its idle power whether or not this job is done on it.
-    idle = 0.0 if desk or owned else at_end(constants["idle_power_share"], pick)
+    idle = 0.0 if desk or owned else constants["idle_power_share"].at(pick)
     staff = 0.0 if desk else _staff_month(facts, count, constants, pick)
     hours_each_month = constants["hours_per_month"].value * count
     return Ownership(
@@ -165,14 +165,12 @@ def ownership_of(
         idle_energy_month=hour * idle * constants["hours_per_month"].value,
         busy_staff_usd_h=staff / hours_each_month if owned else 0.0,
         staff_month=0.0 if owned else staff,
-        space_month=0.0
-        if desk or owned
-        else (power or 0.0) / 1000 * at_end(constants["colocation_usd_per_kw_month"], pick),
-        maintenance_share_year=0.0 if desk else at_end(constants["maintenance_share_per_year"], pick),
-        capital_share_year=at_end(rates["capital_cost_share_per_year"], pick),
+        space_month=0.0 if desk or owned else (power or 0.0) / 1000 * constants["colocation_usd_per_kw_month"].at(pick),
+        maintenance_share_year=0.0 if desk else constants["maintenance_share_per_year"].at(pick),
+        capital_share_year=rates["capital_cost_share_per_year"].at(pick),
         # What makes owning cheap is a long life and a good price at its end.
-        depreciation_years=at_end(rates["depreciation_years"], _turned(pick)),
-        residual_share=at_end(rates["residual_share"], _turned(pick)),
+        depreciation_years=rates["depreciation_years"].at(TURNED[pick]),
+        residual_share=rates["residual_share"].at(TURNED[pick]),
         rates=rates,
     )
 
@@ -228,16 +226,6 @@ def in_superchip(gpu: Gpu) -> bool:
     return (gpu.form_factor or "").casefold() == "superchip"
 
 
-def at_end(constant: Constant, pick: Pick) -> float:
-    """The constant at the asked end of its band."""
-    return {"value": constant.value, "low": constant.low, "high": constant.high}[pick]
-
-
-def _turned(pick: Pick) -> Pick:
-    ends: dict[Pick, Pick] = {"value": "value", "low": "high", "high": "low"}
-    return ends[pick]
-
-
 def _stated_or(facts: Facts, name: str, constants: EconomicsConstants) -> Constant:
     own = number(facts, name)
     return stated(name, own) if own else constants[name]
@@ -248,7 +236,7 @@ def _staff_month(facts: Facts, count: int, constants: EconomicsConstants, pick: 
     told = number(facts, "staff_cost_usd")
     if told is not None:
         return told / 36
-    return 0.0 if facts.get("has_ops_team") is True else at_end(constants["staff_usd_per_gpu_month"], pick) * count
+    return 0.0 if facts.get("has_ops_team") is True else constants["staff_usd_per_gpu_month"].at(pick) * count
 
 
 def _there_already(count: int) -> Entry:
@@ -275,13 +263,13 @@ def _purchase(
     inputs["gpu.buy_usd"] = price
     words = f"price per GPU {words}"
     if desk:
-        host = 0.0 if "current_gpu" in facts or stands_alone(gpu) else at_end(constants["workstation_host_usd"], pick)
+        host = 0.0 if "current_gpu" in facts or stands_alone(gpu) else constants["workstation_host_usd"].at(pick)
         source = f"{seen}; host: {constants['workstation_host_usd'].source}"
         return Entry(price * bought + host, f"{words} + host", source, inputs | {"host_usd": host})
-    share = at_end(constants["gpu_share_of_system"], _turned(pick))
+    share = constants["gpu_share_of_system"].at(TURNED[pick])
     source = f"{seen}; {constants['gpu_share_of_system'].source}{board}"
     inputs["gpu_share_of_system"] = share
-    slot = 0.0 if in_system(gpu) else at_end(constants["server_usd_per_card"], pick)
+    slot = 0.0 if in_system(gpu) else constants["server_usd_per_card"].at(pick)
     if price / share - price >= slot:
         return Entry(price * bought / share, f"{words} / GPU share of a system's price", source, inputs)
     source = f"{seen}; server: {constants['server_usd_per_card'].source}"

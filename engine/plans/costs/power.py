@@ -7,10 +7,10 @@ from functools import cache
 
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import number
 from whichgpu.engine.plans.costs.constants import Constant
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.constants import stated
-from whichgpu.engine.plans.costs.usage import number
 
 
 #: Forms that are sold inside a system built around them, whose fans, CPUs and switches draw nearly as much again.

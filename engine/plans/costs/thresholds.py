@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import number
 from whichgpu.engine.plans.costs.comparison import CostComparison
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.constants import Scope
 from whichgpu.engine.plans.costs.constants import ThresholdRule
-from whichgpu.engine.plans.costs.usage import number
 
 
 if TYPE_CHECKING:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from dataclasses import replace
 
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.core.values import number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 
 
@@ -17,12 +18,6 @@ class Usage:
     hours_per_year: float
     formula: str
     inputs: dict[str, Value]
-
-
-def number(facts: Facts, name: str) -> float | None:
-    """The fact as a number, or None where it is unknown or no number."""
-    value = facts.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def usage_of(
@@ -43,18 +38,14 @@ def usage_of(
         years: the years that the hours of a project are spread over, where neither they nor its months are stated.
     """
     year = constants["hours_per_year"].value
-    sources: tuple[Callable[[], Usage | None], ...] = (
-        lambda: _hours_stated(facts, count),
-        lambda: _by_share(facts, year),
-        lambda: _hours_of_project(facts, count, years),
-        lambda: _by_runs(facts, year, constants),
-        lambda: _by_spend(facts, count, rent_usd_h),
+    found = (
+        _hours_stated(facts, count)
+        or _by_share(facts, year)
+        or _hours_of_project(facts, count, years)
+        or _by_runs(facts, year, constants)
+        or _by_spend(facts, count, rent_usd_h)
     )
-    for source in sources:
-        found = source()
-        if found is not None:
-            return Usage(min(found.hours_per_year, year), found.formula, found.inputs)
-    return None
+    return found if found is None or found.hours_per_year <= year else replace(found, hours_per_year=year)
 
 
 def _hours_stated(facts: Facts, count: int) -> Usage | None:

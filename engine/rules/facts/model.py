@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import lru_cache
 from typing import Any
 from typing import Literal
 
@@ -91,15 +91,12 @@ class FactDef(Entry):
         """The values to assume, the first whose ``when`` holds applies; empty where none is ever assumed."""
         return self.settle if isinstance(self.settle, tuple) else ()
 
-    @cached_property
+    @property
     def spellings(self) -> dict[str, str]:
         """Every accepted spelling of a choice, folded, to the choice."""
-        table = {fold(choice): choice for choice in self.choices}
-        for spelling, choice in self.synonyms.items():
-            table.setdefault(fold(spelling), choice)
-        return table
+        return _spellings(self.choices, tuple(self.synonyms.items()))
 
-    @cached_property
+    @property
     def parsed_unit(self) -> Unit | None:
         """The unit as a dimension and a factor; None for a fact without unit."""
         return parse_unit(self.unit) if self.unit else None
@@ -168,6 +165,11 @@ class Vocabulary:
     def nearest(self, name: str, *, limit: int = 3) -> tuple[str, ...]:
         """Known facts that a misspelt name may mean, best first."""
         return nearest_words(name.strip().replace("-", "_").replace(" ", "_"), self.names(), limit=limit)
+
+
+@lru_cache(maxsize=512)
+def _spellings(choices: tuple[str, ...], synonyms: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    return {fold(spelling): choice for spelling, choice in (*reversed(synonyms), *zip(choices, choices, strict=True))}
 
 
 def fold(word: str) -> str:

@@ -157,7 +157,7 @@ class FactResolver:
 
     def run(
         self,
-        claims: Mapping[str, Claim],
+        given: Mapping[str, Value],
         *,
         extra: Mapping[str, list[Claim]] | None = None,
         before: ResolvedFacts | None = None,
@@ -166,14 +166,14 @@ class FactResolver:
         """Settle.
 
         Args:
-            claims: facts that were given; nothing overrules them.
+            given: facts that were stated; nothing overrules them.
             extra: further claims on facts, such as what a catalogue says, weighed by their origin.
             before: what was settled at an earlier moment; it stands.
             context: facts of another scope (the chosen plan's, say) that the rules may read as well.
         """
         run = _Run(dict(before.facts) if before else {}, dict(before.settled) if before else {}, dict(context or {}))
-        for name in sorted(claims):
-            run.claim(name, claims[name])
+        for name in sorted(given):
+            run.claim(name, Claim("given", "input", given[name]))
             run.close(name)
         closing = {fact for step in self._steps for fact in step.level.closes}
         extra = extra or {}

@@ -13,14 +13,14 @@ from whichgpu.engine.interview.possible_outcomes import EVERY_TRUTH
 from whichgpu.engine.interview.possible_outcomes import NEVER
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.possible_outcomes import truths_of
-from whichgpu.engine.interview.ranges import constants_compared
-from whichgpu.engine.interview.ranges import representatives
 from whichgpu.engine.interview.rule_index import Line
 from whichgpu.engine.interview.rule_index import line_of
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language import evaluate
 from whichgpu.engine.rules.language import parse_condition
+from whichgpu.engine.rules.language.domains import constants_compared
+from whichgpu.engine.rules.language.domains import representatives
 
 
 FACTS = {
@@ -111,16 +111,3 @@ def test_facts_that_may_be_anything_leave_all_open() -> None:
     assert truths_of([line("size > 10")], {}, open_facts) == EVERY_TRUTH
     assert truths_of([line("size > 10 and flag")], {"flag": False}, open_facts) == NEVER
     assert truths_of([line("size > 10 or flag")], {"flag": True}, open_facts) == ALWAYS
-
-
-def test_a_number_is_stood_for_by_ends_constants_and_what_lies_between() -> None:
-    values = representatives(FACTS["steps"], frozenset({8}))
-    assert values is not None
-    assert {1, 7, 8, 9, 64} <= set(values)
-    assert all(isinstance(value, int) for value in values)
-    assert representatives(FactDef(name="name", type="text"), frozenset()) is None
-    far = representatives(FactDef(name="far", type="number", min=0, exclusive_min=True, max=5), frozenset({2, 9}))
-    assert far is not None
-    assert min(far) > 0
-    assert 2.0 in far
-    assert 9.0 not in far

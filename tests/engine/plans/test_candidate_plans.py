@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -200,7 +199,7 @@ def test_targets_raise_the_count_until_they_are_met() -> None:
         assert plan.facts["plan.qps"] >= 20.0
     leanest = min(found, key=lambda plan: plan.count)
     job_maker = PlanMaker(job(facts, "llama-3.1-70b"), facts, KNOWLEDGE)
-    one_less = replace(leanest.layout, data=leanest.layout.data - 1)
+    one_less = leanest.layout._replace(data=leanest.layout.data - 1)
     assert job_maker.plan(leanest.gpu, one_less.count, "x", layout=one_less).facts["plan.meets_target"] is False
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from whichgpu.engine.advisor.advisor import shipped_advisor
-from whichgpu.engine.advisor.lookups import look_up
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.plans.candidates import candidate_plans
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.plans.slices import as_gpu
 from whichgpu.engine.plans.slices import slices_of
-from whichgpu.engine.rules.resolution.model import Claim
 
 
 def gpu(name: str) -> Gpu:
@@ -21,10 +19,8 @@ def gpu(name: str) -> Gpu:
 def plans_of(**facts: object) -> list[Plan]:
     expert = shipped_advisor()
     workload = expert.read(facts)
-    found = look_up(workload.given, expert.knowledge, expert.vocabulary)
-    given = {name: Claim("given", "input", value) for name, value in workload.given.items()}
-    intake = expert.stages.intake.run(given, extra=found.claims)
-    maker = expert.context.plan_maker(found.model, intake)
+    intake, model = expert.context.resolve(workload.given)
+    maker = expert.context.plan_maker(model, intake)
     return candidate_plans(maker.job, intake.facts, expert.knowledge, maker=maker)
 
 

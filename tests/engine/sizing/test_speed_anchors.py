@@ -10,7 +10,7 @@ from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.speed import estimate_speed
+from whichgpu.engine.sizing.speed import JobSpeed
 
 
 KNOWLEDGE = load_knowledge()
@@ -74,7 +74,7 @@ def tpot(gpu: str, version: str | None) -> tuple[float, float, float]:
     if version:
         facts["serving_engine_version"] = version
     job = job_from_facts(facts, KNOWLEDGE.find_model("qwen2.5-7b").spec)
-    speed = estimate_speed(job, KNOWLEDGE.gpus[gpu], Layout())
+    speed = JobSpeed(job).estimate(KNOWLEDGE.gpus[gpu], Layout())
     assert speed is not None
     figure = speed.figures["tpot_ms"]
     return figure.low, figure.value, figure.high
@@ -102,7 +102,7 @@ def served(model: str, precision: str, count: int, asked: int) -> tuple[float, f
     }
     job = job_from_facts(facts, KNOWLEDGE.find_model(model).spec)
     link = "nvlink" if count > 1 else "none"
-    speed = estimate_speed(job, KNOWLEDGE.gpus["nvidia-a100-80gb-sxm"], Layout(count), link)
+    speed = JobSpeed(job).estimate(KNOWLEDGE.gpus["nvidia-a100-80gb-sxm"], Layout(count), link)
     assert speed is not None
     figure = speed.figures["tokens_per_s"]
     return figure.low, figure.value, figure.high
@@ -123,7 +123,7 @@ def trained(model: str, gpu: str, count: int, facts: Facts, again: bool) -> tupl
     task = "peft_finetuning" if "peft_method" in facts else "full_finetuning"
     job = job_from_facts({"task": task, "gradient_checkpointing": again, **facts}, KNOWLEDGE.find_model(model).spec)
     layout = Layout(data=count, sharding="fsdp" if count > 1 else "none")
-    speed = estimate_speed(job, KNOWLEDGE.gpus[gpu], layout, "nvlink" if count > 1 else "none")
+    speed = JobSpeed(job).estimate(KNOWLEDGE.gpus[gpu], layout, "nvlink" if count > 1 else "none")
     assert speed is not None
     figure = speed.figures["tokens_per_s"]
     return figure.low, figure.value, figure.high

@@ -13,8 +13,8 @@ from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.model import SpeedEstimate
+from whichgpu.engine.sizing.speed import JobSpeed
 from whichgpu.engine.sizing.speed import capacity_asked
-from whichgpu.engine.sizing.speed import estimate_speed
 from whichgpu.engine.sizing.speed import targets_of
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_links import NO_LINK
@@ -36,14 +36,17 @@ H100, A100, L4, RTX4090 = (
     GPUS[name] for name in ("nvidia-h100-80gb-sxm", "nvidia-a100-80gb-sxm", "nvidia-l4", "nvidia-rtx-4090")
 )
 ONE = Layout()
+NO_TARGETS = Targets(None, None, None)
 
 
 def job(facts: Facts, model: str | None = None) -> Job:
     return job_from_facts(facts, KNOWLEDGE.find_model(model).spec if model else None)
 
 
-def values(what: Job, gpu=H100, layout: Layout = ONE, *links: str, **options) -> dict[str, float]:
-    speed = estimate_speed(what, gpu, layout, *links, **options)
+def values(
+    what: Job, gpu=H100, layout: Layout = ONE, *links: str, targets=NO_TARGETS, capacity=False, **options
+) -> dict[str, float]:
+    speed = JobSpeed(what, targets, capacity=capacity).estimate(gpu, layout, *links, **options)
     assert speed is not None
     return speed.values
 
@@ -61,7 +64,7 @@ def test_figures_repeat_the_values_with_bands_units_and_sources() -> None:
         (job({"task": "inference"}, "sdxl"), ONE),
         (job({"task": "pretraining", "train_steps": 1000}, "resnet50"), Layout(data=2)),
     ):
-        speed = estimate_speed(what, H100, layout, "nvlink" if layout.count > 1 else "none", room=4)
+        speed = JobSpeed(what).estimate(H100, layout, "nvlink" if layout.count > 1 else "none", room=4)
         assert speed is not None
         assert speed.figures.keys() == speed.values.keys()
         for name, figure in speed.figures.items():
@@ -189,7 +192,7 @@ def test_speech_is_served_by_the_window() -> None:
     full = values(job(training, "whisper-large-v3"))
     assert full["hours"] == pytest.approx(80 / full["samples_per_s"] / 3600)
     assert values(job({"task": "peft_finetuning", "peft_method": "lora"}, "whisper-large-v3"))["samples_per_s"] > 0
-    assert estimate_speed(whisper, H100.model_copy(update={"tflops": {}}), ONE) is None
+    assert JobSpeed(whisper).estimate(H100.model_copy(update={"tflops": {}}), ONE) is None
 
 
 def test_sliding_windows_shorten_long_prompts() -> None:
@@ -293,7 +296,7 @@ def test_larger_pictures_take_longer_and_unknown_networks_are_sized_by_parameter
         for px in (224, 448)
     )
     assert small == pytest.approx(4 * large)
-    assert estimate_speed(job({"task": "inference", "model_family": "vision"}), H100, ONE) is None
+    assert JobSpeed(job({"task": "inference", "model_family": "vision"})).estimate(H100, ONE) is None
 
 
 def test_pictures_of_sdxl_on_an_h100() -> None:
@@ -321,11 +324,11 @@ def test_training_a_picture_model_takes_three_passes() -> None:
 def test_nothing_is_said_where_rates_are_unknown() -> None:
     blank = H100.model_copy(update={"tflops": {}, "mem_bw_tbs": None})
     for facts in ({"task": "inference", "param_count_b": 7.0}, {"task": "full_finetuning", "param_count_b": 7.0}):
-        assert estimate_speed(job(facts), blank, ONE) is None
-    assert estimate_speed(job({"task": "inference"}, "sdxl"), blank, ONE) is None
+        assert JobSpeed(job(facts)).estimate(blank, ONE) is None
+    assert JobSpeed(job({"task": "inference"}, "sdxl")).estimate(blank, ONE) is None
     no_bandwidth = H100.model_copy(update={"mem_bw_tbs": None})
-    assert estimate_speed(job({"task": "inference"}, "sdxl"), no_bandwidth, ONE) is None
-    assert estimate_speed(job({"task": "full_finetuning", "param_count_b": 7.0}), no_bandwidth, ONE) is not None
+    assert JobSpeed(job({"task": "inference"}, "sdxl")).estimate(no_bandwidth, ONE) is None
+    assert JobSpeed(job({"task": "full_finetuning", "param_count_b": 7.0})).estimate(no_bandwidth, ONE) is not None
 
 
 # --- links and peaks ---
@@ -403,7 +406,7 @@ sizes = st.floats(0.1, 700)
 @given(sizes, st.sampled_from([1, 2, 4, 8]), st.integers(1, 256), st.sampled_from(sorted(GPUS)))
 def test_serving_figures_are_positive_and_ordered(size: float, tensor: int, concurrency: int, name: str) -> None:
     what = job({"task": "inference", "param_count_b": size, "concurrency": concurrency})
-    speed = estimate_speed(what, GPUS[name], Layout(tensor), "pcie" if tensor > 1 else "none", room=concurrency)
+    speed = JobSpeed(what).estimate(GPUS[name], Layout(tensor), "pcie" if tensor > 1 else "none", room=concurrency)
     if speed is None:
         assert not GPUS[name].tflops or not GPUS[name].mem_bw_tbs
         return

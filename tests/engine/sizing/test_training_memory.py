@@ -11,7 +11,6 @@ from whichgpu.engine.sizing import Layout
 from whichgpu.engine.sizing import MemoryEstimate
 from whichgpu.engine.sizing import estimate_memory
 from whichgpu.engine.sizing import job_from_facts
-from whichgpu.engine.sizing import max_micro_batch
 from whichgpu.engine.sizing.learning import adapter_params
 from whichgpu.engine.sizing.shape import shape_of
 
@@ -245,28 +244,6 @@ def test_batches_of_varying_length_fragment_memory():
     plain, varying = estimate(**facts), estimate(training_framework="ms-swift", **facts)
     assert varying.allocated_gb == plain.allocated_gb
     assert varying.per_gpu_gb > 1.1 * plain.per_gpu_gb
-
-
-def test_the_largest_micro_batch_fits_and_the_next_does_not():
-    job = job_from_facts({"task": "peft_finetuning", "peft_method": "lora", "lora_rank": 16}, LLAMA_7B)
-    batch = max_micro_batch(job, CARD, Layout())
-    assert batch is not None
-    assert batch > 1
-    for size, fits in ((batch, True), (batch + 1, False)):
-        found = estimate(task="peft_finetuning", peft_method="lora", lora_rank=16, batch_size_per_gpu=size)
-        assert (found.per_gpu_gb <= 84.6) is fits
-
-
-def test_the_largest_number_of_requests_is_per_replica():
-    job = job_from_facts({"task": "inference", "context_tokens": 4096}, LLAMA_7B)
-    assert max_micro_batch(job, CARD, Layout()) == max_micro_batch(job, CARD, Layout(data=4))
-
-
-def test_nothing_fits_a_card_that_is_too_small_and_nothing_is_said_of_one_that_is_unknown():
-    job = job_from_facts({"task": "full_finetuning"}, LLAMA_70B)
-    assert max_micro_batch(job, CARD, Layout()) == 0
-    assert max_micro_batch(job, CARD.model_copy(update={"usable_gb": None}), Layout()) is None
-    assert max_micro_batch(job_from_facts({"task": "pretraining"}, None), CARD, Layout()) is None
 
 
 def sparse(layout: Layout, **facts) -> MemoryEstimate:

@@ -85,7 +85,7 @@ def _domain(table: Table, rows: list[Rule], context: LintContext) -> Iterator[Fo
     """The columns are known, unless a cell asks whether they are; and hold some value that a row speaks of."""
     asked = {cell.column for row in rows for cell in row.when if cell.column and _asks(to_nnf(cell.expr))}
     for column in table.columns:
-        classes = context.regions.conditions.atlas.of(column)
+        classes = context.regions.conditions.domains.of(column)
         if column not in asked:
             yield literal(column, classes.known, classes.full)
 

@@ -12,7 +12,7 @@ from whichgpu.engine.plans.costs.cost import count_owned
 from whichgpu.engine.plans.costs.cost import owned_gpus
 from whichgpu.engine.plans.costs.cost import rental_duty
 from whichgpu.engine.plans.costs.cost import spending_of
-from whichgpu.engine.plans.costs.offers import index_offers
+from whichgpu.engine.plans.costs.offers import OfferIndex
 from whichgpu.engine.plans.costs.ownership import ownership_of
 from whichgpu.engine.plans.costs.power import at_desk
 from whichgpu.engine.plans.costs.power import kwh_price
@@ -37,7 +37,7 @@ OFFER = Offer(
     as_of="2026-07-20",
     source="test",
 )
-INDEX = index_offers([OFFER], ECONOMICS)
+INDEX = OfferIndex([OFFER], ECONOMICS)
 
 
 def cost(gpu: Gpu, count: int, facts: Facts, **numbers: float) -> Cost:

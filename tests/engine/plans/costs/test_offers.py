@@ -9,9 +9,8 @@ from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.catalogue.model import Offer
 from whichgpu.engine.plans.costs.constants import load_economics
 from whichgpu.engine.plans.costs.model import Rental
+from whichgpu.engine.plans.costs.offers import OfferIndex
 from whichgpu.engine.plans.costs.offers import Wishes
-from whichgpu.engine.plans.costs.offers import index_offers
-from whichgpu.engine.plans.costs.offers import narrowed
 from whichgpu.engine.plans.costs.offers import offer_index
 from whichgpu.engine.plans.costs.offers import region_allowed
 from whichgpu.engine.plans.costs.offers import wishes_from_facts
@@ -47,7 +46,7 @@ def rent(
     wishes: Wishes = NO_WISHES,
     linked: bool | None = None,
 ) -> Rental | None:
-    index = narrowed(index_offers(offers, ECONOMICS), wishes)
+    index = OfferIndex(offers, ECONOMICS).narrowed(wishes)
     return index.rental(gpu, count, together or count, linked=linked, interruptible=wishes.interruptible)
 
 
@@ -257,8 +256,8 @@ def test_the_index_of_the_snapshot_is_made_once() -> None:
     h100 = KNOWLEDGE.gpus["nvidia-h100-80gb-sxm"]
     assert index.rental(h100, 8, 8) is index.rental(h100, 8, 8)
     wishes = Wishes(regions_allowed=("us",))
-    assert narrowed(index, wishes) is narrowed(index, wishes)
-    assert narrowed(index, NO_WISHES) is index
+    assert index.narrowed(wishes) is index.narrowed(wishes)
+    assert index.narrowed(NO_WISHES) is index
 
 
 # ------------------------------------------------------------------------------------------------ laws

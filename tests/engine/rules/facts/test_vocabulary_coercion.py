@@ -208,6 +208,16 @@ def test_a_wrong_choice_names_the_nearest_and_all():
     assert read_value(TASK, "x" * 500).problems[0].code == "text-too-long"
 
 
+def test_a_fact_with_other_choices_or_another_unit_is_read_by_those():
+    fact = FactDef(name="size", type="enum", choices=("small", "large"), synonyms={"big": "large"})
+    assert fact.choice("big") == "large"
+    changed = fact.model_copy(update={"choices": ("low", "high"), "synonyms": {"big": "high"}})
+    assert [changed.choice(word) for word in ("big", "low", "small")] == ["high", "low", None]
+    length = FactDef(name="length", type="number", unit="GB")
+    assert length.parsed_unit == parse_unit("GB")
+    assert length.model_copy(update={"unit": "hours"}).parsed_unit == parse_unit("hours")
+
+
 def test_an_open_choice_becomes_other_with_a_warning():
     engine = fact(type="enum", choices=("vllm", "other"), open=True)
     reading = read_value(engine, "vlm2")

@@ -45,10 +45,6 @@ def calculator(output: str, needs: tuple[str, ...], function: object, uses: tupl
     return Calculator(f"sizing.{output}", function, output, "GB", needs, uses, {}, "formula", "paper")
 
 
-def given(**facts: object) -> dict[str, Claim]:
-    return {name: Claim("given", "input", value) for name, value in facts.items()}
-
-
 SMALL = Compare("<=", FactRef("size"), Const(3))
 LARGE = Compare(">", FactRef("size"), Const(3))
 
@@ -60,7 +56,7 @@ def test_a_chain_of_producers_settles_in_order() -> None:
         [],
         Level,
     )
-    settled = settler.run(given(size=7.0))
+    settled = settler.run({"size": 7.0})
     assert settled.facts == {"size": 7.0, "weights": 14.0, "class": "large"}
     assert settled.settled["class"].claim == Claim("derived", "heavy", "large", ("weights",), sources=("guide",))
     assert settled.settled["weights"].claim.inputs == ("size",)
@@ -68,7 +64,7 @@ def test_a_chain_of_producers_settles_in_order() -> None:
 
 def test_a_given_value_stands_and_what_was_overruled_is_kept() -> None:
     settler = FactResolver([calculator("weights", ("size",), lambda size: size * 2.0)], [], [], Level)
-    settled = settler.run(given(size=7.0, weights=20.0))
+    settled = settler.run({"size": 7.0, "weights": 20.0})
     assert settled.facts["weights"] == 20.0
     assert [claim.value for claim in settled.settled["weights"].overruled] == [14.0]
     assert [(fact.name, claim.value) for fact, claim in settled.contradictions()] == [("weights", 14.0)]
@@ -76,7 +72,7 @@ def test_a_given_value_stands_and_what_was_overruled_is_kept() -> None:
 
 def test_a_small_difference_is_no_contradiction() -> None:
     settler = FactResolver([calculator("weights", ("size",), lambda size: size * 2.0)], [], [], Level)
-    assert settler.run(given(size=7.0, weights=14.5)).contradictions() == []
+    assert settler.run({"size": 7.0, "weights": 14.5}).contradictions() == []
 
 
 def test_looked_up_beats_computed_beats_derived_beats_assumed() -> None:
@@ -86,19 +82,19 @@ def test_looked_up_beats_computed_beats_derived_beats_assumed() -> None:
         [Default("weights", 4.0, "usual")],
         Level,
     )
-    looked_up = settler.run(given(size=1.0), extra={"weights": [Claim("looked_up", "catalogue", 1.0)]})
+    looked_up = settler.run({"size": 1.0}, extra={"weights": [Claim("looked_up", "catalogue", 1.0)]})
     assert looked_up.facts["weights"] == 1.0
-    assert settler.run(given(size=1.0)).facts["weights"] == 2.0
+    assert settler.run({"size": 1.0}).facts["weights"] == 2.0
     without = FactResolver(
         [], [rule("r", SMALL, "weights", 3.0, reads={"size"})], [Default("weights", 4.0, "usual")], Level
     )
-    assert without.run(given(size=1.0)).facts["weights"] == 3.0
-    assert without.run(given(size=9.0)).settled["weights"].claim.origin == "assumed"
+    assert without.run({"size": 1.0}).facts["weights"] == 3.0
+    assert without.run({"size": 9.0}).settled["weights"].claim.origin == "assumed"
 
 
 def test_rules_that_collide_leave_the_fact_unknown_and_are_named() -> None:
     rules = [rule("a", SMALL, "class", "x", reads={"size"}), rule("b", SMALL, "class", "y", reads={"size"})]
-    settled = FactResolver([], rules, [Default("class", "z", "usual")], Level).run(given(size=1.0))
+    settled = FactResolver([], rules, [Default("class", "z", "usual")], Level).run({"size": 1.0})
     assert "class" not in settled.facts
     assert [(c.fact, c.rules, c.values) for c in settled.collisions] == [("class", ("a", "b"), ("x", "y"))]
 
@@ -108,7 +104,7 @@ def test_an_overriding_rule_wins() -> None:
         rule("a", SMALL, "class", "x", reads={"size"}),
         rule("b", SMALL, "class", "y", reads={"size"}, overrides=("a",)),
     ]
-    settled = FactResolver([], rules, [], Level).run(given(size=1.0))
+    settled = FactResolver([], rules, [], Level).run({"size": 1.0})
     assert settled.facts["class"] == "y"
     assert settled.judged[0].resolution.overridden == {"a": "b"}
 
@@ -120,9 +116,9 @@ def test_the_first_default_that_applies_counts() -> None:
     ]
     rules = [rule("s", SMALL, "class", "small", reads={"size"}), rule("l", LARGE, "class", "large", reads={"size"})]
     settler = FactResolver([], rules, defaults, Level)
-    assert settler.run(given(size=1.0)).facts["precision"] == "int4"
-    assert settler.run(given(size=9.0)).facts["precision"] == "fp16"
-    assert settler.run(given(size=9.0, precision="fp8")).facts["precision"] == "fp8"
+    assert settler.run({"size": 1.0}).facts["precision"] == "int4"
+    assert settler.run({"size": 9.0}).facts["precision"] == "fp16"
+    assert settler.run({"size": 9.0, "precision": "fp8"}).facts["precision"] == "fp8"
 
 
 def test_an_unknown_input_leaves_the_output_unknown() -> None:
@@ -138,11 +134,11 @@ def test_a_calculator_may_decline() -> None:
 def test_a_value_may_be_an_expression_over_facts() -> None:
     doubled = Arith("*", FactRef("size"), Const(2))
     settler = FactResolver([], [rule("r", SMALL, "weights", doubled, reads={"size"})], [], Level)
-    assert settler.run(given(size=2.0)).facts["weights"] == 4.0
+    assert settler.run({"size": 2.0}).facts["weights"] == 4.0
 
 
 def test_an_earlier_settlement_stands() -> None:
-    before = FactResolver([], [], [], Level).run(given(size=1.0))
+    before = FactResolver([], [], [], Level).run({"size": 1.0})
     settled = FactResolver([], [rule("r", SMALL, "class", "small", reads={"size"})], [], Level).run({}, before=before)
     assert settled.facts == {"size": 1.0, "class": "small"}
 

@@ -1,7 +1,8 @@
-"""What formulas keep of a job never reaches a job that was made from it."""
+"""What is kept of a job never reaches a job that was made from it."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from dataclasses import replace
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.sizing.intake import job_from_facts
+from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.memory import estimate_memory
-from whichgpu.engine.sizing.speed import estimate_speed
+from whichgpu.engine.sizing.speed import JobSpeed
 
 
 KNOWLEDGE = load_knowledge()
@@ -32,9 +34,23 @@ def test_a_changed_job_has_figures_of_its_own(facts: Facts, change: dict[str, ob
     used, fresh = (job_from_facts(facts, model) for _ in range(2))
     for job in (used, replace(fresh, **change)):  # type: ignore[arg-type]
         estimate_memory(job, CARD, Layout())
-        estimate_speed(job, CARD, Layout(), "none", "none", nodes=1, room=None)
-    assert used.memo
+        JobSpeed(job).estimate(CARD, Layout())
     changed, anew = replace(used, **change), replace(job_from_facts(facts, model), **change)  # type: ignore[arg-type]
-    assert not changed.memo
     assert estimate_memory(changed, CARD, Layout()) == estimate_memory(anew, CARD, Layout())
     assert estimate_memory(changed, CARD, Layout()) != estimate_memory(used, CARD, Layout())
+    assert JobSpeed(changed).estimate(CARD, Layout()) == JobSpeed(anew).estimate(CARD, Layout())
+
+
+def test_a_job_is_a_value_and_keeps_nothing() -> None:
+    job = job_from_facts({"task": "inference", "concurrency": 4}, KNOWLEDGE.models["llama-3.1-8b"])
+    assert not [field.name for field in fields(Job) if isinstance(getattr(job, field.name), dict | list | set)]
+
+
+def test_a_kept_part_serves_every_layout_and_gpu_alike() -> None:
+    job = job_from_facts({"task": "inference", "concurrency": 4}, KNOWLEDGE.models["llama-3.1-8b"])
+    kept = JobSpeed(job)
+    slower = CARD.model_copy(update={"mem_bw_tbs": 1.0})
+    for gpu in (CARD, KNOWLEDGE.gpus["nvidia-l4"], slower, CARD):
+        for layout in (Layout(), Layout(2), Layout(data=2)):
+            link = "pcie" if layout.count > 1 else "none"
+            assert kept.estimate(gpu, layout, link, room=8) == JobSpeed(job).estimate(gpu, layout, link, room=8)
