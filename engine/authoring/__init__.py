@@ -3,6 +3,7 @@
 from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
 from whichgpu.engine.authoring.lint.finding import Check
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import PrintedFinding
 from whichgpu.engine.authoring.lint.finding import StatedNumber
 from whichgpu.engine.authoring.lint.linting import check_page
 from whichgpu.engine.authoring.lint.linting import lint_rulebook
@@ -27,6 +28,7 @@ __all__ = [
     "FactsFor",
     "Finding",
     "MutationReport",
+    "PrintedFinding",
     "Scenario",
     "ScenarioResult",
     "StatedNumber",

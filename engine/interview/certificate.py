@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from typing import TYPE_CHECKING
 from typing import Any
 
 from whichgpu.engine.advisor.advisor import Advisor
@@ -19,6 +20,10 @@ from whichgpu.engine.interview.ranges import representatives
 from whichgpu.engine.rules.facts import FactDef
 
 
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer.answer_types import UnaskedFact
+
+
 @dataclass(frozen=True, slots=True)
 class Unasked:
     """One fact that was not asked, why it cannot matter, and how that was established."""
@@ -27,7 +32,7 @@ class Unasked:
     why: str
     checked: str
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> UnaskedFact:
         """As it stands in a record."""
         return {"fact": self.fact, "why": self.why, "checked": self.checked}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.values import Value
@@ -11,6 +11,10 @@ from whichgpu.engine.interview.certificate import Answered
 from whichgpu.engine.interview.certificate import answered
 from whichgpu.engine.interview.planner import Interviewer
 from whichgpu.engine.interview.state import State
+
+
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer.answer_types import UnknownFact
 
 
 #: At most so many values of one fact are decided.
@@ -30,14 +34,14 @@ class Missing:
         """Whether no value that was tried changes the answer."""
         return not self.changes
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> UnknownFact:
         """As it stands in a record."""
         return {
             "fact": self.fact,
             "assumed": self.assumed,
             "robust": self.robust,
             "changes": [
-                {"value": value, "gpu": other.gpu, "count": other.count, "procurement": other.procurement}
+                {"value": value, "gpu": other.gpu, "count": other.count, "procurement": str(other.procurement)}
                 for value, other in self.changes
             ],
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.losses import loss_text
 from whichgpu.engine.advisor.answer.plans import plan_dict
@@ -24,10 +24,16 @@ from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.verdicts import verdict_of
 
 
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import answer_types
+
+
 _KIND_OF_STAGE = {"derive": "recommendation", "reject": "recommendation", "prefer": "recommendation"}
 
 
-def no_answer_dict(no_answer: NoAnswer | None, outcome: Outcome, vocabulary: Vocabulary) -> dict[str, Any] | None:
+def no_answer_dict(
+    no_answer: NoAnswer | None, outcome: Outcome, vocabulary: Vocabulary
+) -> answer_types.NoAnswer | None:
     """Why there is no recommendation, in words."""
     if no_answer is None:
         return None
@@ -67,9 +73,9 @@ def _nothing_fits(outcome: Outcome, rules: tuple[Rule, ...], vocabulary: Vocabul
     return f"every plan is rejected. {'; '.join(reasons)}{left_out}"
 
 
-def rejected_list(outcome: Outcome, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+def rejected_list(outcome: Outcome, vocabulary: Vocabulary) -> list[answer_types.Rejection]:
     """One entry for each GPU and rule, with the counts that the rule rejects."""
-    grouped: dict[tuple[str, str], dict[str, Any]] = {}
+    grouped: dict[tuple[str, str], answer_types.Rejection] = {}
     for entry in outcome.round.rejections if outcome.round else ():
         for rule in entry.rules:
             key = (entry.plan.gpu.id, rule.id)
@@ -95,7 +101,7 @@ def candidate_dict(
     knowledge: Knowledge,
     rules: Mapping[str, Rule],
     vocabulary: Vocabulary,
-) -> dict[str, Any]:
+) -> answer_types.Candidate:
     """The verdict on a GPU that the user named, with its facts."""
     shared = outcome.final.facts
     reason, rule = _candidate_reason(candidate, outcome, knowledge, rules, vocabulary)
@@ -153,26 +159,26 @@ def _standing(
 
 def assumptions(
     outcome: Outcome, undecided: Mapping[str, frozenset[str]], vocabulary: Vocabulary
-) -> list[dict[str, Any]]:
+) -> list[answer_types.Assumption]:
     """What was taken for granted: defaults of the vocabulary, and inputs that the sizing filled in."""
-    entries: dict[str, dict[str, Any]] = {}
-    for name, fact in outcome.intake.settled.items():
+    settled = outcome.intake.settled
+    assumed = {item.fact: (item.value, item.because) for item in reversed(outcome.assumed) if item.fact not in settled}
+    for name, fact in settled.items():
         if fact.claim.origin == "assumed":
-            entries[name] = {"fact": name, "value": fact.value, "because": fact.claim.formula}
-    for item in outcome.assumed:
-        if item.fact not in outcome.intake.settled:
-            entries.setdefault(item.fact, {"fact": item.fact, "value": item.value, "because": item.because})
+            assumed[name] = (fact.value, fact.claim.formula)
     sized = bool(outcome.chosen and outcome.chosen.ranked.plan.memory)
-    for name, entry in entries.items():
+    entries: list[answer_types.Assumption] = []
+    for name, (value, reason) in sorted(assumed.items()):
         known = vocabulary.facts.get(name)
         bears_on = "cost" if known is not None and known.topic == "money" else "memory"
-        entry["may_change"] = sorted(undecided.get(name, frozenset()) | ({bears_on} if sized else set()))
-    return [entries[name] for name in sorted(entries)]
+        may_change = sorted(undecided.get(name, frozenset()) | ({bears_on} if sized else set()))
+        entries.append({"fact": name, "value": value, "because": reason, "may_change": may_change})
+    return entries
 
 
 def open_questions(
     outcome: Outcome, undecided: Mapping[str, frozenset[str]], vocabulary: Vocabulary
-) -> list[dict[str, Any]]:
+) -> list[answer_types.OpenQuestion]:
     """Facts worth asking: those that block, then those that rules ask for, then what undecided rules lack."""
     facts = outcome.final.facts
     blocking = [*(outcome.no_answer.facts if outcome.no_answer and outcome.no_answer.kind == "facts_missing" else ())]
@@ -183,7 +189,7 @@ def open_questions(
         (name for name in undecided if _worth_asking(name, vocabulary)),
         key=lambda name: (vocabulary.facts[name].askable != "always", -len(undecided[name]), name),
     )
-    questions = []
+    questions: list[answer_types.OpenQuestion] = []
     for name in dict.fromkeys([*blocking, *sorted(asked), *rest]):
         fact = vocabulary.facts.get(name)
         source = outcome.final.settled.get(name)
@@ -238,9 +244,9 @@ def _say_in(rule: Rule) -> str:
     return _KIND_OF_STAGE.get(rule.stage, "advice")
 
 
-def contradiction_warnings(settlement: Settlement, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+def contradiction_warnings(settlement: Settlement, vocabulary: Vocabulary) -> list[answer_types.Remark]:
     """Given values that differ from what was looked up or computed."""
-    entries = []
+    entries: list[answer_types.Remark] = []
     for fact, claim in settlement.contradictions():
         definition = vocabulary.facts[fact.name]
         text = (

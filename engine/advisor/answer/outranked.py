@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.choice import below_answer
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.plans.costs.usage import number
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.plans.topology import fabric_of
 from whichgpu.engine.plans.topology import ladder
+
+
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import answer_types
+    from whichgpu.engine.advisor.answer import plan_types
 
 
 #: Counts up to this one are accounted for.
@@ -24,7 +30,7 @@ _BELOW = {
 }
 
 
-def outranked(outcome: Outcome, shown: Sequence[Judged]) -> list[dict[str, Any]]:
+def outranked(outcome: Outcome, shown: Sequence[Judged]) -> list[plan_types.Outranked]:
     """One line for every plan that no rule rejects and that is not shown whole."""
     return [
         {
@@ -32,9 +38,9 @@ def outranked(outcome: Outcome, shown: Sequence[Judged]) -> list[dict[str, Any]]
             "gpu": entry.ranked.plan.gpu.id,
             "count": entry.ranked.plan.count,
             "usd_per_hour": entry.ranked.plan.cost.usd_per_hour,
-            "tokens_per_s": entry.facts.get("plan.tokens_per_s"),
-            "samples_per_s": entry.facts.get("plan.samples_per_s"),
-            "latency_ms": entry.facts.get("plan.latency_ms"),
+            "tokens_per_s": number(entry.facts, "plan.tokens_per_s"),
+            "samples_per_s": number(entry.facts, "plan.samples_per_s"),
+            "latency_ms": number(entry.facts, "plan.latency_ms"),
             "score": entry.ranked.score,
             "proven": entry.ranked.proven,
             **below_answer(entry, outcome),
@@ -43,9 +49,9 @@ def outranked(outcome: Outcome, shown: Sequence[Judged]) -> list[dict[str, Any]]
     ]
 
 
-def passed_over(outcome: Outcome, shown: Sequence[Judged]) -> list[dict[str, Any]]:
+def passed_over(outcome: Outcome, shown: Sequence[Judged]) -> list[answer_types.Rejection]:
     """Those plans, and the counts that were not planned, as rejections: without a rule, each with its reason."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    found: dict[tuple[str, str], answer_types.Rejection] = {}
     for entry in _rest(outcome, shown):
         _add(found, entry.ranked.plan, [entry.ranked.plan.count], _reason(entry, outcome))
     if outcome.round is not None and outcome.no_answer is None:
@@ -75,7 +81,7 @@ def _reason(entry: Judged, outcome: Outcome) -> str:
     return "others come before it by what the objective and the evidence say"
 
 
-def _add_unplanned(found: dict[tuple[str, str], dict[str, Any]], plans: Sequence[Plan]) -> None:
+def _add_unplanned(found: dict[tuple[str, str], answer_types.Rejection], plans: Sequence[Plan]) -> None:
     """The usual counts of a GPU that were not planned: too few for the job, or more than it gains from."""
     first = plans[0]
     if first.memory is None:
@@ -92,7 +98,7 @@ def _add_unplanned(found: dict[tuple[str, str], dict[str, Any]], plans: Sequence
     _add(found, first, more, "more than memory, targets and load call for, or too little faster for twice the GPUs")
 
 
-def _add(found: dict[tuple[str, str], dict[str, Any]], plan: Plan, counts: Sequence[int], reason: str) -> None:
+def _add(found: dict[tuple[str, str], answer_types.Rejection], plan: Plan, counts: Sequence[int], reason: str) -> None:
     if not counts:
         return
     entry = found.setdefault(

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.plans.gate import Refusal
 from whichgpu.engine.rules.facts import Vocabulary
 
 
-def refused_list(outcome: Outcome) -> list[dict[str, Any]]:
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import answer_types
+
+
+def refused_list(outcome: Outcome) -> list[answer_types.RefusedPlan]:
     """One entry for each figure that cannot be true, with the plan that it would have stood in."""
     return [
         {
@@ -39,7 +43,7 @@ def refusals_text(refused: Sequence[Refusal]) -> str:
     return f"{len(refused)} {plural} left out; of {refused[0].plan.id}, {refusal_text(refused[0])}"
 
 
-def refusal_warnings(outcome: Outcome, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+def refusal_warnings(outcome: Outcome, vocabulary: Vocabulary) -> list[answer_types.Remark]:
     """A warning where plans were refused because their figures cannot be true."""
     refused = outcome.round.refused if outcome.round else ()
     if not refused:

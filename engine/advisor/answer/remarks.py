@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from typing import Any
 
 from whichgpu.engine.advisor.answer.wording import because
@@ -21,9 +22,13 @@ from whichgpu.engine.rules.rulebook.model import Say
 from whichgpu.engine.rules.rulebook.model import ShowFigure
 
 
-def remarks(fired: Iterable[Fired], kind: str, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import answer_types
+
+
+def remarks(fired: Iterable[Fired], kind: str, vocabulary: Vocabulary) -> list[answer_types.Remark]:
     """One entry a code, the most important first; other rules that say the same are named beside the first."""
-    entries: dict[str, dict[str, Any]] = {}
+    entries: dict[str, answer_types.Remark] = {}
     for item in sorted(fired, key=_speaking_order):
         for effect in item.rule.effects:
             if not isinstance(effect, Say) or effect.kind != kind:
@@ -45,7 +50,9 @@ def remarks(fired: Iterable[Fired], kind: str, vocabulary: Vocabulary) -> list[d
     return sorted(entries.values(), key=lambda entry: (entry["priority"], entry["code"]))
 
 
-def aged_rules(outcome: Outcome, rules: Mapping[str, Rule], today: str, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+def aged_rules(
+    outcome: Outcome, rules: Mapping[str, Rule], today: str, vocabulary: Vocabulary
+) -> list[answer_types.Remark]:
     """A warning where rules behind the answer are past the day by which they were to be checked again.
 
     Args:
@@ -73,9 +80,9 @@ def aged_rules(outcome: Outcome, rules: Mapping[str, Rule], today: str, vocabula
     ]
 
 
-def monitoring(fired: Iterable[Fired], vocabulary: Vocabulary) -> list[dict[str, Any]]:
+def monitoring(fired: Iterable[Fired], vocabulary: Vocabulary) -> list[answer_types.Target]:
     """Targets to watch, one entry for each figure and rule."""
-    entries = []
+    entries: list[answer_types.Target] = []
     for item in sorted(fired, key=_speaking_order):
         for effect in item.rule.effects:
             if isinstance(effect, Monitor):
@@ -96,9 +103,9 @@ def monitoring(fired: Iterable[Fired], vocabulary: Vocabulary) -> list[dict[str,
     return entries
 
 
-def figures(fired: Iterable[Fired], knowledge: Knowledge) -> dict[str, dict[str, Any]]:
+def figures(fired: Iterable[Fired], knowledge: Knowledge) -> dict[str, answer_types.Figure]:
     """Figures of the knowledge base that fired rules report."""
-    shown: dict[str, dict[str, Any]] = {}
+    shown: dict[str, answer_types.Figure] = {}
     for item in sorted(fired, key=lambda item: item.rule.id):
         for effect in item.rule.effects:
             if isinstance(effect, ShowFigure):
@@ -111,26 +118,26 @@ def figures(fired: Iterable[Fired], knowledge: Knowledge) -> dict[str, dict[str,
     return dict(sorted(shown.items()))
 
 
-def _known_figure(figure: Mapping[str, Any], facts: Facts) -> dict[str, Any] | None:
+def _known_figure(figure: Mapping[str, Any], facts: Facts) -> answer_types.Figure | None:
     """A figure's value: as the knowledge base states it, or as this case's facts say; None while those are unknown."""
     if "facts" in figure:
         values = [facts[name] for name in figure["facts"] if name in facts]
         if len(values) < len(figure["facts"]):
             return None
-        value: object = values[0] if len(values) == 1 else values
+        value: Any = values[0] if len(values) == 1 else values
     else:
         value = figure["value"]
     return {"value": value, "unit": figure.get("unit"), "sources": list(figure["sources"])}
 
 
-def disagreements(fired: Iterable[Fired], knowledge: Knowledge) -> list[dict[str, Any]]:
+def disagreements(fired: Iterable[Fired], knowledge: Knowledge) -> list[answer_types.Disagreement]:
     """Disagreements between sources that bear on the case, both sides in plain words."""
     rules: dict[str, list[str]] = {}
     for item in sorted(fired, key=lambda item: item.rule.id):
         for effect in item.rule.effects:
             if isinstance(effect, Disagree):
                 rules.setdefault(effect.conflict, []).append(item.rule.id)
-    entries = []
+    entries: list[answer_types.Disagreement] = []
     for name in sorted(rules):
         conflict = knowledge.disagreements[name]
         entries.append(
@@ -152,7 +159,7 @@ def _speaking_order(item: Fired) -> tuple[int, int, str, str]:
     return (scope, 0 if item.rule.text else 1, item.rule.id, item.scope)
 
 
-def _add_witness(entry: dict[str, Any], item: Fired) -> None:
+def _add_witness(entry: answer_types.Remark, item: Fired) -> None:
     if item.rule.id != entry["rule"] and item.rule.id not in entry["also"]:
         entry["also"].append(item.rule.id)
         entry["sources"] = list(dict.fromkeys([*entry["sources"], *item.rule.sources]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from typing import Any
 
 from whichgpu.engine.advisor.answer.wording import because
@@ -31,6 +32,10 @@ from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Say
 from whichgpu.engine.rules.rulebook.model import SetFact
 from whichgpu.engine.rules.rulebook.model import ShowFigure
+
+
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import trace_types
 
 
 Entry = dict[str, Any]
@@ -337,9 +342,9 @@ def _term_reads(reason: str, facts: Facts) -> list[str]:
     return [name for name in (compared, "objective") if name in facts]
 
 
-def _effects(effects: tuple[Effect, ...], facts: Facts) -> dict[str, Any]:
+def _effects(effects: tuple[Effect, ...], facts: Facts) -> trace_types.AdvisedEffects:
     """What an advise rule did, keyed by the word that the rule file uses."""
-    done: dict[str, Any] = {}
+    done: trace_types.AdvisedEffects = {}
     for effect in effects:
         match effect:
             case SetFact():
