@@ -45,7 +45,7 @@ from whichgpu.engine.interview.robustness import missing_answers
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer.answer_types import Interview
+    from whichgpu.engine.advisor.answer.part_types import Interview
 
 
 _session_option = click.option("--session", metavar="FILE", type=click.Path(dir_okay=False), help="Keep answers here.")

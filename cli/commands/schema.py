@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -13,7 +12,6 @@ from whichgpu.cli.layers import load_facts
 from whichgpu.cli.options import layers_option
 from whichgpu.cli.render.figures import count_of
 from whichgpu.engine.advisor.answer.answer_types import SHAPES
-from whichgpu.engine.advisor.answer.schema import keys_page
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.advisor.answer.schema import schema_text
 from whichgpu.engine.advisor.answer.schema import type_schema
@@ -42,22 +40,20 @@ def schema(*, shape: str, page: bool, folder: Path | None, rules: tuple[str, ...
     if folder is not None:
         return _write(folder, rules)
     if page:
-        output.emit(keys_page(_finding()))
+        from whichgpu.cli.render.answerkeys import keys_page  # noqa: PLC0415 - loads every room; most calls need none.
+
+        output.emit(keys_page())
     elif shape == "decision":
         output.emit(schema_text())
     elif shape in SHAPES:
         output.emit_json(schema_of(shape))
     elif shape == "finding":
-        output.emit_json(type_schema(_finding()))
+        from whichgpu.engine.authoring import PrintedFinding  # noqa: PLC0415
+
+        output.emit_json(type_schema(PrintedFinding))
     else:
         output.emit(_file_schema(shape, rules))
     return 0
-
-
-def _finding() -> Any:
-    from whichgpu.engine.authoring import PrintedFinding  # noqa: PLC0415 - loads every room; most calls need none.
-
-    return PrintedFinding
 
 
 def _texts(rules: tuple[str, ...]) -> dict[str, str]:

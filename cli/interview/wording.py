@@ -30,8 +30,8 @@ from whichgpu.engine.rules.facts import fold
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer.answer_types import Interview
-    from whichgpu.engine.advisor.answer.answer_types import UnknownFact
+    from whichgpu.engine.advisor.answer.part_types import Interview
+    from whichgpu.engine.advisor.answer.part_types import UnknownFact
 
 
 _BEARS_ON = {

@@ -65,6 +65,7 @@ from whichgpu.engine.rules.rulebook.model import Rulebook
 
 if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import answer_types
+    from whichgpu.engine.advisor.answer import part_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +142,12 @@ class Advisor:
     trade_off_settings: TradeOffSettings
     folders: tuple[Path, ...] = ()  # of the layers of rules, the lowest first
 
-    def layers(self) -> list[answer_types.RuleLayer]:
+    def layers(self) -> list[part_types.RuleLayer]:
         """The layers of rules, the lowest first: name, digests of rules and of added knowledge, what was taken away."""
         laid = {Path(layer.folder): layer for layer in self.knowledge.layers if not layer.empty}
         described = []
         for layer, folder in zip(self.rulebook.layers, self.folders, strict=False):
-            entry: answer_types.RuleLayer = {"name": layer.name, "digest": layer.digest, "rules": layer.rules}
+            entry: part_types.RuleLayer = {"name": layer.name, "digest": layer.digest, "rules": layer.rules}
             if folder in laid:
                 entry["knowledge"] = laid[folder].digest
             if replaced := self._changed("replaced", layer.name):

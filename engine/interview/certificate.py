@@ -21,7 +21,7 @@ from whichgpu.engine.rules.facts import FactDef
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer.answer_types import UnaskedFact
+    from whichgpu.engine.advisor.answer.part_types import UnaskedFact
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from whichgpu.engine.interview.state import State
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer.answer_types import UnknownFact
+    from whichgpu.engine.advisor.answer.part_types import UnknownFact
 
 
 #: At most so many values of one fact are decided.

@@ -9,10 +9,10 @@ from typing import cast
 
 from whichgpu.engine.advisor.answer.answers import assumptions
 from whichgpu.engine.advisor.answer.answers import candidate_dict
-from whichgpu.engine.advisor.answer.answers import contradiction_warnings
 from whichgpu.engine.advisor.answer.answers import no_answer_dict
 from whichgpu.engine.advisor.answer.answers import open_questions
 from whichgpu.engine.advisor.answer.answers import rejected_list
+from whichgpu.engine.advisor.answer.answers import sizing_dict
 from whichgpu.engine.advisor.answer.answers import undecided_facts
 from whichgpu.engine.advisor.answer.choice import below_answer
 from whichgpu.engine.advisor.answer.choice import chosen_over
@@ -26,14 +26,14 @@ from whichgpu.engine.advisor.answer.outranked import passed_over
 from whichgpu.engine.advisor.answer.plans import plan_dict
 from whichgpu.engine.advisor.answer.procurement import procurement_dict
 from whichgpu.engine.advisor.answer.procurement import procurement_figures_dict
-from whichgpu.engine.advisor.answer.refused import refusal_warnings
-from whichgpu.engine.advisor.answer.refused import refused_list
 from whichgpu.engine.advisor.answer.remarks import aged_rules
+from whichgpu.engine.advisor.answer.remarks import contradiction_warnings
 from whichgpu.engine.advisor.answer.remarks import disagreements
 from whichgpu.engine.advisor.answer.remarks import figures
 from whichgpu.engine.advisor.answer.remarks import monitoring
+from whichgpu.engine.advisor.answer.remarks import refusal_warnings
+from whichgpu.engine.advisor.answer.remarks import refused_list
 from whichgpu.engine.advisor.answer.remarks import remarks
-from whichgpu.engine.advisor.answer.sizing import sizing_dict
 from whichgpu.engine.advisor.answer.trace import build_trace
 from whichgpu.engine.advisor.answer.verdicts import verdicts
 from whichgpu.engine.advisor.losses import first_by_evidence

@@ -17,10 +17,11 @@ from whichgpu.engine.sizing.model import Figure
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer import answer_types
+    from whichgpu.engine.advisor.answer import part_types
+    from whichgpu.engine.advisor.answer import procurement_types
 
 
-def procurement_dict(outcome: Outcome, vocabulary: Vocabulary) -> answer_types.Procurement:
+def procurement_dict(outcome: Outcome, vocabulary: Vocabulary) -> procurement_types.Procurement:
     """The verdict with the rules behind it. Without any rule that set it, it is undecided."""
     verdict: Any = outcome.final.facts.get("procurement", "undecided")
     behind = [
@@ -57,7 +58,7 @@ def procurement_dict(outcome: Outcome, vocabulary: Vocabulary) -> answer_types.P
     }
 
 
-def _comparison_dict(procurement: Procurement) -> answer_types.Comparison | None:
+def _comparison_dict(procurement: Procurement) -> procurement_types.Comparison | None:
     """The sums that the verdict stands on, what each is made of, and how they run over time."""
     found = procurement.comparison
     if found is None:
@@ -103,7 +104,7 @@ def _band(figure: Figure | None) -> list[float] | None:
     return [figure.low, figure.high] if figure else None
 
 
-def procurement_figures_dict(procurement: Procurement) -> dict[str, answer_types.Figure]:
+def procurement_figures_dict(procurement: Procurement) -> dict[str, part_types.Figure]:
     """Every figure of the computation with its band and source."""
     return {
         name: {

@@ -15,16 +15,16 @@ from whichgpu.engine.rules.language import format_value
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer import answer_types
+    from whichgpu.engine.advisor.answer import part_types
 
 
-def trade_off_list(found: Sequence[TradeOff], outcome: Outcome, vocabulary: Vocabulary) -> list[answer_types.TradeOff]:
+def trade_off_list(found: Sequence[TradeOff], outcome: Outcome, vocabulary: Vocabulary) -> list[part_types.TradeOff]:
     """The trade-offs of an answer, figures rounded to six significant digits."""
     answer = outcome.chosen
     if answer is None:
         return []
     hour = answer.ranked.plan.cost.usd_per_hour
-    entries: list[answer_types.TradeOff] = [
+    entries: list[part_types.TradeOff] = [
         {
             "kind": entry.kind,
             "change": {entry.fact: entry.value} if entry.fact else None,
@@ -42,7 +42,7 @@ def trade_off_list(found: Sequence[TradeOff], outcome: Outcome, vocabulary: Voca
         }
         for entry in found
     ]
-    rounded: list[answer_types.TradeOff] = plain(entries)
+    rounded: list[part_types.TradeOff] = plain(entries)
     return rounded
 
 
