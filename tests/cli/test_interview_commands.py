@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 
 from whichgpu import Advisor
 from whichgpu.cli.interview.replies import answer_to
 from whichgpu.cli.interview.replies import steering
 from whichgpu.engine.advisor.advisor import shipped_advisor
+from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.advisor.record import read_saved
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.interview import State
@@ -98,6 +100,7 @@ def test_the_record_carries_the_certificate(whichgpu: Whichgpu, known: str, type
     record = tmp_path / "r.json"
     whichgpu("ask", "--answers", known, "--save", str(record), stdin=joined(typed))
     assert stat.S_IMODE(record.stat().st_mode) == 0o600
+    Draft202012Validator(schema_of("record", closed=True)).validate(json.loads(record.read_text(encoding="utf-8")))
     interview = read_saved(record.read_text(encoding="utf-8"), "r.json").record.decision["interview"]
     origins = {entry["fact"]: entry["origin"] for entry in interview["answered"]}
     assert origins["task"] == "file"

@@ -69,9 +69,7 @@ def _check(value: object, wanted: Any, name: str) -> None:
         if faults:
             first = next(iter(faults))
             # A value that may be of several types is at fault where it comes nearest to one of them.
-            path = max(
-                (path for path in faults if path == first or path.startswith((f"{first}.", f"{first}["))), key=len
-            )
+            path = max((path for path in faults if path.startswith((f"{first}.", f"{first}["))), key=len, default=first)
             said = " or ".join(dict.fromkeys(faults[path]))
             stands = f"should {said}; {_shown(found[path])} stands there" if said else "is missing"
             raise _refusal(value, wanted, name, f"{path} {stands}") from error
@@ -118,7 +116,9 @@ def _expected(kind: str, message: str) -> str:
 
 
 def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=True)
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    text = json.dumps(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 4]} ..."
 
 
