@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from typing import Any
 
 from whichgpu.cli import exits
@@ -14,7 +16,12 @@ from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import WhichgpuError
 
 
-JsonObject = dict[str, Any]
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer.answer_types import RefusedError
+    from whichgpu.engine.advisor.answer.answer_types import RefusedLine
+
+
+JsonObject = Mapping[str, Any]
 _PROGRESS_EVERY = 25
 
 
@@ -36,7 +43,7 @@ def _reply(line: Line, answer: Callable[[JsonObject], JsonObject]) -> tuple[Json
     if line.workload is None:
         return _refusal(line, line.problem), exits.WRONG_INPUT
     try:
-        return {"id": line.id} | answer(line.workload) | {"id": line.id}, exits.ANSWERED
+        return {"id": line.id} | {**answer(line.workload), "id": line.id}, exits.ANSWERED
     except WhichgpuError as error:
         return _refusal(line, error.problems[0] if error.problems else None, error.problems[1:]), exits.WRONG_INPUT
     except Exception as error:  # noqa: BLE001 - one line that breaks the program must not cost the other answers.
@@ -44,9 +51,9 @@ def _reply(line: Line, answer: Callable[[JsonObject], JsonObject]) -> tuple[Json
         return _refusal(line, problem), exits.INTERNAL_ERROR
 
 
-def _refusal(line: Line, problem: Problem | None, further: tuple[Problem, ...] = ()) -> JsonObject:
+def _refusal(line: Line, problem: Problem | None, further: tuple[Problem, ...] = ()) -> RefusedLine:
     told = problem or Problem("refused", f"line {line.number} cannot be answered")
-    error: JsonObject = {
+    error: RefusedError = {
         "code": told.code,
         "message": told.message,
         "fact": told.fact,

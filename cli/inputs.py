@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from typing import NoReturn
 
+from whichgpu.engine.advisor.record import Saved
+from whichgpu.engine.advisor.record import read_saved as saved_in
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 
@@ -42,6 +44,11 @@ def read_text(file: str) -> tuple[str, str]:
             return _decoded(stream.read(MAX_BYTES + 1), file), file
     except OSError as error:
         raise InputError(_unreadable(file, error)) from error
+
+
+def read_saved(file: str) -> Saved:
+    """The decision in a file or on standard input. Raises InputError where there is none, or only a part of one."""
+    return saved_in(*read_text(file))
 
 
 def json_lines(file: str) -> Iterator[Line]:

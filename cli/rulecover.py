@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import product
+from typing import TYPE_CHECKING
 from typing import Any
 
 from whichgpu import Advisor
 from whichgpu.engine.authoring.guides.guides import standings
 from whichgpu.engine.authoring.guides.guides import uncarried
 from whichgpu.engine.core.errors import WhichgpuError
+
+
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer.plan_types import Recommendation
 
 
 #: Sizes in billions of parameters that stand for a small, a middle and a large model of each family.
@@ -51,13 +56,12 @@ def _workloads(advisor: Advisor, moment: datetime) -> dict[str, Any]:
     return {"total": total, "covered": covered, "unanswered": unanswered, "silent": silent}
 
 
-def _recommendation(advisor: Advisor, workload: dict[str, Any], moment: datetime) -> dict[str, Any] | None:
+def _recommendation(advisor: Advisor, workload: dict[str, Any], moment: datetime) -> Recommendation | None:
     try:
         decision = advisor.decide(workload, decided_at=moment)
     except WhichgpuError:
         return None
-    plan: dict[str, Any] | None = decision.to_dict(full=False)["recommendation"]
-    return plan
+    return decision.to_dict(full=False)["recommendation"]
 
 
 def typical_workloads(advisor: Advisor) -> Iterator[dict[str, Any]]:

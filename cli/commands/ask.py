@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -42,6 +42,10 @@ from whichgpu.engine.interview import Interviewer
 from whichgpu.engine.interview import Question
 from whichgpu.engine.interview import State
 from whichgpu.engine.interview.tried_answers import missing_answers
+
+
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer.part_types import Interview
 
 
 _session_option = click.option("--session", metavar="FILE", type=click.Path(dir_okay=False), help="Keep answers here.")
@@ -149,7 +153,8 @@ def _answer(
     interviewer: Interviewer, state: State, done: Done, *, save: str | None, plain: bool, form: str, everything: bool
 ) -> int:
     decision = interviewer.decide(state)
-    answer = {**decision.to_dict(full=True, trade_offs=True), "interview": _interview_dict(interviewer, state, done)}
+    answer = decision.to_dict(full=True, trade_offs=True)
+    answer["interview"] = _interview_dict(interviewer, state, done)
     if save:
         try:
             output.save_private(Path(save), make_record(answer).to_json())
@@ -168,7 +173,7 @@ def _answer(
     return decision.exit_code
 
 
-def _interview_dict(interviewer: Interviewer, state: State, done: Done) -> dict[str, Any]:
+def _interview_dict(interviewer: Interviewer, state: State, done: Done) -> Interview:
     return {
         "answered": [{"fact": answer.fact, "origin": answer.origin} for answer in state.answers],
         "unknown": [missing.to_dict() for missing in missing_answers(interviewer, state)],

@@ -8,11 +8,11 @@ import click
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load
+from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import all_option
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.audit import audit_blocks
-from whichgpu.cli.saved import read_saved
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.explain.audit import audit as audit_record

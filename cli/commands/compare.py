@@ -13,12 +13,12 @@ from whichgpu.cli import output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.advisor import names_of
 from whichgpu.cli.advisor import now
+from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import all_option
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.options import set_option
 from whichgpu.cli.render.comparison import comparison_blocks
-from whichgpu.cli.saved import read_saved
 from whichgpu.engine.advisor.objectives import shipped_objectives
 from whichgpu.engine.core.canonical import plain
 from whichgpu.engine.core.errors import InputError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,14 +75,14 @@ def recommend(
 def _answer_lines(advisor: Advisor, file: str, changes: tuple[str, ...], *, objective: str | None, full: bool) -> int:
     moment = now()
 
-    def answer(workload: dict[str, Any]) -> dict[str, Any]:
+    def answer(workload: Mapping[str, Any]) -> Mapping[str, Any]:
         facts = advisor.read(workload, changes)
         return advisor.decide(facts, objective=objective, decided_at=moment).to_dict(full=full, trade_offs=full)
 
     return answer_lines(file, answer)
 
 
-def _save(answer: dict[str, Any], save: str) -> None:
+def _save(answer: Mapping[str, Any], save: str) -> None:
     try:
         output.save_private(Path(save), make_record(answer).to_json())
     except OSError as error:

@@ -9,8 +9,8 @@ import click
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.advisor import names_of
+from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.report.page import report_page
-from whichgpu.cli.saved import read_saved
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.explain.derivation import Phrases

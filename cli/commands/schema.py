@@ -11,18 +11,18 @@ from whichgpu.cli.layers import load_catalogue
 from whichgpu.cli.layers import load_facts
 from whichgpu.cli.options import layers_option
 from whichgpu.cli.render.figures import count_of
+from whichgpu.engine.advisor.answer.answer_types import SHAPES
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.advisor.answer.schema import schema_text
+from whichgpu.engine.advisor.answer.schema import type_schema
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
 
 
-_SHAPES = ["decision", "decision_line", "record", "size_answer", "refused_line"]
-
-
 @click.command()
 @click.argument("shape", default="decision")
+@click.option("--page", is_flag=True, help="Print every key of every SHAPE in words, as docs/answer.md does.")
 @click.option(
     "--write",
     "folder",
@@ -31,18 +31,26 @@ _SHAPES = ["decision", "decision_line", "record", "size_answer", "refused_line"]
     help="Write the schemas of all rule and knowledge files into DIR.",
 )
 @layers_option
-def schema(*, shape: str, folder: Path | None, rules: tuple[str, ...]) -> int:
+def schema(*, shape: str, page: bool, folder: Path | None, rules: tuple[str, ...]) -> int:
     """Print the JSON Schema (draft 2020-12) of SHAPE, a decision unless given.
 
-    SHAPE is decision, decision_line, record, size_answer or refused_line; or a kind of file: rules, vocabulary, codes,
-    gpus, models, sources, ... With --rules, the names of your own layer are offered for completion too.
+    SHAPE is decision, decision_line, record, size_answer, refused_line or finding; or a kind of file: rules,
+    vocabulary, codes, gpus, models, sources, ... With --rules, the names of your own layer are offered too.
     """
     if folder is not None:
         return _write(folder, rules)
-    if shape == "decision":
+    if page:
+        from whichgpu.cli.render.answerkeys import keys_page  # noqa: PLC0415 - loads every room; most calls need none.
+
+        output.emit(keys_page())
+    elif shape == "decision":
         output.emit(schema_text())
-    elif shape in _SHAPES:
+    elif shape in SHAPES:
         output.emit_json(schema_of(shape))
+    elif shape == "finding":
+        from whichgpu.engine.authoring import PrintedFinding  # noqa: PLC0415
+
+        output.emit_json(type_schema(PrintedFinding))
     else:
         output.emit(_file_schema(shape, rules))
     return 0
@@ -59,7 +67,7 @@ def _texts(rules: tuple[str, ...]) -> dict[str, str]:
 def _file_schema(name: str, rules: tuple[str, ...]) -> str:
     texts = _texts(rules)
     if name not in texts:
-        known = [*_SHAPES, *texts]
+        known = [*SHAPES, "finding", *texts]
         fix = f"one of {', '.join(known)}"
         message = f"there is no schema of {name!r}"
         raise InputError(Problem("unknown-schema", message, nearest=nearest_words(name, known), fix=fix))

@@ -9,11 +9,11 @@ import click
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.advisor import names_of
+from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import all_option
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.sensitivity import sensitivity_blocks
-from whichgpu.cli.saved import read_saved
 from whichgpu.engine.core.canonical import plain
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.sensitivity import DECISIONS

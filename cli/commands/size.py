@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +17,10 @@ from whichgpu.cli.options import output_format
 from whichgpu.cli.options import set_option
 from whichgpu.cli.render.size import size_blocks
 from whichgpu.engine.advisor.size import size_workload
+
+
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer.answer_types import SizeAnswer
 
 
 @click.command()
@@ -42,7 +46,7 @@ def size(
     """
     advisor = load(tests=False)
 
-    def answer(workload: Workload) -> dict[str, Any]:
+    def answer(workload: Workload) -> SizeAnswer:
         return size_workload(advisor, workload, gpu=gpu, count=count)
 
     if jsonl:

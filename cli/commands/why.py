@@ -7,9 +7,9 @@ import click
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.advisor import names_of
+from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import output_format
 from whichgpu.cli.render.derivation import derivation_blocks
-from whichgpu.cli.saved import read_saved
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import cut_at
 from whichgpu.engine.explain.derivation import to_dict

@@ -9,10 +9,10 @@ import click
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.advisor import names_of
+from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.whynot import why_not_blocks
-from whichgpu.cli.saved import read_saved
 from whichgpu.engine.core.canonical import plain
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import to_dict

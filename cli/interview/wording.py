@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whichgpu.cli.interview.replies import STEERING
 from whichgpu.cli.interview.replies import shown_choices
@@ -27,6 +27,11 @@ from whichgpu.engine.interview import State
 from whichgpu.engine.interview.tried_answers import Effect
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import fold
+
+
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer.part_types import Interview
+    from whichgpu.engine.advisor.answer.part_types import UnknownFact
 
 
 _BEARS_ON = {
@@ -166,7 +171,7 @@ def offer_blocks(names: Sequence[str], advisor: Advisor) -> list[Block]:
     ]
 
 
-def interview_blocks(interview: dict[str, Any], names: Names, *, everything: bool) -> list[Block]:
+def interview_blocks(interview: Interview, names: Names, *, everything: bool) -> list[Block]:
     """What was not known and what was not asked, under the decision."""
     blocks: list[Block] = []
     if interview["unknown"]:
@@ -187,7 +192,7 @@ def interview_blocks(interview: dict[str, Any], names: Names, *, everything: boo
     return blocks
 
 
-def _missing(missing: dict[str, Any], names: Names) -> Item:
+def _missing(missing: UnknownFact, names: Names) -> Item:
     assumed = missing["assumed"]
     taken = "nothing was assumed in its place" if assumed is None else f"{value_text(assumed)} was assumed"
     if missing["robust"]:

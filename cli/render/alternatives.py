@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.cli.render.blocks import Block
@@ -24,7 +25,7 @@ from whichgpu.cli.render.speed import headline_speed
 from whichgpu.engine.advisor.answer.wording import ratio_words
 
 
-JsonObject = dict[str, Any]
+JsonObject = Mapping[str, Any]
 
 SHOWN_ALTERNATIVES = 6
 
@@ -84,7 +85,7 @@ def _against(plan: JsonObject, best: JsonObject | None) -> str:
     """Cost and speed beside the recommendation's."""
     if best is None:
         return ""
-    if "cost_ratio" in plan:
+    if "cost_ratio" in plan and "speed_ratio" in plan:
         cost = ratio_words(plan["cost_ratio"], of_cost=True)
         speed = ratio_words(plan["speed_ratio"], of_cost=False)
         return ", ".join(words for words in (cost, speed) if words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.cli.render.blocks import Block
@@ -22,7 +23,7 @@ from whichgpu.engine.advisor.objectives import shipped_objectives
 from whichgpu.engine.catalogue.tasks import task_profiles
 
 
-JsonObject = dict[str, Any]
+JsonObject = Mapping[str, Any]
 
 SHOWN_CHOSEN_OVER = 4
 SHOWN_TRADE_OFFS = 4
@@ -122,7 +123,7 @@ def _preference(decision: JsonObject, names: Names) -> Paragraph | None:
         says = f"costs {usd(price)} an hour ({share})" if by_the_hour else f"makes the work {share} costlier"
     else:
         says = f"makes cost x time {share} higher" + (f" and costs {usd(price)} an hour" if by_the_hour else "")
-    sides = [("for it: ", cost["rules_for"]), ("against the other: ", cost["rules_against"])]
+    sides = [("for it: ", cost.get("rules_for")), ("against the other: ", cost.get("rules_against"))]
     rules = "; ".join(side + joined(ids) for side, ids in sides if ids)
     what = f"What the rules prefer ({rules})" if rules else "What the evidence prefers"
     return Paragraph(f"{what} {says}; without it: {short_name(cost, names)} ({_beside(cost)}).")

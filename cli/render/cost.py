@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.cli.render.blocks import Block
@@ -14,7 +15,7 @@ from whichgpu.cli.render.figures import usd
 from whichgpu.cli.render.names import provider_class
 
 
-JsonObject = dict[str, Any]
+JsonObject = Mapping[str, Any]
 
 _LABELS = (
     ("per hour", "usd_per_hour"),
@@ -29,6 +30,8 @@ _PRICED_BY = {
 }
 _ONE_PRICE, _TWO_PRICES = 1, 2
 _MONTHS_A_YEAR = 12
+#: What is known of renting a plan that is on offer.
+_RENTAL = ("quotes", "compared", "lowest_offer", "lowest_usd_per_hour")
 
 
 def cost_blocks(plan: JsonObject) -> list[Block]:
@@ -43,7 +46,11 @@ def cost_blocks(plan: JsonObject) -> list[Block]:
         words = _PRICED_BY.get(cost.get("origin") or "", given) + _rented_instead(cost)
         return [*blocks, Paragraph(words)]
     # Records of earlier versions say nothing of other offers.
-    return [*blocks, Paragraph(_assumed(cost) if cost.get("assumed") else _rented(offer)), *_beside(cost)]
+    return [
+        *blocks,
+        Paragraph(_assumed(cost) if cost.get("assumed") and cost.get("nearest_offer") else _rented(offer)),
+        *_beside(cost),
+    ]
 
 
 def _rented_instead(cost: JsonObject) -> str:
@@ -51,7 +58,7 @@ def _rented_instead(cost: JsonObject) -> str:
     offer = cost.get("rented_from")
     if not offer:
         return ""
-    price = f"they would cost {usd(cost['rented_usd_per_hour'])} an hour"
+    price = f"they would cost {usd(cost.get('rented_usd_per_hour'))} an hour"
     unsure = ", scaled up from smaller machines" if cost.get("assumed") else ""
     return f" Rented from {_provider(offer)} {price}{unsure}."
 
@@ -63,7 +70,7 @@ def _rented(offer: JsonObject) -> str:
 
 def _assumed(cost: JsonObject) -> str:
     nearest = cost["nearest_offer"]
-    price = f"{usd(nearest['usd_per_instance_hour'])} an hour, price of {nearest['as_of']}"
+    price = f"{usd(nearest.get('usd_per_instance_hour'))} an hour, price of {nearest['as_of']}"
     return (
         "Assumed: no offer on the list has so many of these GPUs in one machine. "
         f"The nearest is {_provider(nearest)}{_machines(nearest)} ({price}). "
@@ -90,8 +97,8 @@ def _machines(offer: JsonObject) -> str:
 
 def _beside(cost: JsonObject) -> list[Block]:
     """Of how many offers the price is made, and what other ways of paying cost where they cost less."""
-    words = [_quotes(cost)] if cost.get("quotes") else []
-    price, spot = cost["usd_per_hour"], cost.get("spot_usd_per_hour")
+    words = [_quotes(cost)] if all(cost.get(key) for key in _RENTAL) else []
+    price, spot = cost["usd_per_hour"] or 0.0, cost.get("spot_usd_per_hour")
     if spot is not None and spot < price:
         words.append(f"Interruptible (spot) it would cost about {usd(spot)} an hour.")
     terms = [

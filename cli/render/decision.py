@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.cli.render.alternatives import alternative_blocks
@@ -35,7 +36,7 @@ from whichgpu.cli.render.reasons import ruled_out_blocks
 from whichgpu.engine.advisor.objectives import shipped_objectives
 
 
-JsonObject = dict[str, Any]
+JsonObject = Mapping[str, Any]
 
 _NO_ANSWER = {
     "nothing_fits": "No recommendation: no plan in the catalogue qualifies.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from whichgpu.cli.render.blocks import Block
@@ -20,7 +22,7 @@ from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.reasons import origin
 
 
-JsonObject = dict[str, Any]
+JsonObject = Mapping[str, Any]
 
 SHOWN_WARNINGS = 10
 SHOWN_ADVICE = 6
@@ -56,7 +58,7 @@ def _target(entry: JsonObject) -> str:
 
 
 def _remarks(
-    title: str, remarks: list[JsonObject], shown: int, names: Names, *, everything: bool, tone: Tone
+    title: str, remarks: Sequence[JsonObject], shown: int, names: Names, *, everything: bool, tone: Tone
 ) -> list[Block]:
     said = _said_once(remarks)
     if not said:
@@ -68,7 +70,7 @@ def _remarks(
     return [Heading(title), Bullets(tuple(items))]
 
 
-def _said_once(remarks: list[JsonObject]) -> list[JsonObject]:
+def _said_once(remarks: Sequence[JsonObject]) -> list[JsonObject]:
     """Remarks that one rule makes in the same words under several codes, as one."""
     merged: dict[tuple[str | None, str], JsonObject] = {}
     for entry in remarks:
@@ -147,13 +149,8 @@ def question_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
 
 
 def _may_change(entry: JsonObject) -> str:
-    """``may_change`` names what depends on it: a text, a list of outputs, or just yes."""
-    what = entry["may_change"]
-    if not what:
-        return ""
-    if what is True:
-        return " (may change the answer)"
-    return f" (may change {joined([str(item) for item in what]) if isinstance(what, list) else what})"
+    """What depends on it."""
+    return f" (may change {joined(entry['may_change'])})" if entry["may_change"] else ""
 
 
 def figure_blocks(decision: JsonObject, names: Names) -> list[Block]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.cli.render.blocks import Bar
@@ -24,7 +25,7 @@ from whichgpu.cli.render.speed import headline_speed
 from whichgpu.cli.render.speed import speed_pairs
 
 
-JsonObject = dict[str, Any]
+JsonObject = Mapping[str, Any]
 
 PARTS = {
     "weights": "model weights",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.cli.render.blocks import Block
@@ -16,7 +17,7 @@ from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.reasons import origin
 
 
-JsonObject = dict[str, Any]
+JsonObject = Mapping[str, Any]
 
 _VERDICTS = {
     "rent": "Rent.",
@@ -57,7 +58,7 @@ def procurement_blocks(decision: JsonObject, names: Names) -> list[Block]:
 def procurement_sentence(decision: JsonObject) -> str:
     """``Rent. Because ...``; owning means using what is there where the hardware is there already."""
     procurement, plan = decision["procurement"], decision["recommendation"]
-    kept = plan is not None and plan["cost"]["origin"] == "owned" and procurement["verdict"] == "buy"
+    kept = plan is not None and plan["cost"].get("origin") == "owned" and procurement["verdict"] == "buy"
     verdict = "Use what you have." if kept else _VERDICTS[procurement["verdict"]]
     ground = procurement["because"].strip().rstrip(".")
     return f"{verdict} {ground[:1].upper()}{ground[1:]}." if ground else verdict

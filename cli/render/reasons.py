@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.cli.render.blocks import Block
@@ -15,10 +16,10 @@ from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
 from whichgpu.cli.render.figures import number
 from whichgpu.cli.render.names import Names
-from whichgpu.engine.advisor.answer.wording import ratio_words
+from whichgpu.engine.advisor.answer.wording import better_words
 
 
-JsonObject = dict[str, Any]
+JsonObject = Mapping[str, Any]
 
 SHOWN_REASONS = 5
 SHOWN_RULED_OUT = 4
@@ -69,10 +70,8 @@ def stand_in_blocks(decision: JsonObject, names: Names) -> list[Block]:
     if not first:
         return []
     name = f"{first['count']} x {names.gpu(first['gpu'])}"
-    cheaper = ratio_words(1 / first["cost_ratio"], of_cost=True)
-    faster = ratio_words(1 / first["speed_ratio"], of_cost=False)
     rules = f" (rules {joined(first['rules'])})" if first["rules"] else ""
-    beside = f"This plan is its equal in all else, {cheaper} and {faster}."
+    beside = f"This plan is its equal in all else, {better_words(first)}."
     says = f"The guides and the evidence put {name} first{rules}. {beside}"
     return [Paragraph(says)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.cli.render.blocks import Bar
@@ -19,7 +20,7 @@ from whichgpu.cli.render.plan import breakdown_table
 from whichgpu.cli.render.plan import speed_blocks
 
 
-JsonObject = dict[str, Any]
+JsonObject = Mapping[str, Any]
 
 _VERDICTS = {True: "It fits.", False: "It does not fit.", None: "Whether it fits is unknown."}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.cli.render.names import Names
@@ -19,7 +20,7 @@ from whichgpu.cli.report.markup import join
 from whichgpu.cli.report.markup import tag
 
 
-JsonObject = dict[str, Any]
+JsonObject = Mapping[str, Any]
 
 SHOWN_PLANS = 8
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ from whichgpu.cli.report.sections import tree_section
 from whichgpu.engine.explain.why import Explainer
 
 
-JsonObject = dict[str, Any]
+JsonObject = Mapping[str, Any]
 Section = tuple[str, Callable[[], Markup]]
 
 _STYLE = Path(__file__).parent / "style.css"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.cli.render.derivation import beneath
@@ -18,7 +19,7 @@ from whichgpu.engine.explain.derivation import Step
 from whichgpu.engine.explain.why import Explainer
 
 
-JsonObject = dict[str, Any]
+JsonObject = Mapping[str, Any]
 
 
 def tree_section(explainer: Explainer, names: Names) -> Markup:

@@ -10,7 +10,10 @@ from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import Any
+from typing import Literal
+from typing import overload
 
 import whichgpu.engine.sizing.calculators  # noqa: F401  (registers the calculators)
 from whichgpu.engine.advisor.answer.decision import decision_dict
@@ -60,6 +63,11 @@ from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 
 
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import answer_types
+    from whichgpu.engine.advisor.answer import part_types
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What was decided on one workload; ``to_dict`` puts it under the keys of the output contract."""
@@ -86,7 +94,13 @@ class Decision:
             advisor.trade_off_settings,
         )
 
-    def to_dict(self, *, full: bool = True, trade_offs: bool = False) -> dict[str, Any]:
+    @overload
+    def to_dict(self, *, full: Literal[True] = True, trade_offs: bool = False) -> answer_types.Decision: ...
+    @overload
+    def to_dict(self, *, full: bool, trade_offs: bool = False) -> answer_types.Decision | answer_types.DecisionLine: ...
+    def to_dict(
+        self, *, full: bool = True, trade_offs: bool = False
+    ) -> answer_types.Decision | answer_types.DecisionLine:
         """The decision as ``whichgpu.decision/1``.
 
         Args:
@@ -94,7 +108,7 @@ class Decision:
             trade_offs: with ``trade_offs``, which take further decisions.
         """
         advisor = self.advisor
-        head = {
+        head: answer_types.Head = {
             "fired_by": advisor.fired_by,
             "engine_version": VERSION,
             "decided_at": self.decided_at.isoformat(),
@@ -124,23 +138,27 @@ class Advisor:
     stages: Stages
     context: DecisionContext
     reader: Reader
-    fired_by: str
+    fired_by: answer_types.FiredBy
     trade_off_settings: TradeOffSettings
     folders: tuple[Path, ...] = ()  # of the layers of rules, the lowest first
 
-    def layers(self) -> list[dict[str, Any]]:
+    def layers(self) -> list[part_types.RuleLayer]:
         """The layers of rules, the lowest first: name, digests of rules and of added knowledge, what was taken away."""
         laid = {Path(layer.folder): layer for layer in self.knowledge.layers if not layer.empty}
         described = []
         for layer, folder in zip(self.rulebook.layers, self.folders, strict=False):
-            entry: dict[str, Any] = {"name": layer.name, "digest": layer.digest, "rules": layer.rules}
+            entry: part_types.RuleLayer = {"name": layer.name, "digest": layer.digest, "rules": layer.rules}
             if folder in laid:
                 entry["knowledge"] = laid[folder].digest
-            for kind in ("replaced", "disabled"):
-                gone = [c.rule for c in self.rulebook.changes if (c.kind, c.layer) == (kind, layer.name)]
-                entry |= {kind: sorted(gone)} if gone else {}
+            if replaced := self._changed("replaced", layer.name):
+                entry["replaced"] = replaced
+            if disabled := self._changed("disabled", layer.name):
+                entry["disabled"] = disabled
             described.append(entry)
         return described
+
+    def _changed(self, kind: str, layer: str) -> list[str]:
+        return sorted(c.rule for c in self.rulebook.changes if (c.kind, c.layer) == (kind, layer))
 
     def read(self, raw: Node | Mapping[str, object], changes: Iterable[str] = ()) -> Workload:
         """Check a workload against the vocabulary.

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.advisor.size import size_workload
+
+
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer.answer_types import SizeAnswer
 
 
 def decide(
@@ -29,7 +33,7 @@ def decide(
     return shipped_advisor().decide(workload, objective=objective, decided_at=moment)
 
 
-def size(workload: Mapping[str, object], *, gpu: str | None = None, count: int | None = None) -> dict[str, Any]:
+def size(workload: Mapping[str, object], *, gpu: str | None = None, count: int | None = None) -> SizeAnswer:
     """Memory (GB), fit and speed of a workload on GPUs that are named, with the shipped knowledge.
 
     Args:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
+from whichgpu.engine.advisor.answer.keys import RECORD_FORMAT
 from whichgpu.engine.core.canonical import canonical_json
 from whichgpu.engine.core.canonical import digest
 from whichgpu.engine.core.canonical import plain
@@ -14,7 +15,10 @@ from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 
 
-FORMAT = "whichgpu.record/1"
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer.answer_types import Decision
+
+
 #: Which engine fired does not belong to the decision: both give the same one.
 NOT_DIGESTED = ("fired_by",)
 
@@ -24,7 +28,7 @@ class Record:
     """A decision as it was saved."""
 
     sha256: str
-    decision: dict[str, Any]
+    decision: Decision
 
     @property
     def intact(self) -> bool:
@@ -33,36 +37,51 @@ class Record:
 
     def to_json(self) -> str:
         """The record as the text of its file."""
-        return canonical_json({"format": FORMAT, "sha256": self.sha256, "decision": self.decision}) + "\n"
+        return canonical_json({"format": RECORD_FORMAT, "sha256": self.sha256, "decision": self.decision}) + "\n"
 
 
-def decision_digest(decision: Mapping[str, Any]) -> str:
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A decision as it was found. ``record`` is None where the file holds a bare decision, without a digest."""
+
+    name: str
+    text: str
+    decision: Decision
+    record: Record | None
+
+
+def decision_digest(decision: Mapping[str, object]) -> str:
     """SHA-256 over the canonical bytes of the decision without ``fired_by``."""
     return digest({key: value for key, value in decision.items() if key not in NOT_DIGESTED})
 
 
-def make_record(decision: Mapping[str, Any]) -> Record:
+def make_record(decision: Mapping[str, object]) -> Record:
     """Seal a decision."""
     value = plain(decision)
     return Record(decision_digest(value), value)
 
 
-def read_record(text: str, name: str) -> Record:
-    """The record in a file's text. Raises InputError where it is no record; a broken digest is not an error here."""
+def read_saved(text: str, name: str) -> Saved:
+    """The decision in a file's text.
+
+    A broken digest is not an error here: ``Record.intact`` tells of it.
+
+    Raises:
+        InputError: it is no JSON, or not a whole record or decision; with the first place that is at fault.
+    """
+    from whichgpu.engine.advisor.answer.check import check_saved  # noqa: PLC0415 - deciding does without the types.
+
     try:
         value = json.loads(text, parse_constant=_refuse)
-    except ValueError as error:
-        raise InputError(Problem("not-json", f"{name} is not a decision record: {error}")) from error
-    except RecursionError as error:
-        raise InputError(Problem("not-json", f"{name} is not a decision record: it is nested too deeply")) from error
-    if not isinstance(value, dict) or value.get("format") != FORMAT:
-        message = f"{name} is not a decision record: its format is not {FORMAT!r}"
-        raise InputError(Problem("not-a-record", message, fix="save one with: whichgpu recommend FILE --save RECORD"))
-    decision, sha256 = value.get("decision"), value.get("sha256")
-    if not isinstance(decision, dict) or not isinstance(sha256, str):
-        raise InputError(Problem("not-a-record", f"{name} lacks its decision or its sha256"))
-    return Record(sha256, decision)
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        fix = "save one with: whichgpu recommend FILE --save RECORD"
+        raise InputError(Problem("not-json", f"{name} is not a decision: {reason}", fix=fix)) from error
+    found = check_saved(value, name)
+    if found["format"] == RECORD_FORMAT:
+        return Saved(name, text, found["decision"], Record(found["sha256"], found["decision"]))
+    return Saved(name, text, found, None)
 
 
 def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")

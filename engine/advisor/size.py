@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.plans import memory_dict
+from whichgpu.engine.advisor.answer.plans import parallelism_dict
 from whichgpu.engine.advisor.answer.plans import speed_dict
 from whichgpu.engine.advisor.intake import Workload
 from whichgpu.engine.core.canonical import plain
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.plans.fit_suggestions import Relief
-from whichgpu.engine.plans.fit_suggestions import relief_dict
+from whichgpu.engine.plans.fit_suggestions import Step
 from whichgpu.engine.plans.fit_suggestions import relief_of
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.sizing.memory import granted_of
+from whichgpu.engine.sizing.model import MemoryEstimate
+
+
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import answer_types
 
 
 def size_workload(
     advisor: Advisor, workload: Workload, *, gpu: str | None = None, count: int | None = None
-) -> dict[str, Any]:
+) -> answer_types.SizeAnswer:
     """Memory, fit and speed of a workload on a configuration, as the ``size`` answer of the output contract.
 
     Args:
@@ -42,36 +48,53 @@ def size_workload(
         fix = "add model_name, or param_count_b (billions of parameters)"
         raise InputError(Problem("size-unknown", f"the memory cannot be computed: {missing}", fix=fix))
     granted = granted_of(maker.job, plan.gpu)
-    return _answer(plan, workload, relief_of(plan, maker), granted)
+    return _answer(plan, plan.memory, workload, relief_of(plan, maker), granted)
 
 
-def _answer(plan: Plan, workload: Workload, relief: Relief | None, granted: float | None) -> dict[str, Any]:
-    memory = memory_dict(plan.memory, plan.count, plan.gpu.usable_gb) or {}
-    terms = plan.memory.terms if plan.memory else ()
-    answer = {
+def _answer(
+    plan: Plan, memory: MemoryEstimate, workload: Workload, relief: Relief | None, granted: float | None
+) -> answer_types.SizeAnswer:
+    answer: answer_types.SizeAnswer = {
         "id": workload.id,
         "gpu": plan.gpu.id,
         "count": plan.count,
         "fits": _fits(plan, granted),
         "granted_per_gpu_gb": granted,
         "tight": _tight(plan, granted),
-        **memory,
+        **memory_dict(memory, plan.count, plan.gpu.usable_gb),
         "speed": speed_dict(plan),
         "link": plan.link,
-        "parallelism": {
-            "tensor": plan.layout.tensor,
-            "pipeline": plan.layout.pipeline,
-            "data": plan.layout.data,
-            "sharding": plan.layout.sharding,
-        },
+        "parallelism": parallelism_dict(plan.layout),
         "terms": [
             {"name": term.name, "gb": term.value, "formula": term.formula, "inputs": term.inputs, "source": term.source}
-            for term in terms
+            for term in memory.terms
         ],
-        "relief": relief_dict(relief) if relief else None,
+        "relief": _relief_dict(relief) if relief else None,
     }
-    rounded: dict[str, Any] = plain(answer)
+    rounded: answer_types.SizeAnswer = plain(answer)
     return rounded
+
+
+def _relief_dict(relief: Relief) -> answer_types.Relief:
+    return {
+        "gpu": relief.gpu.id,
+        "available_per_gpu_gb": relief.gpu.usable_gb,
+        "changes": [_step_dict(step) for step in relief.steps],
+        "together": [_step_dict(step) for step in relief.together],
+    }
+
+
+def _step_dict(step: Step) -> answer_types.FitChange:
+    return {
+        "change": step.remedy.id,
+        "says": step.remedy.says,
+        "facts": step.remedy.facts,
+        "per_gpu_gb": step.per_gpu_gb,
+        "fits": step.fits,
+        "speed_ratio": step.speed_ratio,
+        "costs": step.remedy.costs,
+        "source": step.remedy.source,
+    }
 
 
 def _fits(plan: Plan, granted: float | None) -> bool | None:

@@ -4,6 +4,7 @@ from whichgpu.engine.authoring.inspection import lint_rulebook
 from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
 from whichgpu.engine.authoring.lint.finding import Check
 from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import PrintedFinding
 from whichgpu.engine.authoring.lint.finding import StatedNumber
 from whichgpu.engine.authoring.testing.mutation import MutationReport
 from whichgpu.engine.authoring.testing.mutation import mutate
@@ -26,6 +27,7 @@ __all__ = [
     "FactsFor",
     "Finding",
     "MutationReport",
+    "PrintedFinding",
     "Scenario",
     "ScenarioResult",
     "StatedNumber",

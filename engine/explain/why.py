@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from whichgpu.engine.advisor.answer.wording import ratio_words
+from whichgpu.engine.advisor.answer.wording import better_words
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
@@ -117,11 +117,9 @@ class Explainer:
         first = plan.get("stands_in_for")
         if not first:
             return ()
-        cheaper = ratio_words(1 / first["cost_ratio"], of_cost=True)
-        faster = ratio_words(1 / first["speed_ratio"], of_cost=False)
         says = (
             f"it stands in for {self._name(first)}, which the guides and the evidence put first: of the same vendor, "
-            f"in a segment no lower, on no more machines and cards over PCIe, {cheaper} and {faster}"
+            f"in a segment no lower, on no more machines and cards over PCIe, {better_words(first)}"
         )
         whole = self.evidence.plans.get(first["id"])
         return (Step(says, "conclusion", steps=(self._score(whole, first["id"], teller),) if whole else ()),)
@@ -132,8 +130,8 @@ class Explainer:
             return "judged because it was named"
         lost_at = plan.get("below_for")
         if lost_at == "dominated":
-            by = self.evidence.plans.get(plan["dominated_by"])
-            return f"{self._name(by) if by else plan['dominated_by']} is cheaper and faster"
+            by = self.evidence.plans.get(plan.get("dominated_by", ""))
+            return f"{self._name(by) if by else plan.get('dominated_by', 'another plan')} is cheaper and faster"
         if lost_at == "merit":
             return f"too far behind the best by the stated objective, {self.evidence.decision['objective']}"
         if lost_at in _BELOW_FOR:

@@ -8,8 +8,8 @@ from typing import Any
 from typing import Literal
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.answer.losses import loss_text
-from whichgpu.engine.advisor.answer.losses import named
+from whichgpu.engine.advisor.answer.outranked import loss_text
+from whichgpu.engine.advisor.answer.outranked import named
 from whichgpu.engine.advisor.losses import Loss
 from whichgpu.engine.advisor.losses import LossKind
 from whichgpu.engine.advisor.losses import first_by_evidence

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from typing import TYPE_CHECKING
 from typing import Any
 
 from whichgpu.engine.advisor.advisor import Advisor
@@ -24,6 +25,10 @@ from whichgpu.engine.rules.language.domains import constants_compared
 from whichgpu.engine.rules.language.domains import representatives
 
 
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer.part_types import UnaskedFact
+
+
 @dataclass(frozen=True, slots=True)
 class Unasked:
     """One fact that was not asked, why it cannot matter, and how that was established."""
@@ -32,7 +37,7 @@ class Unasked:
     why: str
     checked: str
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> UnaskedFact:
         """As it stands in a record."""
         return {"fact": self.fact, "why": self.why, "checked": self.checked}
 

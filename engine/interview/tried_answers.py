@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.errors import InputError
@@ -70,6 +70,10 @@ def _gpus(outcome: Outcome) -> frozenset[str]:
     return frozenset(entry.ranked.plan.gpu.id for entry in outcome.round.judged) if outcome.round else frozenset()
 
 
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer.part_types import UnknownFact
+
+
 #: At most so many values of one fact are decided.
 _MOST_VALUES = 8
 
@@ -87,14 +91,14 @@ class Missing:
         """Whether no value that was tried changes the answer."""
         return not self.changes
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> UnknownFact:
         """As it stands in a record."""
         return {
             "fact": self.fact,
             "assumed": self.assumed,
             "robust": self.robust,
             "changes": [
-                {"value": value, "gpu": other.gpu, "count": other.count, "procurement": other.procurement}
+                {"value": value, "gpu": other.gpu, "count": other.count, "procurement": str(other.procurement)}
                 for value, other in self.changes
             ],
         }

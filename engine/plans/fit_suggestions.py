@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Value
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.sizing.fit_changes import Remedy
@@ -63,30 +61,6 @@ def relief_of(plan: Plan, maker: PlanMaker) -> Relief | None:
     swift = [step for step in steps if step.remedy.id != "offload"]
     alone = any(step.fits for step in swift)
     return Relief(gpu, tuple(steps), () if alone else _together(swift, maker, gpu, plan.layout, rate))
-
-
-def relief_dict(relief: Relief) -> dict[str, Any]:
-    """As plain values, for the answer to ``size``."""
-    return {
-        "gpu": relief.gpu.id,
-        "available_per_gpu_gb": relief.gpu.usable_gb,
-        "changes": [_step_dict(step) for step in relief.steps],
-        "together": [_step_dict(step) for step in relief.together],
-    }
-
-
-def _step_dict(step: Step) -> dict[str, Any]:
-    facts: dict[str, Value] = step.remedy.facts
-    return {
-        "change": step.remedy.id,
-        "says": step.remedy.says,
-        "facts": facts,
-        "per_gpu_gb": step.per_gpu_gb,
-        "fits": step.fits,
-        "speed_ratio": step.speed_ratio,
-        "costs": step.remedy.costs,
-        "source": step.remedy.source,
-    }
 
 
 def _next_smaller(plan: Plan, maker: PlanMaker) -> Gpu | None:

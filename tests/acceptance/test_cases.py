@@ -18,7 +18,7 @@ Case = dict[str, Any]
 
 @pytest.fixture(scope="session")
 def validator() -> jsonschema.protocols.Validator:
-    return jsonschema.Draft202012Validator(schema_of("decision_line"))
+    return jsonschema.Draft202012Validator(schema_of("decision_line", closed=True))
 
 
 def test_a_case_is_answered_as_its_guide_says(

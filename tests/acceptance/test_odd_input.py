@@ -26,7 +26,7 @@ MOST_FACTS = (4, 12, 40)
 
 @pytest.fixture(scope="module")
 def validator() -> jsonschema.protocols.Validator:
-    return jsonschema.Draft202012Validator(schema_of("decision_line"))
+    return jsonschema.Draft202012Validator(schema_of("decision_line", closed=True))
 
 
 def any_value(chance: random.Random, fact: FactDef, gpus: list[str], models: list[str]) -> object:

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from whichgpu.engine.advisor.answer.schema import BULKY_KEYS
+from whichgpu.engine.advisor.answer.keys import BULKY_KEYS
 from whichgpu.engine.advisor.answer.schema import decision_schema
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.advisor.answer.schema import schema_text
+from whichgpu.engine.advisor.answer.schema import type_schema
 from whichgpu.engine.advisor.record import make_record
+from whichgpu.engine.authoring import PrintedFinding
 
 
 SHAPES = ("decision", "decision_line", "record", "size_answer", "refused_line")
@@ -35,6 +38,23 @@ def test_the_committed_schema_is_fresh() -> None:
     assert committed.read_text(encoding="utf-8") == schema_text(), "run: whichgpu schema > docs/decision.schema.json"
 
 
+def test_the_page_of_keys_is_fresh(whichgpu: Callable[..., Any]) -> None:
+    committed = Path(__file__).parents[2] / "docs" / "answer.md"
+    told = whichgpu("schema", "--page").out
+    assert committed.read_text(encoding="utf-8") == told, "run: whichgpu schema --page > docs/answer.md"
+
+
+def test_every_key_says_what_it_holds() -> None:
+    parts = {**decision_schema()["$defs"], **type_schema(PrintedFinding)["$defs"]}
+    silent = [
+        f"{name}.{key}"
+        for name, part in parts.items()
+        for key, value in part.get("properties", {}).items()
+        if not (value.get("description") or parts[value["$ref"].rpartition("/")[2]]["description"])
+    ]
+    assert silent == []
+
+
 def test_samples_follow_the_contract(answered: dict[str, Any], unanswered: dict[str, Any]) -> None:
     assert problems("decision", answered) == []
     assert problems("decision", unanswered) == []
@@ -47,9 +67,11 @@ def test_a_line_may_leave_out_what_is_bulky_and_a_decision_may_not(answered: dic
     assert len(problems("decision", line)) == len(BULKY_KEYS)
 
 
-def test_keys_may_be_added(answered: dict[str, Any]) -> None:
-    answered["recommendation"]["why_count"] = "smallest count that fits"
+def test_keys_may_be_added_for_readers_and_not_for_tests(answered: dict[str, Any]) -> None:
+    answered["procurement"]["colour"] = "green"
     assert problems("decision", answered) == []
+    (found,) = Draft202012Validator(schema_of("decision", closed=True)).iter_errors(answered)
+    assert "'colour' was unexpected" in found.message
 
 
 @pytest.mark.parametrize("key", ["facts", "recommendation", "procurement", "trace", "open_questions", "decided_at"])

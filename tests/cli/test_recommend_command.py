@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from whichgpu.engine.advisor.answer.schema import BULKY_KEYS
+from whichgpu.engine.advisor.answer.keys import BULKY_KEYS
 from whichgpu.engine.advisor.answer.schema import schema_of
-from whichgpu.engine.advisor.record import read_record
+from whichgpu.engine.advisor.record import read_saved
 
 
 Whichgpu = Callable[..., Any]
@@ -20,7 +20,7 @@ CHAT = str(EXAMPLES / "llm-chat-8b.yaml")
 
 
 def complaints(shape: str, value: Any) -> list[str]:
-    found = Draft202012Validator(schema_of(shape)).iter_errors(value)
+    found = Draft202012Validator(schema_of(shape, closed=True)).iter_errors(value)
     return [f"{'/'.join(map(str, error.path))}: {error.message}" for error in found]
 
 
@@ -147,7 +147,7 @@ def test_a_saved_record_is_whole_and_private(whichgpu: Whichgpu, tmp_path: Path)
     assert file.stat().st_mode & 0o777 == 0o600
     value = json.loads(file.read_text())
     assert complaints("record", value) == []
-    record = read_record(file.read_text(), str(file))
+    record = read_saved(file.read_text(), str(file)).record
     assert record.intact
     assert record.decision == json.loads(ran.out)
 

@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from whichgpu.cli.advisor import names_of
 from whichgpu.cli.render.markdown import to_markdown
 from whichgpu.cli.render.rulepage import rule_page
 from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor.answer.schema import type_schema
+from whichgpu.engine.authoring import PrintedFinding
 from whichgpu.engine.authoring.book.links import links_of
 from whichgpu.engine.core.calculators import registered
 
@@ -152,6 +155,8 @@ def test_a_finding_says_where_and_how_to_mend_it(whichgpu: Whichgpu, house: Call
     ran = whichgpu("rules", "lint", "--all", *options)
     findings = json.loads(whichgpu("rules", "lint", "--all", "--format", "json", *options).out)
     assert "missing-tests" in {finding["check"] for finding in findings}
+    for finding in findings:
+        Draft202012Validator(type_schema(PrintedFinding, closed=True)).validate(finding)
     assert "[missing-tests]" in ran.out
     assert "^^^" in ran.out
     assert "fix:" in ran.out

@@ -21,7 +21,7 @@ CHAT = str(Path(__file__).parents[2] / "examples" / "llm-chat-8b.yaml")
 
 
 def complaints(value: Any) -> list[str]:
-    return [error.message for error in Draft202012Validator(schema_of("size_answer")).iter_errors(value)]
+    return [error.message for error in Draft202012Validator(schema_of("size_answer", closed=True)).iter_errors(value)]
 
 
 def test_a_size_answer_follows_the_contract(whichgpu: Whichgpu) -> None:

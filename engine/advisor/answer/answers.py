@@ -1,15 +1,16 @@
-"""Parts of the answer about what is known, assumed, missing and out of the question."""
+"""Parts of the answer about what is known, assumed, missing, needed and out of the question."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from typing import Any
 
-from whichgpu.engine.advisor.answer.losses import loss_text
+from whichgpu.engine.advisor.answer.outranked import loss_text
 from whichgpu.engine.advisor.answer.plans import plan_dict
-from whichgpu.engine.advisor.answer.refused import refusal_text
-from whichgpu.engine.advisor.answer.refused import refusals_text
+from whichgpu.engine.advisor.answer.remarks import refusal_text
+from whichgpu.engine.advisor.answer.remarks import refusals_text
 from whichgpu.engine.advisor.answer.wording import rejection_text
 from whichgpu.engine.advisor.answer.wording import say
 from whichgpu.engine.advisor.losses import loss_of
@@ -19,15 +20,32 @@ from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.pipeline import asked_facts
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.resolve import verdict_of
 
 
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import part_types
+
+
+#: Memory of the job itself, before any plan.
+_SIZES = (
+    "weights_gb",
+    "gradients_gb",
+    "optimizer_gb",
+    "activations_gb",
+    "inference_vram_gb",
+    "training_vram_gb",
+    "required_vram_gb",
+    "required_vram_gb_after_techniques",
+    "recommended_vram_gb",
+    "vram_low_gb",
+    "vram_high_gb",
+)
 _KIND_OF_STAGE = {"derive": "recommendation", "reject": "recommendation", "prefer": "recommendation"}
 
 
-def no_answer_dict(no_answer: NoAnswer | None, outcome: Outcome, vocabulary: Vocabulary) -> dict[str, Any] | None:
+def no_answer_dict(no_answer: NoAnswer | None, outcome: Outcome, vocabulary: Vocabulary) -> part_types.NoAnswer | None:
     """Why there is no recommendation, in words."""
     if no_answer is None:
         return None
@@ -67,9 +85,9 @@ def _nothing_fits(outcome: Outcome, rules: tuple[Rule, ...], vocabulary: Vocabul
     return f"every plan is rejected. {'; '.join(reasons)}{left_out}"
 
 
-def rejected_list(outcome: Outcome, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+def rejected_list(outcome: Outcome, vocabulary: Vocabulary) -> list[part_types.Rejection]:
     """One entry for each GPU and rule, with the counts that the rule rejects."""
-    grouped: dict[tuple[str, str], dict[str, Any]] = {}
+    grouped: dict[tuple[str, str], part_types.Rejection] = {}
     for entry in outcome.round.rejections if outcome.round else ():
         for rule in entry.rules:
             key = (entry.plan.gpu.id, rule.id)
@@ -95,7 +113,7 @@ def candidate_dict(
     knowledge: Knowledge,
     rules: Mapping[str, Rule],
     vocabulary: Vocabulary,
-) -> dict[str, Any]:
+) -> part_types.Candidate:
     """The verdict on a GPU that the user named, with its facts."""
     shared = outcome.final.facts
     reason, rule = _candidate_reason(candidate, outcome, knowledge, rules, vocabulary)
@@ -153,26 +171,26 @@ def _standing(
 
 def assumptions(
     outcome: Outcome, undecided: Mapping[str, frozenset[str]], vocabulary: Vocabulary
-) -> list[dict[str, Any]]:
+) -> list[part_types.Assumption]:
     """What was taken for granted: defaults of the vocabulary, and inputs that the sizing filled in."""
-    entries: dict[str, dict[str, Any]] = {}
-    for name, fact in outcome.intake.settled.items():
+    settled = outcome.intake.settled
+    assumed = {item.fact: (item.value, item.because) for item in reversed(outcome.assumed) if item.fact not in settled}
+    for name, fact in settled.items():
         if fact.claim.origin == "assumed":
-            entries[name] = {"fact": name, "value": fact.value, "because": fact.claim.formula}
-    for item in outcome.assumed:
-        if item.fact not in outcome.intake.settled:
-            entries.setdefault(item.fact, {"fact": item.fact, "value": item.value, "because": item.because})
+            assumed[name] = (fact.value, fact.claim.formula)
     sized = bool(outcome.chosen and outcome.chosen.ranked.plan.memory)
-    for name, entry in entries.items():
+    entries: list[part_types.Assumption] = []
+    for name, (value, reason) in sorted(assumed.items()):
         known = vocabulary.facts.get(name)
         bears_on = "cost" if known is not None and known.topic == "money" else "memory"
-        entry["may_change"] = sorted(undecided.get(name, frozenset()) | ({bears_on} if sized else set()))
-    return [entries[name] for name in sorted(entries)]
+        may_change = sorted(undecided.get(name, frozenset()) | ({bears_on} if sized else set()))
+        entries.append({"fact": name, "value": value, "because": reason, "may_change": may_change})
+    return entries
 
 
 def open_questions(
     outcome: Outcome, undecided: Mapping[str, frozenset[str]], vocabulary: Vocabulary
-) -> list[dict[str, Any]]:
+) -> list[part_types.OpenQuestion]:
     """Facts worth asking: those that block, then those that rules ask for, then what undecided rules lack."""
     facts = outcome.final.facts
     blocking = [*(outcome.no_answer.facts if outcome.no_answer and outcome.no_answer.kind == "facts_missing" else ())]
@@ -183,7 +201,7 @@ def open_questions(
         (name for name in undecided if _worth_asking(name, vocabulary)),
         key=lambda name: (vocabulary.facts[name].askable != "always", -len(undecided[name]), name),
     )
-    questions = []
+    questions: list[part_types.OpenQuestion] = []
     for name in dict.fromkeys([*blocking, *sorted(asked), *rest]):
         fact = vocabulary.facts.get(name)
         source = outcome.final.settled.get(name)
@@ -238,25 +256,10 @@ def _say_in(rule: Rule) -> str:
     return _KIND_OF_STAGE.get(rule.stage, "advice")
 
 
-def contradiction_warnings(resolved: ResolvedFacts, vocabulary: Vocabulary) -> list[dict[str, Any]]:
-    """Given values that differ from what was looked up or computed."""
-    entries = []
-    for fact, claim in resolved.contradictions():
-        definition = vocabulary.facts[fact.name]
-        text = (
-            f"{definition.label or fact.name}: {fact.value} was given and is used, "
-            f"but {claim.by} says {claim.value} ({claim.formula})"
-        )
-        entries.append(
-            {
-                "code": "W-GIVEN-CONTRADICTED",
-                "text": text,
-                "because": "A stated value that differs by more than 5 % from a known one is often a slip.",
-                "rule": None,
-                "also": [],
-                "scope": "workload",
-                "sources": list(claim.sources),
-                "priority": 1,
-            }
-        )
-    return entries
+def sizing_dict(outcome: Outcome) -> dict[str, Any]:
+    """What the job needs in all: rules of thumb and formulas over the workload's facts, and the chosen plan's sum."""
+    facts = outcome.final.facts
+    sizes: dict[str, Any] = {name: facts[name] for name in _SIZES if name in facts}
+    if outcome.chosen and (memory := outcome.chosen.ranked.plan.memory):
+        sizes["planned_vram_gb"] = memory.per_gpu_gb * outcome.chosen.ranked.plan.count
+    return sizes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.plans import unverified_dict
 from whichgpu.engine.advisor.answer.wording import because
@@ -20,7 +20,11 @@ from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
-def chosen_over(outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary) -> list[dict[str, Any]]:
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import plan_types
+
+
+def chosen_over(outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary) -> list[plan_types.ChosenOver]:
     """The plans that would have been cheaper and faster, or better by the objective, and the reason against each.
 
     First those that the answer loses to in cost and speed, then those that only the objective would put before it.
@@ -50,7 +54,7 @@ def chosen_over(outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary
     return [_entry(entry, answer, outcome, rules, vocabulary) for entry in shown]
 
 
-def preference_cost(outcome: Outcome) -> dict[str, Any] | None:
+def preference_cost(outcome: Outcome) -> plan_types.PreferenceCost | None:
     """What preferences cost beside the best plan of the same standing; None where the answer is that plan."""
     answer = outcome.chosen
     if answer is None or answer.standing is None or answer.standing.merit is None or outcome.round is None:
@@ -84,7 +88,7 @@ def preference_cost(outcome: Outcome) -> dict[str, Any] | None:
     }
 
 
-def stands_in_for(outcome: Outcome) -> dict[str, Any] | None:
+def stands_in_for(outcome: Outcome) -> plan_types.StandsInFor | None:
     """The plan that the evidence puts first and that the answer beats as its equal; None where the answer is first."""
     answer = outcome.chosen
     if answer is None or outcome.round is None:
@@ -96,13 +100,17 @@ def stands_in_for(outcome: Outcome) -> dict[str, Any] | None:
     return {**_beside(first, answer), "score": first.ranked.score, "rules": rules}
 
 
-def below_answer(judged: Judged, outcome: Outcome) -> dict[str, Any]:
+def below_answer(judged: Judged, outcome: Outcome) -> plan_types.Loss:
     """A plan beside the answer by what choosing compares: where it lost, the plan that beats it, and its ratios."""
     loss = loss_of(judged, outcome.chosen, outcome.round.judged if outcome.round else ())
     beaten_by = judged.standing.dominated_by if judged.standing else None
-    both = _beside(judged, outcome.chosen) if outcome.chosen else {}
-    ratios = {name: both.get(name) for name in ("cost_ratio", "speed_ratio")}
-    return {"dominated_by": beaten_by, "below_for": loss.kind if loss else None, **ratios}
+    both = _beside(judged, outcome.chosen) if outcome.chosen else None
+    return {
+        "dominated_by": beaten_by,
+        "below_for": loss.kind if loss else None,
+        "cost_ratio": both["cost_ratio"] if both else None,
+        "speed_ratio": both["speed_ratio"] if both else None,
+    }
 
 
 def _beats(entry: Judged, answer: Judged, margin: float) -> bool:
@@ -119,7 +127,7 @@ def _has_more_merit(entry: Judged, answer: Judged, margin: float) -> bool:
     return mine is not None and its is not None and mine * margin <= its
 
 
-def _reason(entry: Judged, answer: Judged, outcome: Outcome) -> tuple[str, str | None]:
+def _reason(entry: Judged, answer: Judged, outcome: Outcome) -> tuple[plan_types.ChosenOverReason, str | None]:
     """The first way in which the plan stands below the answer, and the rule behind it."""
     if entry.standing is not None and answer.standing is not None:
         first = first_by_evidence(answer, outcome.round.judged if outcome.round else ())
@@ -132,7 +140,7 @@ def _reason(entry: Judged, answer: Judged, outcome: Outcome) -> tuple[str, str |
 
 def _entry(
     entry: Judged, answer: Judged, outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary
-) -> dict[str, Any]:
+) -> plan_types.ChosenOver:
     reason, name = _reason(entry, answer, outcome)
     rule = rules.get(name) if name else None
     shared: Facts = outcome.final.facts
@@ -174,7 +182,7 @@ def _stated(rule: Rule, outcome: Outcome) -> list[str]:
     return sorted(found)
 
 
-def _beside(entry: Judged, answer: Judged) -> dict[str, Any]:
+def _beside(entry: Judged, answer: Judged) -> plan_types.BesideAnswer:
     """A plan beside the answer: what it costs and how fast it is, as shares, and what the answer costs more."""
     plan, its = entry.ranked.plan, answer.ranked.plan
     mine, other = entry.measures, answer.measures

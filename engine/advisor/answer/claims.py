@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.claims import CheckedClaim
 from whichgpu.engine.advisor.claims import Comparables
@@ -19,6 +19,10 @@ from whichgpu.engine.advisor.survey import is_job
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.rules.rulebook.model import Quantity
 from whichgpu.engine.rules.rulebook.model import Rule
+
+
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import plan_types
 
 
 #: Letters and digits whose names begin with a vowel: an H100, an L4, an 8-bit card.
@@ -38,7 +42,9 @@ _THAN: dict[Quantity, tuple[str, str]] = {
 }
 
 
-def claims_on_answer(outcome: Outcome, rules: Mapping[str, Rule], gpus: Mapping[str, Gpu]) -> list[dict[str, Any]]:
+def claims_on_answer(
+    outcome: Outcome, rules: Mapping[str, Rule], gpus: Mapping[str, Gpu]
+) -> list[plan_types.GuideClaim]:
     """What the guides claim of the answer's card, each beside what is computed; sorted by rule."""
     answer = outcome.chosen
     if answer is None or outcome.round is None:
@@ -74,7 +80,7 @@ def _merit(figures: PlanFigures, objective: Objective) -> float:
     return -objective.merit(figures.cost, 1 / figures.speed, figures.count)
 
 
-def claim_dict(checked: CheckedClaim, gpus: Mapping[str, Gpu]) -> dict[str, Any]:
+def claim_dict(checked: CheckedClaim, gpus: Mapping[str, Gpu]) -> plan_types.GuideClaim:
     """A checked claim with its sentence."""
     return {
         "rule": checked.rule,

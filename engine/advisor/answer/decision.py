@@ -4,35 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING
+from typing import cast
 
 from whichgpu.engine.advisor.answer.answers import assumptions
 from whichgpu.engine.advisor.answer.answers import candidate_dict
-from whichgpu.engine.advisor.answer.answers import contradiction_warnings
 from whichgpu.engine.advisor.answer.answers import no_answer_dict
 from whichgpu.engine.advisor.answer.answers import open_questions
 from whichgpu.engine.advisor.answer.answers import rejected_list
+from whichgpu.engine.advisor.answer.answers import sizing_dict
 from whichgpu.engine.advisor.answer.answers import undecided_facts
 from whichgpu.engine.advisor.answer.choice import below_answer
 from whichgpu.engine.advisor.answer.choice import chosen_over
 from whichgpu.engine.advisor.answer.choice import preference_cost
 from whichgpu.engine.advisor.answer.choice import stands_in_for
 from whichgpu.engine.advisor.answer.claims import claims_on_answer
+from whichgpu.engine.advisor.answer.keys import BULKY_KEYS
+from whichgpu.engine.advisor.answer.keys import DECISION_FORMAT
 from whichgpu.engine.advisor.answer.outranked import outranked
 from whichgpu.engine.advisor.answer.outranked import passed_over
 from whichgpu.engine.advisor.answer.plans import plan_dict
 from whichgpu.engine.advisor.answer.procurement import procurement_dict
 from whichgpu.engine.advisor.answer.procurement import procurement_figures_dict
-from whichgpu.engine.advisor.answer.refused import refusal_warnings
-from whichgpu.engine.advisor.answer.refused import refused_list
 from whichgpu.engine.advisor.answer.remarks import aged_rules
+from whichgpu.engine.advisor.answer.remarks import contradiction_warnings
 from whichgpu.engine.advisor.answer.remarks import disagreements
 from whichgpu.engine.advisor.answer.remarks import figures
 from whichgpu.engine.advisor.answer.remarks import monitoring
+from whichgpu.engine.advisor.answer.remarks import refusal_warnings
+from whichgpu.engine.advisor.answer.remarks import refused_list
 from whichgpu.engine.advisor.answer.remarks import remarks
-from whichgpu.engine.advisor.answer.schema import BULKY_KEYS
-from whichgpu.engine.advisor.answer.schema import DECISION_FORMAT
-from whichgpu.engine.advisor.answer.sizing import sizing_dict
 from whichgpu.engine.advisor.answer.trace import build_trace
 from whichgpu.engine.advisor.answer.verdicts import verdicts
 from whichgpu.engine.advisor.losses import first_by_evidence
@@ -44,6 +45,11 @@ from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import answer_types
+    from whichgpu.engine.advisor.answer import plan_types
+    from whichgpu.engine.advisor.answer import trace_types
+
 MOST_ALTERNATIVES = 60
 #: A plan further behind the answer, in points of evidence, is no alternative to it: it is listed as outranked.
 FARTHEST_ALTERNATIVE = 6.0
@@ -51,13 +57,13 @@ FARTHEST_ALTERNATIVE = 6.0
 
 def decision_dict(
     outcome: Outcome,
-    head: Mapping[str, Any],
+    head: answer_types.Head,
     knowledge: Knowledge,
     rules: Mapping[str, Rule],
     vocabulary: Vocabulary,
     *,
     full: bool = True,
-) -> dict[str, Any]:
+) -> answer_types.Decision | answer_types.DecisionLine:
     """The decision under the contract's keys, figures rounded to six significant digits.
 
     Args:
@@ -75,23 +81,28 @@ def decision_dict(
     undecided = undecided_facts(outcome, rules.values())
     fired = outcome.fired
 
-    def in_words(judged: Judged | None) -> dict[str, Any] | None:
-        if judged is None:
-            return None
+    def in_words(judged: Judged) -> plan_types.Plan:
         return plan_dict(judged.ranked.plan, judged=judged, rules=dict(rules), shared=shared, vocabulary=vocabulary)
 
     warnings = contradiction_warnings(outcome.intake, vocabulary) + remarks(fired, "warn", vocabulary)
     warnings += refusal_warnings(outcome, vocabulary)
-    warnings += aged_rules(outcome, rules, str(head["decided_at"])[:10], vocabulary)
-    recommendation = in_words(outcome.chosen)
-    if recommendation is not None:
-        recommendation["chosen_over"] = chosen_over(outcome, dict(rules), vocabulary)
-        recommendation["stands_in_for"] = stands_in_for(outcome)
-        recommendation["preference_cost"] = preference_cost(outcome)
-        recommendation["claims"] = claims_on_answer(outcome, rules, knowledge.gpus)
-    decision = {
+    warnings += aged_rules(outcome, rules, head["decided_at"][:10], vocabulary)
+    recommendation: plan_types.Recommendation | None = None
+    if outcome.chosen is not None:
+        recommendation = {
+            **in_words(outcome.chosen),
+            "chosen_over": chosen_over(outcome, dict(rules), vocabulary),
+            "stands_in_for": stands_in_for(outcome),
+            "preference_cost": preference_cost(outcome),
+            "claims": claims_on_answer(outcome, rules, knowledge.gpus),
+        }
+    decision: answer_types.Decision = {
         "format": DECISION_FORMAT,
-        **head,
+        "fired_by": head["fired_by"],
+        "engine_version": head["engine_version"],
+        "decided_at": head["decided_at"],
+        "rulebook": head["rulebook"],
+        "knowledge": head["knowledge"],
         "objective": outcome.objective.name,
         "objective_stated": outcome.objective.stated,
         "facts": {
@@ -100,11 +111,13 @@ def decision_dict(
         },
         "recommendation": recommendation,
         "no_answer": no_answer_dict(outcome.no_answer, outcome, vocabulary),
-        "alternatives": [{**(in_words(entry) or {}), **below_answer(entry, outcome)} for entry in alternatives],
+        "alternatives": [{**in_words(entry), **below_answer(entry, outcome)} for entry in alternatives],
         "outranked": outranked(outcome, shown),
         "candidates": [candidate_dict(c, outcome, knowledge, rules, vocabulary) for c in outcome.candidates],
         "rejected": [*rejected_list(outcome, vocabulary), *passed_over(outcome, shown)] if full else [],
-        "phases": [{"phase": name, "recommendation": in_words(judged)} for name, judged in outcome.phases],
+        "phases": [
+            {"phase": name, "recommendation": in_words(judged) if judged else None} for name, judged in outcome.phases
+        ],
         "sizing": sizing_dict(outcome),
         "figures": {**procurement_figures_dict(outcome.procurement), **figures(fired, knowledge)},
         "procurement": procurement_dict(outcome, vocabulary),
@@ -114,17 +127,19 @@ def decision_dict(
         "disagreements": disagreements(fired, knowledge),
         "assumptions": assumptions(outcome, undecided, vocabulary),
         "open_questions": open_questions(outcome, undecided, vocabulary),
-        "trace": trace.entries if trace else [],
+        "trace": cast("list[trace_types.TraceEntry]", trace.entries) if trace else [],
         "rules": verdicts(outcome, rules) if full else [],
     }
     refused = refused_list(outcome)
     if refused:
         decision["refused"] = refused
-    if not full:
-        for key in BULKY_KEYS:
-            del decision[key]
-    rounded: dict[str, Any] = plain(decision)
-    return rounded
+    rounded: answer_types.Decision = plain(decision)
+    return rounded if full else line_of(rounded)
+
+
+def line_of(decision: answer_types.Decision) -> answer_types.DecisionLine:
+    """The decision without what is bulky."""
+    return cast("answer_types.DecisionLine", {key: decision[key] for key in decision if key not in BULKY_KEYS})  # type: ignore[literal-required]
 
 
 def _price_assumed(entry: Judged) -> bool:

@@ -1,18 +1,34 @@
-"""Plans that no rule rejects and that the answer does not show whole, and counts that were not worth planning."""
+"""Why plans that no rule rejects are not the answer, and counts that were not worth planning."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.choice import below_answer
+from whichgpu.engine.advisor.answer.wording import because
+from whichgpu.engine.advisor.answer.wording import fallback_text
+from whichgpu.engine.advisor.losses import Loss
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core.values import number
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.plans.topology import fabric_of
 from whichgpu.engine.plans.topology import ladder
+from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import part_types
+    from whichgpu.engine.advisor.answer import plan_types
+
+
+#: Points that one decimal does not show.
+_EVEN = 0.05
 #: Counts up to this one are accounted for.
 _MOST = 64
 
@@ -24,7 +40,7 @@ _BELOW = {
 }
 
 
-def outranked(outcome: Outcome, shown: Sequence[Judged]) -> list[dict[str, Any]]:
+def outranked(outcome: Outcome, shown: Sequence[Judged]) -> list[plan_types.Outranked]:
     """One line for every plan that no rule rejects and that is not shown whole."""
     return [
         {
@@ -32,9 +48,9 @@ def outranked(outcome: Outcome, shown: Sequence[Judged]) -> list[dict[str, Any]]
             "gpu": entry.ranked.plan.gpu.id,
             "count": entry.ranked.plan.count,
             "usd_per_hour": entry.ranked.plan.cost.usd_per_hour,
-            "tokens_per_s": entry.facts.get("plan.tokens_per_s"),
-            "samples_per_s": entry.facts.get("plan.samples_per_s"),
-            "latency_ms": entry.facts.get("plan.latency_ms"),
+            "tokens_per_s": number(entry.facts, "plan.tokens_per_s"),
+            "samples_per_s": number(entry.facts, "plan.samples_per_s"),
+            "latency_ms": number(entry.facts, "plan.latency_ms"),
             "score": entry.ranked.score,
             "proven": entry.ranked.proven,
             **below_answer(entry, outcome),
@@ -43,9 +59,9 @@ def outranked(outcome: Outcome, shown: Sequence[Judged]) -> list[dict[str, Any]]
     ]
 
 
-def passed_over(outcome: Outcome, shown: Sequence[Judged]) -> list[dict[str, Any]]:
+def passed_over(outcome: Outcome, shown: Sequence[Judged]) -> list[part_types.Rejection]:
     """Those plans, and the counts that were not planned, as rejections: without a rule, each with its reason."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    found: dict[tuple[str, str], part_types.Rejection] = {}
     for entry in _rest(outcome, shown):
         _add(found, entry.ranked.plan, [entry.ranked.plan.count], _reason(entry, outcome))
     if outcome.round is not None and outcome.no_answer is None:
@@ -75,7 +91,7 @@ def _reason(entry: Judged, outcome: Outcome) -> str:
     return "others come before it by what the objective and the evidence say"
 
 
-def _add_unplanned(found: dict[tuple[str, str], dict[str, Any]], plans: Sequence[Plan]) -> None:
+def _add_unplanned(found: dict[tuple[str, str], part_types.Rejection], plans: Sequence[Plan]) -> None:
     """The usual counts of a GPU that were not planned: too few for the job, or more than it gains from."""
     first = plans[0]
     if first.memory is None:
@@ -92,7 +108,7 @@ def _add_unplanned(found: dict[tuple[str, str], dict[str, Any]], plans: Sequence
     _add(found, first, more, "more than memory, targets and load call for, or too little faster for twice the GPUs")
 
 
-def _add(found: dict[tuple[str, str], dict[str, Any]], plan: Plan, counts: Sequence[int], reason: str) -> None:
+def _add(found: dict[tuple[str, str], part_types.Rejection], plan: Plan, counts: Sequence[int], reason: str) -> None:
     if not counts:
         return
     entry = found.setdefault(
@@ -107,3 +123,72 @@ def _add(found: dict[tuple[str, str], dict[str, Any]], plan: Plan, counts: Seque
         },
     )
     entry["counts"] = sorted({*entry["counts"], *counts})
+
+
+def loss_text(
+    loss: Loss,
+    entry: Judged,
+    objective: Objective,
+    rules: Mapping[str, Rule],
+    shared: Facts,
+    vocabulary: Vocabulary,
+) -> str:
+    """One sentence, without a full stop.
+
+    Args:
+        loss: where the plan lost.
+        entry: the plan.
+        objective: tells the share within which preferences choose.
+        rules: all rules by id.
+        shared: facts of the workload, for the texts of rules.
+        vocabulary: for labels.
+    """
+    rule = rules.get(loss.rules[0]) if loss.rules else None
+    facts = {**shared, **(entry if loss.kind == "fallback" else loss.to).facts}
+    match loss.kind:
+        case "unverified":
+            lacking = ", ".join(entry.missing)
+            text = f"a stated limit cannot be checked without {lacking}, so every plan that was checked comes first"
+        case "fallback":
+            own = fallback_text(rule, facts, vocabulary) if rule else "it is a last choice"
+            text = f"it is chosen only where nothing else does the work: {own}"
+        case "guide_cards" | "guide_counts":
+            what = "cards" if loss.kind == "guide_cards" else "number of GPUs"
+            text = f"{named(loss.to)} has the {what} that a guide names for the case, and no objective is stated"
+            text += f": {because(rule, facts, vocabulary).rstrip('.')}" if rule else ""
+        case "dominated":
+            text = f"{named(loss.to)} does the same work {_times(loss)}"
+        case "merit":
+            text = _merit_text(loss, objective)
+        case "score":
+            text = _score_text(loss)
+    return text
+
+
+def named(entry: Judged) -> str:
+    """``2 x L4``."""
+    plan = entry.ranked.plan
+    return f"{plan.count} x {plan.gpu.name}"
+
+
+def _times(loss: Loss) -> str:
+    """How much cheaper and faster the other plan is."""
+    assert loss.cost_ratio is not None  # noqa: S101 - only known figures are beaten
+    assert loss.time_ratio is not None  # noqa: S101
+    return f"at {100 / loss.cost_ratio:.0f} % of the cost and {loss.time_ratio:.2f} times as fast"
+
+
+def _merit_text(loss: Loss, objective: Objective) -> str:
+    if loss.merit_ratio is None:
+        return f"by the stated objective ({objective.name}) it cannot be compared, since its cost is not known"
+    worse = f"{100 * (loss.merit_ratio - 1):.0f} % worse than {named(loss.to)}"
+    return (
+        f"by the stated objective ({objective.name}) it is {worse}, "
+        f"and preferences choose only among plans at most {100 * objective.preference_share:.0f} % worse than the best"
+    )
+
+
+def _score_text(loss: Loss) -> str:
+    if loss.behind > _EVEN:
+        return f"{loss.behind:.1f} points of evidence behind {named(loss.to)}"
+    return f"it has as many points of evidence as {named(loss.to)}, which comes first by cost, speed or size"

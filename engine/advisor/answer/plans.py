@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.wording import because
 from whichgpu.engine.advisor.answer.wording import say
@@ -16,16 +16,21 @@ from whichgpu.engine.plans.costs.model import Cost
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.model import MemoryEstimate
+
+
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import plan_types
 
 
 def plan_dict(
     plan: Plan, *, judged: Judged | None, rules: dict[str, Rule], shared: Facts, vocabulary: Vocabulary
-) -> dict[str, Any]:
+) -> plan_types.Plan:
     """The plan with its numbers; score and points where it was ranked."""
     ranked = judged.ranked if judged else None
     facts = {**shared, **judged.facts} if judged else shared
-    value = {
+    value: plan_types.Plan = {
         "id": plan.id,
         "gpu": plan.gpu.id,
         "family": plan.gpu.family,
@@ -33,17 +38,12 @@ def plan_dict(
         "nodes": plan.nodes,
         "link": plan.link,
         "node_link": plan.node_link,
-        "parallelism": {
-            "tensor": plan.layout.tensor,
-            "pipeline": plan.layout.pipeline,
-            "data": plan.layout.data,
-            "sharding": plan.layout.sharding,
-        },
+        "parallelism": parallelism_dict(plan.layout),
         "partition": _partition(plan),
         "precision": plan.precision,
         "why_count": plan.why_count,
         "offer": _offer(plan.cost.offer, plan.cost.instances),
-        "memory": memory_dict(plan.memory, plan.units, plan.usable_gb),
+        "memory": memory_dict(plan.memory, plan.units, plan.usable_gb) if plan.memory else None,
         "speed": speed_dict(plan),
         "cost": cost_dict(plan.cost),
         "power_w": plan.power_w,
@@ -56,7 +56,12 @@ def plan_dict(
     return value
 
 
-def unverified_dict(gap: Unverified, vocabulary: Vocabulary) -> dict[str, Any]:
+def parallelism_dict(layout: Layout) -> plan_types.Parallelism:
+    """How the job is split."""
+    return {"tensor": layout.tensor, "pipeline": layout.pipeline, "data": layout.data, "sharding": layout.sharding}
+
+
+def unverified_dict(gap: Unverified, vocabulary: Vocabulary) -> plan_types.UnverifiedLimit:
     """A stated limit that the plan cannot be held against, in words."""
     limit, figure = (_label(name, vocabulary) for name in (gap.limit, gap.figure))
     text = f"the {limit} cannot be checked, because the {figure} is not known"
@@ -68,7 +73,7 @@ def _label(name: str, vocabulary: Vocabulary) -> str:
     return (fact.label if fact else None) or name
 
 
-def cost_dict(cost: Cost) -> dict[str, Any]:
+def cost_dict(cost: Cost) -> plan_types.Cost:
     """What the plan costs, and what is known of renting it."""
     return {
         "usd_per_hour": cost.usd_per_hour,
@@ -91,10 +96,8 @@ def cost_dict(cost: Cost) -> dict[str, Any]:
     }
 
 
-def memory_dict(memory: MemoryEstimate | None, count: int, usable_gb: float | None) -> dict[str, Any] | None:
+def memory_dict(memory: MemoryEstimate, count: int, usable_gb: float | None) -> plan_types.Memory:
     """Memory over all GPUs and per GPU, with what each term adds per GPU."""
-    if memory is None:
-        return None
     breakdown: dict[str, float] = {}
     for term in memory.terms:
         breakdown[f"{term.name}_gb"] = breakdown.get(f"{term.name}_gb", 0.0) + term.value
@@ -112,11 +115,11 @@ def memory_dict(memory: MemoryEstimate | None, count: int, usable_gb: float | No
     }
 
 
-def speed_dict(plan: Plan) -> dict[str, float]:
+def speed_dict(plan: Plan) -> plan_types.Speed:
     """Speed figures over all GPUs as plain numbers, bands as ``x_low`` and ``x_high``."""
     if plan.speed is None:
         return {}
-    speeds: dict[str, float] = {}
+    speeds: plan_types.Speed = {}
     for name, figure in sorted(plan.speed.figures.items()):
         speeds[name] = figure.value
         speeds[f"{name}_low"] = figure.low
@@ -124,12 +127,12 @@ def speed_dict(plan: Plan) -> dict[str, float]:
     return speeds
 
 
-def _partition(plan: Plan) -> dict[str, Any] | None:
+def _partition(plan: Plan) -> plan_types.Partition | None:
     part = plan.partition
     return None if part is None else {"profile": part.profile, "slices": part.slices, "slices_per_gpu": part.per_card}
 
 
-def _offer(offer: Offer | None, instances: int | None = None) -> dict[str, Any] | None:
+def _offer(offer: Offer | None, instances: int | None = None) -> plan_types.Offer | None:
     if offer is None:
         return None
     return {
@@ -145,7 +148,7 @@ def _offer(offer: Offer | None, instances: int | None = None) -> dict[str, Any] 
     }
 
 
-def _committed(commitment: Commitment) -> dict[str, Any]:
+def _committed(commitment: Commitment) -> plan_types.Commitment:
     return {
         "term_months": commitment.term_months,
         "usd_per_hour": commitment.usd_per_hour,
@@ -158,7 +161,7 @@ def _committed(commitment: Commitment) -> dict[str, Any]:
     }
 
 
-def _award(award: Award, rules: dict[str, Rule], facts: Facts, vocabulary: Vocabulary) -> dict[str, Any]:
+def _award(award: Award, rules: dict[str, Rule], facts: Facts, vocabulary: Vocabulary) -> plan_types.Points:
     rule = rules.get(award.rule) if award.rule else None
     if rule is None:
         text = _term_words(award, facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from typing import Any
 
 from whichgpu.engine.advisor.answer.wording import because
@@ -12,11 +13,17 @@ from whichgpu.engine.plans.costs.procurement import YES_NO
 from whichgpu.engine.plans.costs.procurement import comparison_entries
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook.effects import SetFact
+from whichgpu.engine.sizing.model import Figure
 
 
-def procurement_dict(outcome: Outcome, vocabulary: Vocabulary) -> dict[str, Any]:
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import part_types
+    from whichgpu.engine.advisor.answer import procurement_types
+
+
+def procurement_dict(outcome: Outcome, vocabulary: Vocabulary) -> procurement_types.Procurement:
     """The verdict with the rules behind it. Without any rule that set it, it is undecided."""
-    verdict = outcome.final.facts.get("procurement", "undecided")
+    verdict: Any = outcome.final.facts.get("procurement", "undecided")
     behind = [
         item
         for item in outcome.fired
@@ -51,23 +58,21 @@ def procurement_dict(outcome: Outcome, vocabulary: Vocabulary) -> dict[str, Any]
     }
 
 
-def _comparison_dict(procurement: Procurement) -> dict[str, Any] | None:
+def _comparison_dict(procurement: Procurement) -> procurement_types.Comparison | None:
     """The sums that the verdict stands on, what each is made of, and how they run over time."""
     found = procurement.comparison
     if found is None:
         return None
     purchase = found.owning.purchase
-    bands = {
-        key: [figure.low, figure.high] if (figure := procurement.figures.get(name)) else None
-        for key, name in (("rent_band_usd", "lifetime_rent_usd"), ("own_band_usd", "lifetime_cost_usd"))
-    }
+    bought = purchase.inputs.get("bought_count", found.count) if purchase and not found.owned else None
     return {
         "horizon_years": found.years,
         "horizon_assumed": not found.years_stated,
         "rent_usd": found.rent_usd,
         "own_usd": found.own_usd,
         "hybrid_usd": found.hybrid_usd,
-        **bands,
+        "rent_band_usd": _band(procurement.figures.get("lifetime_rent_usd")),
+        "own_band_usd": _band(procurement.figures.get("lifetime_cost_usd")),
         "ratio": found.ratio,
         "clear_ratio": found.clear_ratio,
         "clear": found.clear,
@@ -78,14 +83,14 @@ def _comparison_dict(procurement: Procurement) -> dict[str, Any] | None:
         "already_owned": found.owned,
         "sold": found.sold,
         "owned_as": procurement.owned_as,
-        "bought_count": purchase.inputs.get("bought_count", found.count) if purchase and not found.owned else None,
+        "bought_count": bought if isinstance(bought, int) else None,
         "lacking": list(found.lacking),
         "crossing_months": found.crossing_months() if found.own_usd is not None else None,
         "course": [{"months": months, "rent_usd": rent, "own_usd": own} for months, rent, own in found.course()],
         "entries": [
             {
                 "side": side,
-                "name": entry.inputs["entry"],
+                "name": str(entry.inputs["entry"]),
                 "usd": entry.value,
                 "formula": entry.formula,
                 "source": entry.source,
@@ -95,7 +100,11 @@ def _comparison_dict(procurement: Procurement) -> dict[str, Any] | None:
     }
 
 
-def procurement_figures_dict(procurement: Procurement) -> dict[str, Any]:
+def _band(figure: Figure | None) -> list[float] | None:
+    return [figure.low, figure.high] if figure else None
+
+
+def procurement_figures_dict(procurement: Procurement) -> dict[str, part_types.Figure]:
     """Every figure of the computation with its band and source."""
     return {
         name: {

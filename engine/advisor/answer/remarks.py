@@ -1,9 +1,12 @@
-"""Advice, warnings, monitoring targets, figures and disagreements of the rules that fired."""
+"""Advice, warnings, monitoring targets, figures, disagreements, and plans whose figures cannot be true."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from typing import Any
 
 from whichgpu.engine.advisor.answer.wording import because
@@ -13,7 +16,9 @@ from whichgpu.engine.advisor.outcome import Fired
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.gate import Refusal
 from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.effects import Disagree
 from whichgpu.engine.rules.rulebook.effects import Monitor
 from whichgpu.engine.rules.rulebook.effects import Say
@@ -21,9 +26,13 @@ from whichgpu.engine.rules.rulebook.effects import ShowFigure
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
-def remarks(fired: Iterable[Fired], kind: str, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import part_types
+
+
+def remarks(fired: Iterable[Fired], kind: str, vocabulary: Vocabulary) -> list[part_types.Remark]:
     """One entry a code, the most important first; other rules that say the same are named beside the first."""
-    entries: dict[str, dict[str, Any]] = {}
+    entries: dict[str, part_types.Remark] = {}
     for item in sorted(fired, key=_speaking_order):
         for effect in item.rule.effects:
             if not isinstance(effect, Say) or effect.kind != kind:
@@ -45,7 +54,9 @@ def remarks(fired: Iterable[Fired], kind: str, vocabulary: Vocabulary) -> list[d
     return sorted(entries.values(), key=lambda entry: (entry["priority"], entry["code"]))
 
 
-def aged_rules(outcome: Outcome, rules: Mapping[str, Rule], today: str, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+def aged_rules(
+    outcome: Outcome, rules: Mapping[str, Rule], today: str, vocabulary: Vocabulary
+) -> list[part_types.Remark]:
     """A warning where rules behind the answer are past the day by which they were to be checked again.
 
     Args:
@@ -59,23 +70,26 @@ def aged_rules(outcome: Outcome, rules: Mapping[str, Rule], today: str, vocabula
     if not aged:
         return []
     days = [f"{rule_id} (by {rules[rule_id].valid_until})" for rule_id in aged]
-    return [
-        {
-            "code": "W-RULE-PAST-ITS-DAY",
-            "text": f"Rules behind this answer were to be checked again: {', '.join(days)}",
-            "because": "What is said of prices, availability and the newest hardware ages.",
-            "rule": aged[0],
-            "also": aged[1:],
-            "scope": "workload",
-            "sources": list(dict.fromkeys(source for rule_id in aged for source in rules[rule_id].sources)),
-            "priority": vocabulary.codes["W-RULE-PAST-ITS-DAY"].priority,
-        }
-    ]
+    text = f"Rules behind this answer were to be checked again: {', '.join(days)}"
+    ground = "What is said of prices, availability and the newest hardware ages."
+    sources = dict.fromkeys(source for rule_id in aged for source in rules[rule_id].sources)
+    return [_warning("W-RULE-PAST-ITS-DAY", text, ground, vocabulary, rules=aged, sources=sources)]
 
 
-def monitoring(fired: Iterable[Fired], vocabulary: Vocabulary) -> list[dict[str, Any]]:
-    """Targets to watch, one entry for each figure and rule."""
+def contradiction_warnings(resolved: ResolvedFacts, vocabulary: Vocabulary) -> list[part_types.Remark]:
+    """Given values that differ from what was looked up or computed."""
     entries = []
+    for fact, claim in resolved.contradictions():
+        label = vocabulary.facts[fact.name].label or fact.name
+        text = f"{label}: {fact.value} was given and is used, but {claim.by} says {claim.value} ({claim.formula})"
+        ground = "A stated value that differs by more than 5 % from a known one is often a slip."
+        entries.append(_warning("W-GIVEN-CONTRADICTED", text, ground, vocabulary, sources=claim.sources))
+    return entries
+
+
+def monitoring(fired: Iterable[Fired], vocabulary: Vocabulary) -> list[part_types.Target]:
+    """Targets to watch, one entry for each figure and rule."""
+    entries: list[part_types.Target] = []
     for item in sorted(fired, key=_speaking_order):
         for effect in item.rule.effects:
             if isinstance(effect, Monitor):
@@ -96,9 +110,9 @@ def monitoring(fired: Iterable[Fired], vocabulary: Vocabulary) -> list[dict[str,
     return entries
 
 
-def figures(fired: Iterable[Fired], knowledge: Knowledge) -> dict[str, dict[str, Any]]:
+def figures(fired: Iterable[Fired], knowledge: Knowledge) -> dict[str, part_types.Figure]:
     """Figures of the knowledge base that fired rules report."""
-    shown: dict[str, dict[str, Any]] = {}
+    shown: dict[str, part_types.Figure] = {}
     for item in sorted(fired, key=lambda item: item.rule.id):
         for effect in item.rule.effects:
             if isinstance(effect, ShowFigure):
@@ -111,26 +125,26 @@ def figures(fired: Iterable[Fired], knowledge: Knowledge) -> dict[str, dict[str,
     return dict(sorted(shown.items()))
 
 
-def _known_figure(figure: Mapping[str, Any], facts: Facts) -> dict[str, Any] | None:
+def _known_figure(figure: Mapping[str, Any], facts: Facts) -> part_types.Figure | None:
     """A figure's value: as the knowledge base states it, or as this case's facts say; None while those are unknown."""
     if "facts" in figure:
         values = [facts[name] for name in figure["facts"] if name in facts]
         if len(values) < len(figure["facts"]):
             return None
-        value: object = values[0] if len(values) == 1 else values
+        value: Any = values[0] if len(values) == 1 else values
     else:
         value = figure["value"]
     return {"value": value, "unit": figure.get("unit"), "sources": list(figure["sources"])}
 
 
-def disagreements(fired: Iterable[Fired], knowledge: Knowledge) -> list[dict[str, Any]]:
+def disagreements(fired: Iterable[Fired], knowledge: Knowledge) -> list[part_types.Disagreement]:
     """Disagreements between sources that bear on the case, both sides in plain words."""
     rules: dict[str, list[str]] = {}
     for item in sorted(fired, key=lambda item: item.rule.id):
         for effect in item.rule.effects:
             if isinstance(effect, Disagree):
                 rules.setdefault(effect.conflict, []).append(item.rule.id)
-    entries = []
+    entries: list[part_types.Disagreement] = []
     for name in sorted(rules):
         conflict = knowledge.disagreements[name]
         entries.append(
@@ -152,7 +166,66 @@ def _speaking_order(item: Fired) -> tuple[int, int, str, str]:
     return (scope, 0 if item.rule.text else 1, item.rule.id, item.scope)
 
 
-def _add_witness(entry: dict[str, Any], item: Fired) -> None:
+def _add_witness(entry: part_types.Remark, item: Fired) -> None:
     if item.rule.id != entry["rule"] and item.rule.id not in entry["also"]:
         entry["also"].append(item.rule.id)
         entry["sources"] = list(dict.fromkeys([*entry["sources"], *item.rule.sources]))
+
+
+def refused_list(outcome: Outcome) -> list[part_types.RefusedPlan]:
+    """One entry for each figure that cannot be true, with the plan that it would have stood in."""
+    return [
+        {
+            "plan": refusal.plan.id,
+            "gpu": refusal.plan.gpu.id,
+            "count": refusal.plan.count,
+            "figure": problem.figure,
+            "value": problem.value if math.isfinite(problem.value) else str(problem.value),
+            "why": problem.why,
+        }
+        for refusal in (outcome.round.refused if outcome.round else ())
+        for problem in refusal.problems
+    ]
+
+
+def refusal_text(refusal: Refusal) -> str:
+    """Why a plan is not published, in words."""
+    first = refusal.problems[0]
+    return f"its figures cannot be true: {first.figure} is {first.value:g}, and {first.why}"
+
+
+def refusals_text(refused: Sequence[Refusal]) -> str:
+    """How many plans are not published, and why the first of them."""
+    plural = "plan was" if len(refused) == 1 else "plans were"
+    return f"{len(refused)} {plural} left out; of {refused[0].plan.id}, {refusal_text(refused[0])}"
+
+
+def refusal_warnings(outcome: Outcome, vocabulary: Vocabulary) -> list[part_types.Remark]:
+    """A warning where plans were refused because their figures cannot be true."""
+    refused = outcome.round.refused if outcome.round else ()
+    if not refused:
+        return []
+    ground = "Such a figure comes from facts that do not belong together, or from a fault in the formulas."
+    return [_warning("W-FIGURE-REFUSED", refusals_text(refused), ground, vocabulary)]
+
+
+def _warning(
+    code: str,
+    text: str,
+    ground: str,
+    vocabulary: Vocabulary,
+    *,
+    rules: Sequence[str] = (),
+    sources: Iterable[str] = (),
+) -> part_types.Remark:
+    """A warning about the workload that no rule gives."""
+    return {
+        "code": code,
+        "text": text,
+        "because": ground,
+        "rule": rules[0] if rules else None,
+        "also": list(rules[1:]),
+        "scope": "workload",
+        "sources": list(sources),
+        "priority": vocabulary.codes[code].priority,
+    }

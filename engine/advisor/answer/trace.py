@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from typing import Any
+from typing import cast
 
 from whichgpu.engine.advisor.answer.wording import because
 from whichgpu.engine.advisor.answer.wording import rejection_text
@@ -25,6 +27,10 @@ from whichgpu.engine.rules.language import words
 from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.model import Effect
 from whichgpu.engine.rules.rulebook.model import Rule
+
+
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import trace_types
 
 
 Entry = dict[str, Any]
@@ -66,7 +72,7 @@ class TraceBuilder:
         """The entry that settled a fact, in the scope or else in the workload's."""
         return self._seq_of.get((scope, fact), self._seq_of.get(("workload", fact)))
 
-    def add_settlement(
+    def add_resolved(
         self, resolved: ResolvedFacts, stated: Mapping[str, Mapping[str, Any]] | None = None, plan_id: str = "workload"
     ) -> None:
         """One entry a fact, in the order of settling. Facts that stand in the trace already are passed over.
@@ -331,7 +337,7 @@ def _term_reads(reason: str, facts: Facts) -> list[str]:
     return [name for name in (compared, "objective") if name in facts]
 
 
-def _effects(effects: tuple[Effect, ...], facts: Facts) -> dict[str, Any]:
+def _effects(effects: tuple[Effect, ...], facts: Facts) -> trace_types.AdvisedEffects:
     """What an advise rule did, keyed by the word that the rule file uses."""
     done: dict[str, Any] = {}
     for effect in effects:
@@ -340,7 +346,7 @@ def _effects(effects: tuple[Effect, ...], facts: Facts) -> dict[str, Any]:
             done.setdefault(word, {}).update(kept)
         else:
             done.setdefault(word, []).extend(kept)
-    return done
+    return cast("trace_types.AdvisedEffects", done)
 
 
 def build_trace(
@@ -353,10 +359,10 @@ def build_trace(
     """The trace of a decision; ``shown`` are the plans that it holds in full, ``gpus`` the catalogue."""
     trace = TraceBuilder(vocabulary, rules)
     held: set[str] = set()
-    trace.add_settlement(outcome.intake)
+    trace.add_resolved(outcome.intake)
     if outcome.round is not None:
         trace.add_rejections(outcome.round.rejections, outcome.intake.facts)
-        trace.add_settlement(outcome.round.survey)
+        trace.add_resolved(outcome.round.survey)
         for judged in shown:
             trace.add_plan(judged.ranked.plan, judged.facts, outcome.intake.facts)
             trace.add_score(judged, outcome.final.facts)
@@ -371,6 +377,6 @@ def build_trace(
             held.add(plan.id)
         trace.add_candidate(candidate, gpus[candidate.gpu_id])
     computed = {name: figure.inputs for name, figure in outcome.procurement.figures.items()}
-    trace.add_settlement(outcome.final, computed, outcome.chosen.ranked.plan.id if outcome.chosen else "workload")
+    trace.add_resolved(outcome.final, computed, outcome.chosen.ranked.plan.id if outcome.chosen else "workload")
     trace.add_advice(outcome.fired)
     return trace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.wording import ratio_words
 from whichgpu.engine.advisor.objectives import shipped_objectives
@@ -14,13 +14,17 @@ from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language import format_value
 
 
-def trade_off_list(found: Sequence[TradeOff], outcome: Outcome, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import part_types
+
+
+def trade_off_list(found: Sequence[TradeOff], outcome: Outcome, vocabulary: Vocabulary) -> list[part_types.TradeOff]:
     """The trade-offs of an answer, figures rounded to six significant digits."""
     answer = outcome.chosen
     if answer is None:
         return []
     hour = answer.ranked.plan.cost.usd_per_hour
-    entries = [
+    entries: list[part_types.TradeOff] = [
         {
             "kind": entry.kind,
             "change": {entry.fact: entry.value} if entry.fact else None,
@@ -38,7 +42,7 @@ def trade_off_list(found: Sequence[TradeOff], outcome: Outcome, vocabulary: Voca
         }
         for entry in found
     ]
-    rounded: list[dict[str, Any]] = plain(entries)
+    rounded: list[part_types.TradeOff] = plain(entries)
     return rounded
 
 

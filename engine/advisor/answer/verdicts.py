@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.core.values import Facts
@@ -14,9 +14,13 @@ from whichgpu.engine.rules.rulebook.resolve import Resolution
 from whichgpu.engine.rules.rulebook.resolve import verdict_of
 
 
-def verdicts(outcome: Outcome, rules: Mapping[str, Rule]) -> list[dict[str, Any]]:
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor.answer import trace_types
+
+
+def verdicts(outcome: Outcome, rules: Mapping[str, Rule]) -> list[trace_types.RuleVerdict]:
     """One entry a rule, sorted by id: plan rules on the chosen plan, candidate rules on the first candidate."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, trace_types.RuleVerdict] = {}
     stages = [outcome.intake, outcome.final] + ([outcome.round.survey] if outcome.round else [])
     for resolved in stages:
         for verdict in _settled(resolved):
@@ -57,12 +61,12 @@ def _out_of_scope(rule: Rule, facts: Facts) -> Verdict:
     return verdict_of(rule, facts, Resolution(()))
 
 
-def _entry(verdict: Verdict, scope: str) -> dict[str, Any]:
-    entry: dict[str, Any] = {"id": verdict.rule, "verdict": verdict.outcome, "scope": scope}
+def _entry(verdict: Verdict, scope: str) -> trace_types.RuleVerdict:
+    entry: trace_types.RuleVerdict = {"id": verdict.rule, "verdict": verdict.outcome, "scope": scope}
     if verdict.by is not None:
         entry["by"] = verdict.by
     if verdict.missing:
         entry["missing"] = list(verdict.missing)
     if verdict.failed is not None:
-        entry |= {"failed": verdict.failed, "value": verdict.value}
+        entry["failed"], entry["value"] = verdict.failed, verdict.value
     return entry

@@ -10,9 +10,14 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
-from typing import Any
+from typing import Annotated
 from typing import Literal
 
+from typing_extensions import TypedDict
+
+from whichgpu.engine.advisor.answer.keys import FactValues
+from whichgpu.engine.advisor.answer.keys import Word
+from whichgpu.engine.advisor.answer.keys import doc
 from whichgpu.engine.authoring.lint.regions import Case
 from whichgpu.engine.authoring.lint.regions import Example
 from whichgpu.engine.authoring.lint.regions import Regions
@@ -25,6 +30,22 @@ from whichgpu.engine.rules.rulebook.model import Rulebook
 
 #: error: the rulebook is wrong; warning: it may well be; info: worth knowing.
 Severity = Literal["error", "warning", "info"]
+
+
+class PrintedFinding(TypedDict):
+    """One finding of ``whichgpu rules lint --format json``, which prints a list of them."""
+
+    check: Annotated[Word, doc("The check that found it.")]
+    severity: Annotated[Severity, doc("How bad it is.")]
+    message: Annotated[str, doc("What is wrong.")]
+    rule: Annotated[str | None, doc("The rule, table or fact that it is about.")]
+    path: Annotated[str | None, doc("The file.")]
+    line: Annotated[int | None, doc("The line in it.")]
+    column: Annotated[int | None, doc("The column in that.")]
+    nearest: Annotated[list[str], doc("What was probably meant.")]
+    fix: Annotated[str | None, doc("What would mend it.")]
+    possible: Annotated[bool, doc("It hangs on a comparison that is not looked into.")]
+    example: Annotated[FactValues | None, doc("A workload that shows it; null for unknown facts.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +62,7 @@ class Finding:
     possible: bool = False  # it hangs on a comparison that is not looked into
     example: Example | None = None  # a workload that shows it; None for a fact that is unknown there
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> PrintedFinding:
         """The finding as JSON values."""
         place = self.place
         return {

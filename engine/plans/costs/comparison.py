@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from typing import Literal
 
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.core.constants import Pick
@@ -26,6 +27,10 @@ from whichgpu.engine.plans.costs.usage import usage_of
 if TYPE_CHECKING:
     from whichgpu.engine.plans.model import Plan
 
+
+Side = Literal["rent", "own"]
+#: What costs less, clearly or not; unknown where one sum is.
+ComparisonSays = Literal["rent", "own", "even", "unknown"]
 
 #: What is stated to be there above the daily load, or wished for.
 _PEAKS = "burst_or_datacenter_need"
@@ -111,7 +116,7 @@ class CostComparison:
         return None if own is None or not rent else own / rent
 
     @property
-    def says(self) -> str:
+    def says(self) -> ComparisonSays:
         """``rent`` or ``own`` where the sums differ clearly, ``even`` where they do not, ``unknown`` without a sum."""
         ratio = self.ratio
         if ratio is None:

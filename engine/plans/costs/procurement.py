@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.costs.comparison import ComparisonSays
 from whichgpu.engine.plans.costs.comparison import CostComparison
+from whichgpu.engine.plans.costs.comparison import Side
 from whichgpu.engine.plans.costs.comparison import compare_costs
 from whichgpu.engine.plans.costs.comparison import growth_factor
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
@@ -36,7 +38,7 @@ class Flip:
     fact: str
     now: float
     needed: float
-    verdict: str  # what costs less beyond it: rent or own
+    verdict: Side  # what costs less beyond it
 
     @property
     def change(self) -> float:
@@ -84,14 +86,18 @@ def all_flips(comparison: CostComparison) -> tuple[Flip, ...]:
         return ()  # Nothing is left to decide for what is paid for.
     limit = comparison.clear_ratio
     # The cost of owning over that of renting at which it turns, and what costs less beyond it.
-    turns = {"rent": ((1.0, "own"),), "own": ((1.0, "rent"),), "even": ((limit, "rent"), (1 / limit, "own"))}
+    turns: dict[ComparisonSays, tuple[tuple[float, Side], ...]] = {
+        "rent": ((1.0, "own"),),
+        "own": ((1.0, "rent"),),
+        "even": ((limit, "rent"), (1 / limit, "own")),
+    }
     flips: list[Flip] = []
     for ratio, verdict in turns[comparison.says]:
         flips += _flips_at(comparison, ratio, verdict)
     return tuple(flips)
 
 
-def _flips_at(comparison: CostComparison, ratio: float, verdict: str) -> list[Flip]:
+def _flips_at(comparison: CostComparison, ratio: float, verdict: Side) -> list[Flip]:
     own, rent, purchase = comparison.own_usd, comparison.rent_usd, comparison.owning.purchase
     busy = comparison.busy_hours_month
     if own is None or rent is None or busy is None or purchase is None:
@@ -123,7 +129,7 @@ def _flips_at(comparison: CostComparison, ratio: float, verdict: str) -> list[Fl
     return flips
 
 
-def _use_flip(comparison: CostComparison, ratio: float, verdict: str) -> list[Flip]:
+def _use_flip(comparison: CostComparison, ratio: float, verdict: Side) -> list[Flip]:
     """At which use: both sums are straight lines over the busy hours."""
     usage, busy, rent = comparison.usage, comparison.busy_hours_month, comparison.rent
     own = comparison.own_usd
@@ -142,7 +148,7 @@ def _use_flip(comparison: CostComparison, ratio: float, verdict: str) -> list[Fl
     return [Flip("gpu_hours_per_year", now * comparison.count, needed * comparison.count, verdict)]
 
 
-def _years_flip(comparison: CostComparison, ratio: float, verdict: str) -> list[Flip]:
+def _years_flip(comparison: CostComparison, ratio: float, verdict: Side) -> list[Flip]:
     """The nearest horizon at which the costs stand in this ratio, by bisection."""
     if comparison.usage is not None and {"gpu_hours_total"} & comparison.usage.inputs.keys():
         return []  # The hours of a project do not grow with its years.
@@ -282,10 +288,10 @@ def _source(name: str, comparison: CostComparison) -> str:
     return "; ".join(part for part in (purchase.source if purchase else None, rent, rates) if part)
 
 
-def comparison_entries(comparison: CostComparison) -> tuple[tuple[str, Entry], ...]:
+def comparison_entries(comparison: CostComparison) -> tuple[tuple[Side, Entry], ...]:
     """The amounts that each sum is made of, with the name of the sum: ``rent``, ``own``."""
     rent, own, busy = comparison.rent_usd, comparison.own_usd, comparison.busy_hours_month
-    found: list[tuple[str, Entry]] = []
+    found: list[tuple[Side, Entry]] = []
     if rent is not None:
         formula = "monthly rent x months of the horizon"
         found.append(("rent", Entry(rent, formula, _source("lifetime_rent_usd", comparison), {"entry": "rent"})))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from typing import Literal
 
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import number
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from whichgpu.engine.plans.model import Plan
 
 
+#: What a line says of a case; unknown where its input is missing.
+ThresholdSays = Literal["rent", "own", "undecided", "unknown"]
+
+
 @dataclass(frozen=True, slots=True)
 class Threshold:
     """One guide's rule of thumb applied to this case."""
@@ -26,7 +31,7 @@ class Threshold:
     fact: str
     value: float | None
     limit: str
-    says: str  # rent, own, undecided; unknown where its input is missing
+    says: ThresholdSays
     scope: str
     in_scope: bool  # nothing that is known lies outside what it was drawn for
     agrees: bool | None  # with a clear comparison; None where one of both leaves it open
@@ -67,7 +72,7 @@ def thresholds_disagree(thresholds: tuple[Threshold, ...]) -> bool:
     return len(said) > 1
 
 
-def _says(rule: ThresholdRule, value: float | None, years: float) -> str:
+def _says(rule: ThresholdRule, value: float | None, years: float) -> ThresholdSays:
     if value is None:
         return "unknown"
     if rule.rent_below is not None and value < rule.rent_below:

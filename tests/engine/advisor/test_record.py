@@ -11,7 +11,7 @@ import pytest
 
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.advisor.record import make_record
-from whichgpu.engine.advisor.record import read_record
+from whichgpu.engine.advisor.record import read_saved
 from whichgpu.engine.core.errors import InputError
 
 
@@ -22,14 +22,14 @@ def answer(example_answers: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 def test_a_record_reads_back_as_it_was_sealed(answer: dict[str, Any]) -> None:
     record = make_record(answer)
-    again = read_record(record.to_json(), "r.json")
+    again = read_saved(record.to_json(), "r.json").record
     assert again == record
     assert again.intact
     assert again.to_json() == record.to_json()
 
 
 def test_a_record_keeps_its_contract(answer: dict[str, Any]) -> None:
-    jsonschema.validate(json.loads(make_record(answer).to_json()), schema_of("record"))
+    jsonschema.validate(json.loads(make_record(answer).to_json()), schema_of("record", closed=True))
 
 
 def test_which_engine_fired_is_no_part_of_the_seal(answer: dict[str, Any]) -> None:
@@ -49,19 +49,19 @@ def test_one_changed_character_is_seen(answer: dict[str, Any], share: float) -> 
     start = int(len(text) * share)
     spot = next(index for index in range(start, len(text)) if text[index].isdigit() and text[index - 1].isalnum())
     forged = text[:spot] + ("3" if text[spot] != "3" else "4") + text[spot + 1 :]
-    record = read_record(forged, "r.json")
+    record = read_saved(forged, "r.json").record
     assert not record.intact
 
 
 def test_a_changed_seal_is_seen(answer: dict[str, Any]) -> None:
     record = make_record(answer)
-    assert not read_record(record.to_json().replace(record.sha256, "0" * 64), "r.json").intact
+    assert not read_saved(record.to_json().replace(record.sha256, "0" * 64), "r.json").record.intact
 
 
 def test_layout_and_order_of_keys_do_not_break_the_seal(answer: dict[str, Any]) -> None:
     value = json.loads(make_record(answer).to_json())
     value["decision"] = dict(reversed(value["decision"].items()))
-    assert read_record(json.dumps(value, indent=4), "r.json").intact
+    assert read_saved(json.dumps(value, indent=4), "r.json").record.intact
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_layout_and_order_of_keys_do_not_break_the_seal(answer: dict[str, Any]) 
         ("", "not-json"),
         ("task: inference", "not-json"),
         ("[" * 100_000, "not-json"),
-        ("[]", "not-a-record"),
-        ('"text"', "not-a-record"),
-        ('{"format": "whichgpu.decision/1"}', "not-a-record"),
+        ("[]", "not-a-decision"),
+        ('"text"', "not-a-decision"),
+        ('{"format": "whichgpu.decision/1"}', "not-a-decision"),
         ('{"format": "whichgpu.record/1"}', "not-a-record"),
         ('{"format": "whichgpu.record/1", "decision": [], "sha256": "x"}', "not-a-record"),
         ('{"format": "whichgpu.record/1", "decision": {}, "sha256": 3}', "not-a-record"),
@@ -81,5 +81,5 @@ def test_layout_and_order_of_keys_do_not_break_the_seal(answer: dict[str, Any]) 
 )
 def test_what_is_no_record_is_refused_by_its_name(text: str, code: str) -> None:
     with pytest.raises(InputError, match=r"r\.json") as caught:
-        read_record(text, "r.json")
+        read_saved(text, "r.json")
     assert caught.value.problems[0].code == code

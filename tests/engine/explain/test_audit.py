@@ -13,7 +13,7 @@ from whichgpu import Advisor
 from whichgpu import load_advisor
 from whichgpu.engine.advisor.record import Record
 from whichgpu.engine.advisor.record import make_record
-from whichgpu.engine.advisor.record import read_record
+from whichgpu.engine.advisor.record import read_saved
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.explain.audit import audit
 from whichgpu.engine.explain.audit import check_complete
@@ -28,7 +28,7 @@ EXAMPLES = sorted(path.stem for path in (Path(__file__).parents[3] / "examples")
 
 def from_disk(decision: dict[str, Any]) -> tuple[Record, str]:
     text = make_record(decision).to_json()
-    return read_record(text, "record"), text
+    return read_saved(text, "record").record, text
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -68,7 +68,7 @@ def test_any_byte_changed_fails(
             changed = raw[:place] + bytes([byte]) + raw[place + 1 :]
             try:
                 text = changed.decode()
-                record = read_record(text, "record")
+                record = read_saved(text, "record").record
             except (UnicodeDecodeError, InputError):
                 continue  # No record at all: refused before it is audited.
             assert check_intact(record, text).holds is False, (place, raw[place], byte)

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.answer.schema import BULKY_KEYS
+from whichgpu.engine.advisor.answer.keys import BULKY_KEYS
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.core.canonical import canonical_json
 from whichgpu.engine.core.canonical import plain
@@ -67,7 +67,7 @@ def kind_answers(decide: Decide) -> dict[str, dict[str, Any]]:
 
 
 def _violations(value: Any, shape: str) -> list[str]:
-    validator = jsonschema.Draft202012Validator(schema_of(shape))
+    validator = jsonschema.Draft202012Validator(schema_of(shape, closed=True))
     return [
         f"{'/'.join(map(str, error.absolute_path))}: {error.message[:200]}" for error in validator.iter_errors(value)
     ]

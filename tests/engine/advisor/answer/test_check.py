@@ -11,8 +11,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from whichgpu import Decision
+from whichgpu.engine.advisor.answer.check import check_saved
 from whichgpu.engine.advisor.answer.schema import decision_schema
-from whichgpu.engine.advisor.answer.shape import check_decision
 from whichgpu.engine.core.errors import InputError
 
 
@@ -35,7 +35,7 @@ def spots(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 def test_whole_decisions_pass(decided: Decided, decide: Callable[..., Decision]) -> None:
     for decision in (decided("qlora-7b"), decided("lab-rent-or-buy"), decide(gpu_candidates="h100").to_dict()):
-        assert check_decision(decision, "x") is decision
+        assert check_saved(decision, "x") is decision
 
 
 def test_it_refuses_what_the_schema_refuses(decided: Decided) -> None:
@@ -55,7 +55,7 @@ def test_it_refuses_what_the_schema_refuses(decided: Decided) -> None:
         kept = inner[path[-1]]
         inner[path[-1]] = chance.choice([None, -1, "x", "", [], {}, True, 3.5, [1], {"a": 1}])
         try:
-            check_decision(decision, "x")
+            check_saved(decision, "x")
             mine = True
         except InputError:
             mine = False
@@ -68,18 +68,20 @@ def test_it_refuses_what_the_schema_refuses(decided: Decided) -> None:
 def test_it_says_where(decided: Decided) -> None:
     decision = decided("qlora-7b")
     decision["recommendation"]["memory"]["needed_gb"] = "much"
-    with pytest.raises(InputError, match=r"decision\.recommendation.*needed_gb should be number"):
-        check_decision(decision, "record.json")
+    with pytest.raises(
+        InputError, match=r'\$\.recommendation\.memory\.needed_gb should be a number; "much" stands there'
+    ):
+        check_saved(decision, "record.json")
 
 
 def test_a_short_answer_is_told_apart(decided: Decided) -> None:
     decision = decided("qlora-7b")
     del decision["trace"]
     with pytest.raises(InputError, match="--full"):
-        check_decision(decision, "line")
+        check_saved(decision, "line")
     for value in (None, [], 3, "x", {}):
         with pytest.raises(InputError):
-            check_decision(value, "x")
+            check_saved(value, "x")
 
 
 @pytest.mark.parametrize(
@@ -87,10 +89,10 @@ def test_a_short_answer_is_told_apart(decided: Decided) -> None:
     [
         ({"format": "whichgpu.session/1", "answers": []}, "end it with: whichgpu resume x.json --save RECORD"),
         ({"recommendation": None}, "add --full"),
-        ({"recommendation": None, "trace": [], "rules": [], "rejected": []}, "whichgpu recommend --save"),
-        ([], "whichgpu recommend --save"),
+        ({"recommendation": None, "trace": [], "rules": [], "rejected": []}, "whichgpu recommend FILE --save RECORD"),
+        ([], "whichgpu recommend FILE --save RECORD"),
     ],
 )
 def test_it_says_how_a_decision_would_be_had(value: object, fix: str) -> None:
     with pytest.raises(InputError, match=re.escape(fix)):
-        check_decision(value, "x.json")
+        check_saved(value, "x.json")
