@@ -14,7 +14,7 @@ from whichgpu.engine.explain.derivation import Step
 _GIVEN = {
     "given": "given",
     "assumed": "assumed",
-    "unknown": "nobody said",
+    "unknown": "not stated",
     "constant": "",
     "condition": "",
     "conclusion": "",

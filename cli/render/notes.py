@@ -113,7 +113,7 @@ def _followed(entry: JsonObject) -> str:
 
 
 def assumption_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
-    """What was taken for granted because nobody said otherwise."""
+    """What was taken for granted because nothing else was stated."""
     assumptions = sorted(decision["assumptions"], key=lambda entry: not entry["may_change"])
     kept = assumptions if everything else assumptions[:SHOWN_ASSUMPTIONS]
     items = [

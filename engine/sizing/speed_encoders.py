@@ -28,7 +28,7 @@ def encoder_values(
         rates: of the GPU.
         split: of the plan.
         targets: stated limits; the first token and the whole answer are the same thing here.
-        capacity: nobody said how many requests are in flight: give the throughput of full batches.
+        capacity: it is not stated how many requests are in flight: give the throughput of full batches.
     """
     serving = speed_constants().serving
     overhead = serving.request_overhead_ms.value / 1e3

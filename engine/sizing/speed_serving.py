@@ -224,7 +224,7 @@ def serving_values(
         split: of the plan.
         room: sequences whose cache fits one replica; None where memory is unknown.
         targets: stated limits.
-        capacity: nobody said how many requests are in flight: tokens per second are those of a full replica.
+        capacity: it is not stated how many requests are in flight: tokens per second are those of a full replica.
     """
     serving = speed_constants().serving
     asked, answered = request_tokens(job)
