@@ -69,14 +69,14 @@ def _shipped() -> None:
     from whichgpu.engine.advisor.advisor import load_advisor  # noqa: PLC0415  (its loading is timed below)
     from whichgpu.engine.authoring import run_rule_tests  # noqa: PLC0415
     from whichgpu.engine.authoring.inspection import inspect  # noqa: PLC0415
-    from whichgpu.engine.authoring.testing.rule_test_facts import Rehearsal  # noqa: PLC0415
+    from whichgpu.engine.authoring.testing.rule_test_facts import RuleTestFacts  # noqa: PLC0415
 
     marks = [time.perf_counter()]
     advisor = load_advisor()
     marks.append(time.perf_counter())
     findings = inspect(advisor, date(2026, 6, 30))
     marks.append(time.perf_counter())
-    results = run_rule_tests(advisor.rulebook, Rehearsal(advisor).facts_for, advisor.vocabulary)
+    results = run_rule_tests(advisor.rulebook, RuleTestFacts(advisor).facts_for, advisor.vocabulary)
     marks.append(time.perf_counter())
     load, lint, test = (after - before for before, after in pairwise(marks))
     severities = Counter(finding.severity for finding in findings)

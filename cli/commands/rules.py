@@ -25,7 +25,7 @@ from whichgpu.cli.render.ruletests import coverage_blocks
 from whichgpu.cli.rulecover import cover_of
 from whichgpu.cli.rulefacts import brief_rule
 from whichgpu.engine.authoring import coverage_of_tests
-from whichgpu.engine.authoring.testing.rule_test_facts import Rehearsal
+from whichgpu.engine.authoring.testing.rule_test_facts import RuleTestFacts
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
@@ -124,7 +124,7 @@ def cover(*, guides: bool, update: bool, form: str, rules: tuple[str, ...], buil
         _show(by_guide, guide_blocks(by_guide), form)
         return FOUND_WANTING if by_guide["faults"] else 0
     report = cover_of(advisor, now())
-    tested = coverage_of_tests(advisor.rulebook, Rehearsal(advisor).facts_for)
+    tested = coverage_of_tests(advisor.rulebook, RuleTestFacts(advisor).facts_for)
     return _show(report | {"tests": tested.to_dict()}, [*cover_blocks(report), *coverage_blocks(tested)], form)
 
 

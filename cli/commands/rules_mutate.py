@@ -11,7 +11,7 @@ from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.ruletests import mutation_blocks
 from whichgpu.engine.authoring import mutate
 from whichgpu.engine.authoring.inspection import worked_out_facts
-from whichgpu.engine.authoring.testing.rule_test_facts import Rehearsal
+from whichgpu.engine.authoring.testing.rule_test_facts import RuleTestFacts
 
 
 FOUND_WANTING = 1
@@ -31,7 +31,7 @@ def mutate_rules(*, names: tuple[str, ...], least: float, form: str, rules: tupl
     advisor = load(rules, builtin=builtin)
     report = mutate(
         advisor.rulebook,
-        Rehearsal(advisor).facts_for,
+        RuleTestFacts(advisor).facts_for,
         advisor.vocabulary,
         computed=worked_out_facts(advisor),
         rules=names or None,

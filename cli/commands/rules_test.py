@@ -29,7 +29,7 @@ from whichgpu.engine.authoring import load_scenarios
 from whichgpu.engine.authoring import needs_all
 from whichgpu.engine.authoring import run_rule_tests
 from whichgpu.engine.authoring import run_scenarios
-from whichgpu.engine.authoring.testing.rule_test_facts import Rehearsal
+from whichgpu.engine.authoring.testing.rule_test_facts import RuleTestFacts
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
@@ -81,7 +81,7 @@ def run_all(
     """
     _check_names(advisor, names)
     chosen = _chosen(advisor, names, pattern)
-    tests = run_rule_tests(advisor.rulebook, Rehearsal(advisor).facts_for, advisor.vocabulary, rules=chosen)
+    tests = run_rule_tests(advisor.rulebook, RuleTestFacts(advisor).facts_for, advisor.vocabulary, rules=chosen)
     if names:
         return tests, []
     found = load_scenarios(folders, advisor.rulebook, advisor.knowledge)

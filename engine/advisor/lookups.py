@@ -15,7 +15,7 @@ from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.resolution.model import Claim
+from whichgpu.engine.rules.resolution.model import FactCandidate
 from whichgpu.engine.sizing.composed import composed_spec
 
 
@@ -24,7 +24,7 @@ class Found:
     """The model, if one is named and known, and what it says about facts."""
 
     model: ModelSpec | None = None
-    claims: dict[str, list[Claim]] = field(default_factory=dict)
+    claims: dict[str, list[FactCandidate]] = field(default_factory=dict)
 
 
 #: Facts that size a model which the catalogue does not know.
@@ -54,7 +54,7 @@ def look_up(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabu
     return Found(found.model, {**memory_at_hand(given, knowledge), **found.claims})
 
 
-def memory_at_hand(given: Mapping[str, Value], knowledge: Knowledge) -> dict[str, list[Claim]]:
+def memory_at_hand(given: Mapping[str, Value], knowledge: Knowledge) -> dict[str, list[FactCandidate]]:
     """The memory of the GPUs in use, as marketed; nothing where the name leaves more than one size open."""
     if "current_gpu" not in given:
         return {}
@@ -68,7 +68,9 @@ def memory_at_hand(given: Mapping[str, Value], knowledge: Knowledge) -> dict[str
     inputs = ("current_gpu", "num_gpus") if "num_gpus" in given else ("current_gpu",)
     formula = "marketed memory of the GPU in use x how many there are"
     sources = tuple(members[0].evidence.get("vram_gb", ()))
-    return {"total_vram_gb": [Claim("looked_up", f"gpus.{members[0].id}", each * count, inputs, formula, sources)]}
+    return {
+        "total_vram_gb": [FactCandidate("looked_up", f"gpus.{members[0].id}", each * count, inputs, formula, sources)]
+    }
 
 
 def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabulary) -> Found:
@@ -118,7 +120,7 @@ def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary) -> F
     return Found(model, claims)
 
 
-def _claims(model: ModelSpec) -> dict[str, Claim]:
+def _claims(model: ModelSpec) -> dict[str, FactCandidate]:
     values: dict[str, Value | None] = {
         "param_count_b": model.params_b,
         "active_param_count_b": model.active_params_b,
@@ -134,5 +136,5 @@ def _claims(model: ModelSpec) -> dict[str, Claim]:
     }
 
 
-def _claim(model: ModelSpec, value: Value, formula: str) -> Claim:
-    return Claim("looked_up", f"models.{model.id}", value, ("model_name",), formula, tuple(model.sources))
+def _claim(model: ModelSpec, value: Value, formula: str) -> FactCandidate:
+    return FactCandidate("looked_up", f"models.{model.id}", value, ("model_name",), formula, tuple(model.sources))

@@ -26,7 +26,7 @@ from whichgpu.engine.plans.costs.thresholds import Threshold
 from whichgpu.engine.plans.costs.thresholds import guide_thresholds
 from whichgpu.engine.plans.costs.thresholds import thresholds_disagree
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.resolution.model import Claim
+from whichgpu.engine.rules.resolution.model import FactCandidate
 from whichgpu.engine.sizing.model import Figure
 
 
@@ -37,7 +37,7 @@ class Procurement:
     figures: dict[str, Figure] = field(default_factory=dict)
     thresholds: tuple[Threshold, ...] = ()
     flip: Flip | None = None
-    claims: dict[str, list[Claim]] = field(default_factory=dict)
+    claims: dict[str, list[FactCandidate]] = field(default_factory=dict)
     comparison: CostComparison | None = None
     owned_as: str | None = None  # the GPU that would be bought, where it is another form of the plan's
 
@@ -60,7 +60,7 @@ def compute(
     thresholds = guide_thresholds(facts, plan, comparison, constants)
     claims = {
         name: [
-            Claim(
+            FactCandidate(
                 "computed",
                 f"economics.{name}",
                 value,
@@ -87,44 +87,48 @@ def _owned_as(plan: Plan | None, gpus: Mapping[str, Gpu], constants: EconomicsCo
     return None if form is plan.gpu else form
 
 
-def _of_the_comparison(comparison: CostComparison) -> dict[str, list[Claim]]:
+def _of_the_comparison(comparison: CostComparison) -> dict[str, list[FactCandidate]]:
     judged = ("whichgpu-judgement",)
     reads = ("own_vs_rent_cost_ratio", "clear_cost_ratio")
     claims = {}
     if comparison.says != "unknown":
         words = f"clear where the sums differ by {comparison.clear_ratio:g} x or more"
-        claims["comparison_says"] = [Claim("computed", "economics.comparison", comparison.says, reads, words, judged)]
-        claims["comparison_clear"] = [Claim("computed", "economics.comparison", comparison.clear, reads, words, judged)]
+        claims["comparison_says"] = [
+            FactCandidate("computed", "economics.comparison", comparison.says, reads, words, judged)
+        ]
+        claims["comparison_clear"] = [
+            FactCandidate("computed", "economics.comparison", comparison.clear, reads, words, judged)
+        ]
     if (pays := comparison.hybrid_pays) is not None:
         words = "owning the base load and renting the peaks is not clearly costlier than either alone"
-        claims["hybrid_pays"] = [Claim("computed", "economics.comparison", pays, reads, words, judged)]
+        claims["hybrid_pays"] = [FactCandidate("computed", "economics.comparison", pays, reads, words, judged)]
     return claims
 
 
-def _of_the_lines(thresholds: tuple[Threshold, ...]) -> dict[str, list[Claim]]:
+def _of_the_lines(thresholds: tuple[Threshold, ...]) -> dict[str, list[FactCandidate]]:
     sources = tuple(dict.fromkeys(threshold.source for threshold in thresholds))
     disagree = thresholds_disagree(thresholds)
     words = "the guides' thresholds compared"
-    claims = {"thresholds_disagree": [Claim("computed", "economics.thresholds", disagree, (), words, sources)]}
+    claims = {"thresholds_disagree": [FactCandidate("computed", "economics.thresholds", disagree, (), words, sources)]}
     for line in thresholds:
         name = f"{line.id}_line_applies"
-        claims[name] = [Claim("computed", f"economics.{name}", line.in_scope, (), line.scope, (line.source,))]
+        claims[name] = [FactCandidate("computed", f"economics.{name}", line.in_scope, (), line.scope, (line.source,))]
     return claims
 
 
-def _of_the_plan(facts: Facts, plan: Plan | None, today: date | None) -> dict[str, list[Claim]]:
-    claims: dict[str, list[Claim]] = {}
+def _of_the_plan(facts: Facts, plan: Plan | None, today: date | None) -> dict[str, list[FactCandidate]]:
+    claims: dict[str, list[FactCandidate]] = {}
     if plan is None:
         return claims
     card = plan.gpu.segment in CARD_SEGMENTS and plan.count <= DESK_CARDS
     words = f"{plan.count} x {plan.gpu.segment}; up to {DESK_CARDS} of {' or '.join(CARD_SEGMENTS)} go under a desk"
-    claims["desk_card"] = [Claim("computed", "economics.desk_card", card, (), words, ("whichgpu-judgement",))]
+    claims["desk_card"] = [FactCandidate("computed", "economics.desk_card", card, (), words, ("whichgpu-judgement",))]
     if "gpus_owned" in facts:
         owned: Value = plan.cost.origin == "owned"
         words = "as many of the plan's GPU as it takes are among gpus_owned"
-        claims["already_owned"] = [Claim("computed", "economics.already_owned", owned, ("gpus_owned",), words)]
+        claims["already_owned"] = [FactCandidate("computed", "economics.already_owned", owned, ("gpus_owned",), words)]
     if today is not None and plan.cost.offer is not None:
-        age = Claim(
+        age = FactCandidate(
             "computed",
             "economics.price_age_days",
             max(0, price_age_days(plan.cost.offer, today)),

@@ -12,7 +12,7 @@ from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.core.values import number
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.resolution.model import Claim
+from whichgpu.engine.rules.resolution.model import FactCandidate
 
 
 SOURCE = "whichgpu-survey"
@@ -128,15 +128,17 @@ def beside_others(measures: Measures, ends: Spread) -> dict[str, Value]:
     return facts
 
 
-def objective_claims(objective: Objective) -> dict[str, list[Claim]]:
+def objective_claims(objective: Objective) -> dict[str, list[FactCandidate]]:
     """Whether the user said what matters most, as a fact that rules on plans may read."""
     formula = "whether the user said what matters most"
     return {
-        "objective_stated": [Claim("computed", "survey.objective_stated", objective.stated, (), formula, (SOURCE,))]
+        "objective_stated": [
+            FactCandidate("computed", "survey.objective_stated", objective.stated, (), formula, (SOURCE,))
+        ]
     }
 
 
-def survey_claims(plans: Sequence[Plan]) -> dict[str, list[Claim]]:
+def survey_claims(plans: Sequence[Plan]) -> dict[str, list[FactCandidate]]:
     """Workload-scope facts over the surviving plans, sized ones only where fitting is meant."""
     sized = [plan for plan in plans if plan.memory is not None]
     hourly = [plan.cost.usd_per_hour for plan in plans if plan.cost.usd_per_hour is not None]
@@ -155,7 +157,7 @@ def survey_claims(plans: Sequence[Plan]) -> dict[str, list[Claim]]:
     if hourly:
         values["cheapest_usd_per_hour"] = (min(hourly), "lowest price among surviving plans")
     return {
-        name: [Claim("computed", f"survey.{name}", value, _INPUTS.get(name, ()), formula, (SOURCE,))]
+        name: [FactCandidate("computed", f"survey.{name}", value, _INPUTS.get(name, ()), formula, (SOURCE,))]
         for name, (value, formula) in values.items()
     }
 

@@ -88,7 +88,7 @@ class Step:
 
 
 @dataclass(slots=True)
-class Teller:
+class StepBuilder:
     """Builds steps and remembers what it has told already, so that nothing is unfolded twice."""
 
     evidence: Evidence

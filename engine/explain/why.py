@@ -12,7 +12,7 @@ from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import Step
-from whichgpu.engine.explain.derivation import Teller
+from whichgpu.engine.explain.derivation import StepBuilder
 from whichgpu.engine.explain.derivation import to_dict
 from whichgpu.engine.explain.differences import shown
 from whichgpu.engine.explain.evidence import Entry
@@ -70,7 +70,7 @@ class Explainer:
         name = self.phrases.vocabulary.resolve(word) or word
         if name in decision["facts"]:
             fact = decision["facts"][name]
-            return self._teller().fact(name, fact["value"], fact["seq"])
+            return self._builder().fact(name, fact["value"], fact["seq"])
         if name.startswith(("plan.", "gpu.")) and (step := self._plan_fact(name)):
             return step
         for answer in (self._rule(word), self._gpu(word), self._code(word), self._unknown_fact(name)):
@@ -78,8 +78,8 @@ class Explainer:
                 return answer
         raise self._no_such(what)
 
-    def _teller(self) -> Teller:
-        return Teller(self.evidence, self.phrases)
+    def _builder(self) -> StepBuilder:
+        return StepBuilder(self.evidence, self.phrases)
 
     def _topic(self, word: str) -> Step:
         if word == "procurement":
@@ -89,30 +89,30 @@ class Explainer:
 
     def _of_plan(self, word: str, plan: Mapping[str, Any]) -> Step:
         scope = plan_id(plan)
-        teller = self._teller()
+        builder = self._builder()
         match word:
             case "recommendation" | "gpu":
-                return self._plan(plan, scope, teller)
+                return self._plan(plan, scope, builder)
             case "score":
-                return self._score(plan, scope, teller)
+                return self._score(plan, scope, builder)
             case "count":
-                return self._count(plan, scope, teller)
+                return self._count(plan, scope, builder)
             case _:
                 says = {"memory": "memory", "cost": "cost", "power": "power draw", "speed": "speed"}[word]
-                steps = self._known(_PLAN_FACTS[word], scope, teller)
+                steps = self._known(_PLAN_FACTS[word], scope, builder)
                 return Step(f"{says} of {self._name(plan)}", "conclusion", steps=steps)
 
-    def _plan(self, plan: Mapping[str, Any], scope: str, teller: Teller) -> Step:
+    def _plan(self, plan: Mapping[str, Any], scope: str, builder: StepBuilder) -> Step:
         chosen = scope == self.evidence.chosen
         says = f"{self._name(plan)} is recommended" if chosen else f"{self._name(plan)}: {self._standing(plan)}"
-        steps = [*self._stands_in(plan, teller), self._score(plan, scope, teller), self._count(plan, scope, teller)]
-        cost = self._known(("plan.usd_per_hour",), scope, teller)
-        speed = self._known(("speed.tokens_per_s", "speed.samples_per_s", "speed.hours"), scope, teller)
+        steps = [*self._stands_in(plan, builder), self._score(plan, scope, builder), self._count(plan, scope, builder)]
+        cost = self._known(("plan.usd_per_hour",), scope, builder)
+        speed = self._known(("speed.tokens_per_s", "speed.samples_per_s", "speed.hours"), scope, builder)
         runner_up = self._runner_up() if chosen else ()
         steps += [*speed[:1], *cost, *runner_up]
         return Step(says, "conclusion", steps=tuple(steps))
 
-    def _stands_in(self, plan: Mapping[str, Any], teller: Teller) -> tuple[Step, ...]:
+    def _stands_in(self, plan: Mapping[str, Any], builder: StepBuilder) -> tuple[Step, ...]:
         """The plan that guides and evidence put first, where the recommended one beats it as its equal."""
         first = plan.get("stands_in_for")
         if not first:
@@ -122,7 +122,7 @@ class Explainer:
             f"in a segment no lower, on no more machines and cards over PCIe, {better_words(first)}"
         )
         whole = self.evidence.plans.get(first["id"])
-        return (Step(says, "conclusion", steps=(self._score(whole, first["id"], teller),) if whole else ()),)
+        return (Step(says, "conclusion", steps=(self._score(whole, first["id"], builder),) if whole else ()),)
 
     def _standing(self, plan: Mapping[str, Any]) -> str:
         best = self.evidence.decision["recommendation"]
@@ -146,54 +146,54 @@ class Explainer:
         says = f"next best: {self._name(others[0])}, {self._standing(others[0])}"
         return (Step(says, "conclusion"),)
 
-    def _score(self, plan: Mapping[str, Any], scope: str, teller: Teller) -> Step:
+    def _score(self, plan: Mapping[str, Any], scope: str, builder: StepBuilder) -> Step:
         entries = self.evidence.of_kind(scope, "scored")
         counted = [entry for entry in entries if entry["effects"].get("counted", True)]
         score = plan["score"]
         says = f"score of {self._name(plan)}: {'none' if score is None else f'{score:.2f} points'}"
-        return Step(says, "conclusion", steps=tuple(teller.entry(entry, _points(entry)) for entry in counted))
+        return Step(says, "conclusion", steps=tuple(builder.entry(entry, _points(entry)) for entry in counted))
 
-    def _count(self, plan: Mapping[str, Any], scope: str, teller: Teller) -> Step:
+    def _count(self, plan: Mapping[str, Any], scope: str, builder: StepBuilder) -> Step:
         """How this many GPUs came about: why the count was planned, and that it fits."""
-        steps = list(self._known(("plan.count",), scope, teller))
+        steps = list(self._known(("plan.count",), scope, builder))
         asking = [
-            teller.entry(entry, f"rule {entry['rule']} asks for counts {entry['effects']['consider_counts']}")
+            builder.entry(entry, f"rule {entry['rule']} asks for counts {entry['effects']['consider_counts']}")
             for entry in self.evidence.by_seq.values()
             if entry["kind"] == "advised" and plan["count"] in entry["effects"].get("consider_counts", ())
         ]
         steps += asking
-        steps += self._known(("plan.headroom_pct", "plan.meets_target"), scope, teller)
+        steps += self._known(("plan.headroom_pct", "plan.meets_target"), scope, builder)
         why = plan.get("why_count") or "planned"
         return Step(f"number of GPUs: {plan['count']} ({why})", "conclusion", steps=tuple(steps))
 
-    def _known(self, facts: tuple[str, ...], scope: str, teller: Teller) -> tuple[Step, ...]:
+    def _known(self, facts: tuple[str, ...], scope: str, builder: StepBuilder) -> tuple[Step, ...]:
         steps = []
         for name in facts:
             entry = self.evidence.producer(name, scope)
             if entry is not None:
-                steps.append(teller.fact(name, entry["effects"][name], entry["seq"]))
+                steps.append(builder.fact(name, entry["effects"][name], entry["seq"]))
         return tuple(steps)
 
     def _plan_fact(self, name: str) -> Step | None:
-        steps = self._known((name,), self.evidence.chosen or "workload", self._teller())
+        steps = self._known((name,), self.evidence.chosen or "workload", self._builder())
         return steps[0] if steps else None
 
     def _no_recommendation(self) -> Step:
         missing = self.evidence.decision["no_answer"]
-        teller = self._teller()
+        builder = self._builder()
         rules = [e for rule in missing.get("rules", ()) for e in self.evidence.by_rule.get(rule, ())[:1]]
-        steps = tuple(teller.entry(entry, str(entry["because"])) for entry in rules)
+        steps = tuple(builder.entry(entry, str(entry["because"])) for entry in rules)
         return Step(f"No recommendation: {missing['why']}", "conclusion", steps=steps)
 
     def _procurement(self) -> Step:
         decision = self.evidence.decision
         verdict = decision["procurement"]
-        teller = self._teller()
+        builder = self._builder()
         steps = []
         for rule in verdict.get("rules", ()):
             for entry in self.evidence.by_rule.get(rule, ()):
                 if "procurement" in entry["effects"].get("set", {}):
-                    steps.append(teller.entry(entry, f"rule {rule} says so"))
+                    steps.append(builder.entry(entry, f"rule {rule} says so"))
         for threshold in verdict["thresholds"]:
             if threshold["value"] is not None:
                 says = f"{threshold['limit']}: {self.phrases.says(threshold['fact'], threshold['value'])}"
@@ -203,7 +203,7 @@ class Explainer:
         for name in ("breakeven_months", "monthly_rent_usd", "monthly_own_usd"):
             if name in decision["facts"]:
                 fact = decision["facts"][name]
-                steps.append(teller.fact(name, fact["value"], fact["seq"]))
+                steps.append(builder.fact(name, fact["value"], fact["seq"]))
         says = f"rent or buy: {verdict['verdict']} ({verdict['because'].rstrip('.')})"
         return Step(says, "conclusion", steps=tuple(steps))
 
@@ -212,8 +212,8 @@ class Explainer:
         verdicts = [entry for entry in self.evidence.decision["rules"] if entry["id"] == rule]
         if not entries and not verdicts:
             return None
-        teller = self._teller()
-        steps = tuple(teller.entry(entry, self._effect(entry)) for entry in entries)
+        builder = self._builder()
+        steps = tuple(builder.entry(entry, self._effect(entry)) for entry in entries)
         says = f"rule {rule}: {_verdict(verdicts[0])}" if verdicts else f"rule {rule}"
         return Step(says, "conclusion", steps=steps)
 
@@ -234,12 +234,12 @@ class Explainer:
         ids = self._ids(word)
         if not ids:
             return None
-        teller = self._teller()
+        builder = self._builder()
         steps: list[Step] = []
         for gpu in ids:
-            steps += [self._plan(p, s, teller) for s, p in self.evidence.plans.items() if p["gpu"] == gpu]
+            steps += [self._plan(p, s, builder) for s, p in self.evidence.plans.items() if p["gpu"] == gpu]
             for entry in self.evidence.rejections(gpu):
-                steps.append(teller.entry(entry, self._effect(entry)))
+                steps.append(builder.entry(entry, self._effect(entry)))
         if len(steps) == 1:
             return steps[0]
         return Step(f"{self._gpu_name(word)} in this decision", "conclusion", steps=tuple(steps))
@@ -257,11 +257,11 @@ class Explainer:
         remarks = [e for key in ("warnings", "advice", "monitoring") for e in decision[key] if e["code"] == word]
         if not remarks:
             return None
-        teller = self._teller()
+        builder = self._builder()
         steps = []
         for remark in remarks:
             entries = [e for e in self.evidence.by_rule.get(remark["rule"] or "", ()) if e["kind"] == "advised"]
-            steps += [teller.entry(entry, f"rule {entry['rule']}") for entry in entries]
+            steps += [builder.entry(entry, f"rule {entry['rule']}") for entry in entries]
         sources = () if steps else tuple(remarks[0]["sources"])
         return Step(f"{word}: {remarks[0]['text']}", "conclusion", sources=sources, steps=tuple(steps))
 

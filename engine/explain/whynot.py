@@ -20,7 +20,7 @@ from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import Step
-from whichgpu.engine.explain.derivation import Teller
+from whichgpu.engine.explain.derivation import StepBuilder
 from whichgpu.engine.explain.evidence import Evidence
 from whichgpu.engine.explain.evidence import gather
 from whichgpu.engine.explain.influencing_facts import influencing_facts
@@ -194,10 +194,10 @@ def _waterfall(chosen: Judged, other: Judged) -> tuple[Row, ...]:
 
 
 def _rejections(evidence: Evidence, gpus: frozenset[str], phrases: Phrases) -> tuple[Step, ...]:
-    teller = Teller(evidence, phrases)
+    builder = StepBuilder(evidence, phrases)
     steps = []
     for gpu in sorted(gpus):
         for entry in evidence.rejections(gpu):
             counts = ", ".join(map(str, entry["effects"]["counts"]))
-            steps.append(teller.entry(entry, f"{gpu} x {counts}: {entry['because']}"))
+            steps.append(builder.entry(entry, f"{gpu} x {counts}: {entry['because']}"))
     return tuple(steps)

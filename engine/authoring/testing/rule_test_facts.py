@@ -49,7 +49,7 @@ class LateFacts(Mapping[str, Value]):
         return self._all
 
 
-class Rehearsal:
+class RuleTestFacts:
     """Settles the facts of a rule's test as a decision would, and lays what the test states over them."""
 
     def __init__(self, advisor: Advisor) -> None:

@@ -18,7 +18,7 @@ PRECEDENCE: tuple[Origin, ...] = ("given", "looked_up", "computed", "derived", "
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class FactCandidate:
     """One producer's word on one fact."""
 
     origin: Origin
@@ -34,8 +34,8 @@ class ResolvedFact:
     """A fact with its value; ``overruled`` are weaker claims that differ."""
 
     name: str
-    claim: Claim
-    overruled: tuple[Claim, ...] = ()
+    claim: FactCandidate
+    overruled: tuple[FactCandidate, ...] = ()
 
     @property
     def value(self) -> Value:
@@ -66,7 +66,7 @@ class ResolvedFacts:
         """Facts that nobody stated and nothing settled, so that the vocabulary's assumption holds."""
         return frozenset(name for name, fact in self.settled.items() if fact.claim.origin == "assumed")
 
-    def contradictions(self, tolerance: float = 0.05) -> list[tuple[ResolvedFact, Claim]]:
+    def contradictions(self, tolerance: float = 0.05) -> list[tuple[ResolvedFact, FactCandidate]]:
         """Given values that differ from a looked-up or computed one, numbers by more than ``tolerance`` (a ratio)."""
         found = []
         for fact in self.settled.values():

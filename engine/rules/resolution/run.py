@@ -17,7 +17,7 @@ from whichgpu.engine.rules.language import evaluate
 from whichgpu.engine.rules.language import facts_read
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.resolution.model import PRECEDENCE
-from whichgpu.engine.rules.resolution.model import Claim
+from whichgpu.engine.rules.resolution.model import FactCandidate
 from whichgpu.engine.rules.resolution.model import LevelJudgement
 from whichgpu.engine.rules.resolution.model import ResolvedFact
 from whichgpu.engine.rules.resolution.model import ResolvedFacts
@@ -111,13 +111,13 @@ class _Run:
     facts: dict[str, Value]
     settled: dict[str, ResolvedFact]
     context: dict[str, Value]
-    claims: dict[str, list[Claim]] = field(default_factory=dict)
+    claims: dict[str, list[FactCandidate]] = field(default_factory=dict)
     blocked: set[str] = field(default_factory=set)
     fired: list[Rule] = field(default_factory=list)
     collisions: list[Collision] = field(default_factory=list)
     judged: list[LevelJudgement] = field(default_factory=list)
 
-    def claim(self, fact: str, claim: Claim) -> None:
+    def claim(self, fact: str, claim: FactCandidate) -> None:
         self.claims.setdefault(fact, []).append(claim)
 
     def close(self, fact: str) -> None:
@@ -159,7 +159,7 @@ class FactResolver:
         self,
         given: Mapping[str, Value],
         *,
-        extra: Mapping[str, list[Claim]] | None = None,
+        extra: Mapping[str, list[FactCandidate]] | None = None,
         before: ResolvedFacts | None = None,
         context: Facts | None = None,
     ) -> ResolvedFacts:
@@ -173,7 +173,7 @@ class FactResolver:
         """
         run = _Run(dict(before.facts) if before else {}, dict(before.settled) if before else {}, dict(context or {}))
         for name in sorted(given):
-            run.claim(name, Claim("given", "input", given[name]))
+            run.claim(name, FactCandidate("given", "input", given[name]))
             run.close(name)
         closing = {fact for step in self._steps for fact in step.level.closes}
         extra = extra or {}
@@ -193,7 +193,7 @@ class FactResolver:
         return ResolvedFacts(run.facts, run.settled, tuple(run.fired), tuple(run.collisions), tuple(run.judged))
 
 
-def _inputs_first(extra: Mapping[str, list[Claim]]) -> list[str]:
+def _inputs_first(extra: Mapping[str, list[FactCandidate]]) -> list[str]:
     """The facts claimed, each behind those that it is made from: a trace tells them in the order of settling."""
     order: dict[str, None] = {}
     waiting: set[str] = set()
@@ -225,7 +225,7 @@ def _calculate(level: Level, run: _Run) -> None:
                 inputs = tuple(name for name in names if name in facts)
                 run.claim(
                     calculator.output,
-                    Claim("computed", calculator.name, value, inputs, calculator.formula, (calculator.source,)),
+                    FactCandidate("computed", calculator.name, value, inputs, calculator.formula, (calculator.source,)),
                 )
 
 
@@ -241,7 +241,7 @@ def _fire(step: _Step, run: _Run) -> None:
     for fact, value in resolution.values.items():
         rule = by_id[resolution.set_by[fact][0]]
         inputs = tuple(sorted(rule.reads))
-        run.claim(fact, Claim("derived", rule.id, value, inputs, sources=rule.sources))
+        run.claim(fact, FactCandidate("derived", rule.id, value, inputs, sources=rule.sources))
 
 
 def _assume(defaults: Iterable[Default], run: _Run) -> None:
@@ -251,4 +251,4 @@ def _assume(defaults: Iterable[Default], run: _Run) -> None:
             return
         if default.when is None or evaluate(default.when, run.facts) is True:
             reads = () if default.when is None else tuple(sorted(facts_read(default.when)))
-            run.claim(default.fact, Claim("assumed", "vocabulary", default.value, reads, default.because))
+            run.claim(default.fact, FactCandidate("assumed", "vocabulary", default.value, reads, default.because))

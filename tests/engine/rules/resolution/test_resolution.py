@@ -12,7 +12,7 @@ from whichgpu.engine.rules.language.tree import Compare
 from whichgpu.engine.rules.language.tree import Const
 from whichgpu.engine.rules.language.tree import FactRef
 from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.resolution.model import Claim
+from whichgpu.engine.rules.resolution.model import FactCandidate
 from whichgpu.engine.rules.resolution.model import differ
 from whichgpu.engine.rules.resolution.run import Default
 from whichgpu.engine.rules.resolution.run import FactResolver
@@ -58,7 +58,9 @@ def test_a_chain_of_producers_settles_in_order() -> None:
     )
     settled = settler.run({"size": 7.0})
     assert settled.facts == {"size": 7.0, "weights": 14.0, "class": "large"}
-    assert settled.settled["class"].claim == Claim("derived", "heavy", "large", ("weights",), sources=("guide",))
+    assert settled.settled["class"].claim == FactCandidate(
+        "derived", "heavy", "large", ("weights",), sources=("guide",)
+    )
     assert settled.settled["weights"].claim.inputs == ("size",)
 
 
@@ -82,7 +84,7 @@ def test_looked_up_beats_computed_beats_derived_beats_assumed() -> None:
         [Default("weights", 4.0, "usual")],
         Level,
     )
-    looked_up = settler.run({"size": 1.0}, extra={"weights": [Claim("looked_up", "catalogue", 1.0)]})
+    looked_up = settler.run({"size": 1.0}, extra={"weights": [FactCandidate("looked_up", "catalogue", 1.0)]})
     assert looked_up.facts["weights"] == 1.0
     assert settler.run({"size": 1.0}).facts["weights"] == 2.0
     without = FactResolver(
@@ -168,10 +170,10 @@ def test_differ(left: object, right: object, expected: bool) -> None:
 
 def test_claims_from_outside_are_settled_behind_what_they_are_made_from() -> None:
     extra = {
-        "a": [Claim("computed", "x", 1.0, ("c", "elsewhere"))],
-        "b": [Claim("computed", "x", 2.0)],
-        "c": [Claim("computed", "x", 3.0, ("b",))],
+        "a": [FactCandidate("computed", "x", 1.0, ("c", "elsewhere"))],
+        "b": [FactCandidate("computed", "x", 2.0)],
+        "c": [FactCandidate("computed", "x", 3.0, ("b",))],
     }
     assert list(FactResolver([], [], [], Level).run({}, extra=extra).settled) == ["b", "c", "a"]
-    circle = {"a": [Claim("computed", "x", 1.0, ("b",))], "b": [Claim("computed", "x", 2.0, ("a",))]}
+    circle = {"a": [FactCandidate("computed", "x", 1.0, ("b",))], "b": [FactCandidate("computed", "x", 2.0, ("a",))]}
     assert set(FactResolver([], [], [], Level).run({}, extra=circle).settled) == {"a", "b"}
