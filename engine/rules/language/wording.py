@@ -186,7 +186,7 @@ def _is_plural(label: str) -> bool:
     """Whether a label such as ``GPUs compared`` or ``number of GPUs`` speaks of several things."""
     head = _AFTER_HEAD.split(label, maxsplit=1)[0].split()
     ends = {head[0], head[-1]} if head else set()
-    return any(word.endswith("s") and not word.endswith(("ss", "us", "is")) for word in ends)
+    return any(word.endswith("s") and not word.endswith(("ss", "us", "is", "series")) for word in ends)
 
 
 def _bare(value: Value | None) -> str:
