@@ -75,6 +75,8 @@ def _summary(found: Comparison) -> str:
     counts: Counter[str] = Counter(entry.change.kind for entry in found.rules)
     said = [f"{count_of(counts[kind], 'rule')} {kind}" for kind, _ in _KINDS if counts[kind]]
     rules = joined(said, "and") if said else "No rule differs"
+    if not found.workloads:
+        return f"{rules}. {_compared(found)}"
     moved = Counter(part for entry in found.moved for part in entry.parts)
     answer = f"{count_of(len(found.moved), 'workload')} of {found.workloads} get another answer"
     if moved["recommendation"] or moved["no_answer"]:
@@ -91,7 +93,11 @@ def _compared(found: Comparison) -> str:
         word = words[origin]
         many = plural.get(origin, word if origin == "sample" else f"{word}s")
         said.append(f"{amount} {word if amount == 1 else many}")
-    return f"Compared on {joined(said, 'and')} (seed {found.seed})." if said else "No workload was compared."
+    return (
+        f"Compared on {joined(said, 'and')} (seed {found.seed})."
+        if said
+        else "No workload was decided: nothing differs that can change an answer."
+    )
 
 
 def _rule(entry: Told) -> list[Block]:

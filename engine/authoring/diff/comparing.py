@@ -98,7 +98,7 @@ def compare(
     seed: int = 1,
     processes: int = 2,
 ) -> Comparison:
-    """Compare two editions.
+    """Compare two editions. Where nothing that can change an answer differs, no workload is decided.
 
     Args:
         old: what the other is measured against.
@@ -115,9 +115,13 @@ def compare(
     before, after = old.load(), new.load()
     changes = rule_changes(before.rulebook, after.rulebook)
     vocabulary = _joined(before.vocabulary, after.vocabulary)
-    workloads = gather(after, vocabulary, changes, examples, sample, seed)
+    knowledge = tuple(found for found in knowledge_changes(before, after) if found)
+    alike = not knowledge and before.knowledge.digest == after.knowledge.digest
+    alike = alike and not any(change.decisive for change in changes)
+    workloads = [] if alike else gather(after, vocabulary, changes, examples, sample, seed)
     facts = [named.facts for named in workloads]
-    answers = pairs_of(before, after, facts, moment) if processes < 2 else _answers(old, new, facts, moment, processes)
+    here = processes < 2 or not facts
+    answers = pairs_of(before, after, facts, moment) if here else _answers(old, new, facts, moment, processes)
     affected = Affected(changes, after.rulebook, vocabulary, registered())
     told = tuple(Told(change, affected.of(change) if change.decisive else ()) for change in changes)
     return Comparison(
@@ -125,7 +129,7 @@ def compare(
         new=new.label,
         digests=(before.rulebook.digest, after.rulebook.digest),
         rules=told,
-        knowledge=tuple(found for found in knowledge_changes(before, after) if found),
+        knowledge=knowledge,
         moved=_moved(workloads, answers, changes),
         compared=dict(sorted(Counter(named.origin for named in workloads).items())),
         seed=seed,
