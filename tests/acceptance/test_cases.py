@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jsonschema
+import jsonschema_rs
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor
@@ -17,8 +17,8 @@ Case = dict[str, Any]
 
 
 @pytest.fixture(scope="session")
-def validator() -> jsonschema.protocols.Validator:
-    return jsonschema.Draft202012Validator(schema_of("decision_line", closed=True))
+def validator() -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(schema_of("decision_line", closed=True))
 
 
 def test_a_case_is_answered_as_its_guide_says(
@@ -26,7 +26,7 @@ def test_a_case_is_answered_as_its_guide_says(
     advisor: Advisor,
     answer_to: Callable[[Any], dict[str, Any]],
     known_misses: dict[str, str],
-    validator: jsonschema.protocols.Validator,
+    validator: jsonschema_rs.Draft202012Validator,
 ) -> None:
     answer = answer_to(case["workload"])
     validator.validate(answer)

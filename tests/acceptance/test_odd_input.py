@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-import jsonschema
+import jsonschema_rs
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor
@@ -25,8 +25,8 @@ MOST_FACTS = (4, 12, 40)
 
 
 @pytest.fixture(scope="module")
-def validator() -> jsonschema.protocols.Validator:
-    return jsonschema.Draft202012Validator(schema_of("decision_line", closed=True))
+def validator() -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(schema_of("decision_line", closed=True))
 
 
 def any_value(chance: random.Random, fact: FactDef, gpus: list[str], models: list[str]) -> object:
@@ -76,7 +76,7 @@ def answer_to(facts: dict[str, object], decide: Callable[..., Decision]) -> dict
 
 @pytest.mark.parametrize("seed", range(SAMPLES))
 def test_odd_facts_get_a_plan_or_a_reason(
-    seed: int, advisor: Advisor, decide: Callable[..., Decision], validator: jsonschema.protocols.Validator
+    seed: int, advisor: Advisor, decide: Callable[..., Decision], validator: jsonschema_rs.Draft202012Validator
 ) -> None:
     answer = answer_to(any_workload(random.Random(seed), advisor), decide)
     if answer is None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from whichgpu import Advisor
 from whichgpu.cli.interview.replies import answer_to

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from whichgpu.engine.advisor.answer.keys import BULKY_KEYS
 from whichgpu.engine.advisor.answer.schema import schema_of
@@ -21,7 +21,7 @@ CHAT = str(EXAMPLES / "llm-chat-8b.yaml")
 
 def complaints(shape: str, value: Any) -> list[str]:
     found = Draft202012Validator(schema_of(shape, closed=True)).iter_errors(value)
-    return [f"{'/'.join(map(str, error.path))}: {error.message}" for error in found]
+    return [f"{'/'.join(map(str, error.instance_path))}: {error.message}" for error in found]
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)

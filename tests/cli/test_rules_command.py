@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from whichgpu.cli.advisor import names_of
 from whichgpu.cli.render.markdown import to_markdown

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.screen import Screen

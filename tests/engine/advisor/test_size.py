@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import jsonschema
+import jsonschema_rs
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor
@@ -28,7 +28,7 @@ def problem(advisor: Advisor, facts: dict[str, Any], **options: Any) -> Any:
 
 def test_an_answer_keeps_its_contract_and_adds_up(advisor: Advisor) -> None:
     answer = size(advisor, {**JOB, "id": "a"}, gpu="L40S", count=2)
-    jsonschema.validate(answer, schema_of("size_answer", closed=True))
+    jsonschema_rs.validate(schema_of("size_answer", closed=True), answer)
     assert (answer["id"], answer["gpu"], answer["count"], answer["fits"]) == ("a", "nvidia-l40s", 2, True)
     assert answer["needed_gb"] == pytest.approx(2 * answer["per_gpu_gb"], rel=1e-4)
     assert sum(term["gb"] for term in answer["terms"]) == pytest.approx(answer["per_gpu_gb"], rel=1e-4)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import jsonschema
+import jsonschema_rs
 import pytest
 
 from whichgpu.engine.advisor.advisor import Decision
@@ -67,9 +67,9 @@ def kind_answers(decide: Decide) -> dict[str, dict[str, Any]]:
 
 
 def _violations(value: Any, shape: str) -> list[str]:
-    validator = jsonschema.Draft202012Validator(schema_of(shape, closed=True))
+    validator = jsonschema_rs.Draft202012Validator(schema_of(shape, closed=True))
     return [
-        f"{'/'.join(map(str, error.absolute_path))}: {error.message[:200]}" for error in validator.iter_errors(value)
+        f"{'/'.join(map(str, error.instance_path))}: {error.message[:200]}" for error in validator.iter_errors(value)
     ]
 
 

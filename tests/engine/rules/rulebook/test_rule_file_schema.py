@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import jsonschema_rs
 import pytest
 import yaml
 
@@ -54,7 +54,7 @@ TABLE: dict[str, Any] = {
 
 
 def accepts(content: Any) -> bool:
-    return bool(jsonschema.Draft202012Validator(rule_file_schema()).is_valid(content))
+    return bool(jsonschema_rs.Draft202012Validator(rule_file_schema()).is_valid(content))
 
 
 def loads(content: Any, vocabulary: Vocabulary, known: Known) -> bool:
@@ -66,7 +66,7 @@ def loads(content: Any, vocabulary: Vocabulary, known: Known) -> bool:
 
 
 def test_the_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(rule_file_schema())
+    jsonschema_rs.meta.validate(rule_file_schema())
 
 
 @pytest.mark.parametrize(
@@ -143,9 +143,9 @@ def test_every_key_of_the_loader_is_described_in_the_schema() -> None:
 
 @pytest.mark.parametrize("path", sorted(locate("rules").glob("*.yaml")), ids=lambda path: path.stem)
 def test_the_shipped_rules_fit_the_schema(path: Path) -> None:
-    validator = jsonschema.Draft202012Validator(rule_file_schema())
+    validator = jsonschema_rs.Draft202012Validator(rule_file_schema())
     found = [
-        f"{list(error.path)}: {error.message[:200]}"
+        f"{list(error.instance_path)}: {error.message[:200]}"
         for error in validator.iter_errors(plain(read_yaml(path, error=RulebookError)))
     ]
     assert found == []
