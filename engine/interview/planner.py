@@ -98,6 +98,8 @@ def pick(weights: Mapping[str, float], rule_index: RuleIndex, state: State) -> s
 
 #: Wishes that no rule reads, since ranking itself does.
 _READ_BY_RANKING = frozenset({"objective"})
+#: What the name of a model would tell.
+_TOLD_BY_NAME = ("param_count_b", "model_family", "is_moe")
 #: Facts by which others are looked up: asked before the facts that they resolve.
 KEYS = ("model_name",)
 
@@ -164,9 +166,7 @@ class Interviewer:
                 return Question(facts[name], "start")
         view = self.view(state)
         keys = [name for name in KEYS if name in view.open and name not in state.skipped]
-        if keys and any(
-            name in view.open for name in ("param_count_b", "model_family", "is_moe")
-        ):  # The name would tell it.
+        if keys and any(name in view.open for name in _TOLD_BY_NAME):
             return Question(facts[keys[0]], "plans")
         topics = by_topic(view.open, facts, last=state.skipped)
         extra = extra_counts(self.rule_index, view.intake.facts, view.open_facts)

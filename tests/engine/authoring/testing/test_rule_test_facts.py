@@ -11,34 +11,34 @@ from whichgpu.engine.core.errors import InputError
 
 
 @pytest.fixture(scope="module")
-def test_facts() -> RuleTestFacts:
+def case_facts() -> RuleTestFacts:
     return RuleTestFacts(shipped_advisor())
 
 
-def test_facts_are_settled_as_in_a_decision(test_facts: RuleTestFacts) -> None:
-    facts = test_facts.facts_for({"task": "inference", "param_count_b": 70}, {}, "workload")
+def test_facts_are_settled_as_in_a_decision(case_facts: RuleTestFacts) -> None:
+    facts = case_facts.facts_for({"task": "inference", "param_count_b": 70}, {}, "workload")
     assert facts["serving"] is True
     assert facts["weights_gb"] == pytest.approx(140)
 
 
-def test_what_is_stated_wins_and_unknown_removes(test_facts: RuleTestFacts) -> None:
+def test_what_is_stated_wins_and_unknown_removes(case_facts: RuleTestFacts) -> None:
     given = {"task": "inference", "param_count_b": 70, "weights_gb": 3, "serving": "unknown"}
-    facts = test_facts.facts_for(given, {}, "workload")
+    facts = case_facts.facts_for(given, {}, "workload")
     assert facts["weights_gb"] == 3
     assert facts.get("serving") is None
     assert "serving" not in set(facts)
 
 
-def test_a_plan_has_the_facts_of_its_gpu_and_its_own(test_facts: RuleTestFacts) -> None:
+def test_a_plan_has_the_facts_of_its_gpu_and_its_own(case_facts: RuleTestFacts) -> None:
     plan = {"gpu": "nvidia-l4", "count": 2, "plan.link": "nvlink", "gpu.ecc": "unknown"}
-    facts = test_facts.facts_for({"task": "inference", "param_count_b": 8}, plan, "plan")
+    facts = case_facts.facts_for({"task": "inference", "param_count_b": 8}, plan, "plan")
     assert (facts["plan.count"], facts["plan.link"], facts["gpu.series"]) == (2, "nvlink", "nvidia-l4")
     assert "gpu.ecc" not in facts
 
 
-def test_a_candidate_knows_how_many_of_it_fit(test_facts: RuleTestFacts) -> None:
+def test_a_candidate_knows_how_many_of_it_fit(case_facts: RuleTestFacts) -> None:
     given = {"task": "inference", "param_count_b": 70, "weight_precision": "fp16", "current_gpu": "nvidia-l4"}
-    facts = test_facts.facts_for(given, {"gpu": "nvidia-l4"}, "candidate")
+    facts = case_facts.facts_for(given, {"gpu": "nvidia-l4"}, "candidate")
     assert facts["candidate.is_current"] is True
     assert facts["candidate.fits_one"] is False
     assert facts["plan.count"] == facts["candidate.min_count"]
@@ -57,8 +57,8 @@ def test_the_last_facts_are_worked_out_once_and_only_if_asked_for() -> None:
     assert calls == [1]
 
 
-def test_wrong_names_are_wrong_input(test_facts: RuleTestFacts) -> None:
+def test_wrong_names_are_wrong_input(case_facts: RuleTestFacts) -> None:
     with pytest.raises(InputError, match="no GPU is called"):
-        test_facts.facts_for({}, {"gpu": "nvidia-l44"}, "plan")
+        case_facts.facts_for({}, {"gpu": "nvidia-l44"}, "plan")
     with pytest.raises(InputError, match="there is no fact"):
-        test_facts.facts_for({"tusk": "inference"}, {}, "workload")
+        case_facts.facts_for({"tusk": "inference"}, {}, "workload")
