@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+
+import numpy as np
 
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.catalogue.model import Gpu
@@ -32,13 +37,16 @@ from whichgpu.engine.plans.workings import Terms
 from whichgpu.engine.plans.workings import workings_of
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.memory import batch_of
 from whichgpu.engine.sizing.memory import card_of
 from whichgpu.engine.sizing.memory import estimate_memory
 from whichgpu.engine.sizing.memory import granted_of
+from whichgpu.engine.sizing.model import Figure
 from whichgpu.engine.sizing.model import MemoryEstimate
 from whichgpu.engine.sizing.model import SpeedEstimate
-from whichgpu.engine.sizing.speed import JobSpeed
+from whichgpu.engine.sizing.rows import rows_of
 from whichgpu.engine.sizing.speed import capacity_asked
+from whichgpu.engine.sizing.speed import rows_of_values
 
 
 def rate_of(speed: SpeedEstimate | None) -> float | None:
@@ -196,6 +204,7 @@ class PlanMaker:
             return (self._needs.leanest(self.fabric(gpu), count) if self._needs else Layout(data=count)), False
         if not self.job.training or len(found) == 1:
             return found[0], True
+        self.evaluate((gpu, layout) for layout in found)
         rates = [rate_of(self._estimated_speed(gpu, layout)[0]) or 0.0 for layout in found]
         return found[max(range(len(found)), key=lambda index: (round(rates[index], 6), -index))], True
 
@@ -212,21 +221,63 @@ class PlanMaker:
         speed, _ = self._estimated_speed(gpu, layout)
         return speed.values if speed is not None else {}
 
+    def prepare(self, gpus: Sequence[Gpu]) -> None:
+        """Compute the memory of all usual splits of these GPUs at once: first inside a machine, then beyond it."""
+        if self._needs is None:
+            return
+        counts = {(self.fabric(gpu), count) for gpu in gpus for count in self.counts(gpu)}
+        self._needs.prepare([(fabric, count) for fabric, count in counts if count <= fabric.machine])
+
+    def evaluate(self, wanted: Iterable[tuple[Gpu, Layout]]) -> None:
+        """Compute the speed of plans all at once, so that ``speed`` only has to look it up."""
+        speeds, table = self._workings.speeds, self._workings.table
+        new: dict[tuple[str, Layout], Gpu] = {}
+        for gpu, layout in wanted:
+            place = table.position.get(gpu.id)
+            if place is not None and table.gpus[place] is gpu and (gpu.id, layout) not in speeds:
+                new[gpu.id, layout] = gpu
+        if not new:
+            return
+        gpus, laid = list(new.values()), [layout for _, layout in new]
+        if self._needs is not None:
+            self._needs.prepare_batches(laid)
+        rooms = [self._most_batch(gpu, layout) for gpu, layout in zip(gpus, laid, strict=True)]
+        batches = [self._batch_at(room) for room in rooms]
+        places = np.array([table.position[gpu.id] for gpu in gpus])
+        split = self._workings.links.split(places, rows_of(laid, batches))
+        room = np.array([np.nan if room is None else room for room in rooms], np.float64)
+        columns = self._workings.speed.columns(table, places, split, room)
+        for index, values in enumerate(rows_of_values(columns)):
+            gpu, layout = gpus[index], laid[index]
+            speed = None
+            if values:
+                speed = SpeedEstimate(values, partial(self._figures, gpu, layout, rooms[index], batches[index]))
+            speeds[gpu.id, layout] = speed, rooms[index]
+
     def _estimated_speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
         key, speeds = (gpu.id, layout), self._workings.speeds
         if key not in speeds:
-            fabric, count = self.fabric(gpu), layout.count
-            batch = self._most_batch(gpu, layout)
-            estimate = self._at_batch(batch).estimate(
-                gpu,
-                layout,
-                fabric.link_of(count),
-                fabric.node_link_of(count),
-                nodes=fabric.nodes(count),
-                room=None if self.job.training else batch,
-            )
-            speeds[key] = estimate, batch
+            self.evaluate([(gpu, layout)])
+        if key not in speeds:  # A slice of a card, or a changed one, is in no table.
+            room = self._most_batch(gpu, layout)
+            speeds[key] = self._single(gpu, layout, room, self._batch_at(room)), room
         return speeds[key]
+
+    def _single(self, gpu: Gpu, layout: Layout, room: int | None, batch: int) -> SpeedEstimate | None:
+        fabric, count = self.fabric(gpu), layout.count
+        return self._workings.speed.estimate(
+            gpu,
+            layout,
+            fabric.link_of(count),
+            fabric.node_link_of(count),
+            nodes=fabric.nodes(count),
+            room=None if self.job.training else room,
+            batch=batch,
+        )
+
+    def _figures(self, gpu: Gpu, layout: Layout, room: int | None, batch: int) -> dict[str, Figure]:
+        found = self._single(gpu, layout, room, batch)
+        return {} if found is None else found.figures
 
     def owned(self, gpu: Gpu) -> int:
         """How many of a GPU the user has."""
@@ -346,20 +397,16 @@ class PlanMaker:
         limit = self._limit(gpu)
         return None if self._needs is None or limit is None else self._needs.most_batch(layout, limit)
 
-    def _at_batch(self, most: int | None) -> JobSpeed:
-        """The speed at the micro-batch that one would take where none is stated: as large as fits, up to a bound."""
-        job, batches = self.job, self._workings.batches
+    def _batch_at(self, most: int | None) -> int:
+        """Requests in flight; in training the micro-batch, as large as fits up to a bound where none is stated."""
+        job = self.job
         if not self._batch_free or not most:
-            return batches[job.micro_batch]
+            return batch_of(job)
         tokens = self._constants.tokens_per_micro_batch.value // job.seq_len_tokens
         bound = tokens if job.shape is not None else self._constants.images_per_micro_batch.value
         batch = max(1, min(most, bound))
         batch = 1 << (batch.bit_length() - 1)
-        if job.global_batch:
-            batch = min(batch, job.global_batch)
-        if batch not in batches:
-            batches[batch] = JobSpeed(replace(job, micro_batch=batch), self.goals.times, capacity=self._capacity)
-        return batches[batch]
+        return min(batch, job.global_batch) if job.global_batch else batch
 
 
 def named_ids(facts: Facts, knowledge: Knowledge) -> frozenset[str]:

@@ -16,6 +16,7 @@ from whichgpu.engine.core.values import Value
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.learning import UNBOUND
 from whichgpu.engine.sizing.learning import activations_gb as layer_activations_gb
 from whichgpu.engine.sizing.learning import adapter_params
 from whichgpu.engine.sizing.learning import logits_gb
@@ -179,7 +180,8 @@ def activations_gb(
     job = job_from_facts(facts, None)
     if not job.training or job.shape is None:
         return None
-    return sum(layer_activations_gb(job, job.shape, 1, 1)) + logits_gb(job, job.shape, 1)
+    kept = layer_activations_gb(job, job.shape, 1, 1, job.micro_batch, UNBOUND)
+    return float(sum(kept) + logits_gb(job, job.shape, 1, job.micro_batch))
 
 
 @calculator(

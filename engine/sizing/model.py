@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import field
+from typing import Any
+from typing import NamedTuple
 
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.sizing.rows import Bools
+from whichgpu.engine.sizing.rows import Floats
+from whichgpu.engine.sizing.rows import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,44 @@ class TermKind:
 
 #: One summand before anyone asks to see it: its kind, its value in GB, the values of its inputs.
 Part = tuple[TermKind, float, tuple[Value, ...]]
+
+
+class PartColumn(NamedTuple):
+    """One summand over all rows. Inputs are columns, or values that are the same in every row."""
+
+    kind: TermKind
+    gb: Floats
+    inputs: tuple[Any, ...]
+    where: Bools | None = None  # rows that have this summand; elsewhere ``gb`` is 0. None: all of them
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryColumns:
+    """Device memory at peak on the fullest GPU for each row, in decimal GB, with a band and its reason."""
+
+    per_gpu_gb: Floats
+    low_gb: Floats
+    high_gb: Floats
+    allocated_gb: Floats  # tensors only: without context and fragmentation
+    parts: tuple[PartColumn, ...]  # their values sum to per_gpu_gb
+    band_reason: str
+    method: str  # "architecture", "rule of thumb" or "stated"
+
+    def row(self, row: int) -> MemoryEstimate:
+        """The estimate of one row, with the summands that it has."""
+        return MemoryEstimate(
+            per_gpu_gb=plain(self.per_gpu_gb, row),
+            low_gb=plain(self.low_gb, row),
+            high_gb=plain(self.high_gb, row),
+            allocated_gb=plain(self.allocated_gb, row),
+            parts=tuple(
+                (part.kind, plain(part.gb, row), tuple(plain(value, row) for value in part.inputs))
+                for part in self.parts
+                if part.where is None or part.where[row]
+            ),
+            band_reason=self.band_reason,
+            method=self.method,
+        )
 
 
 @dataclass(frozen=True, slots=True)
