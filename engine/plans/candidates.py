@@ -40,8 +40,10 @@ def candidate_plans(
     asked = dict(asked_counts) if isinstance(asked_counts, Mapping) else dict.fromkeys(asked_counts, "a rule")
     named = "gpu_candidates" in facts
     gpus = gpus_to_plan(facts, knowledge)
+    searched = list(zip(gpus, _found(maker, gpus, asked), strict=True))
+    maker.prepare_memory((gpu, layout) for gpu, found in searched for layout, _ in found)
     plans: list[Plan] = []
-    for gpu, found in zip(gpus, _found(maker, gpus, asked), strict=True):
+    for gpu, found in searched:
         plans.extend(_plans_of(maker, gpu, asked, found, named=named))
         plans.extend(slice_plans(maker, gpu))
     return plans

@@ -39,7 +39,7 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.memory import batch_of
 from whichgpu.engine.sizing.memory import card_of
-from whichgpu.engine.sizing.memory import estimate_memory
+from whichgpu.engine.sizing.memory import estimate_memories
 from whichgpu.engine.sizing.memory import granted_of
 from whichgpu.engine.sizing.model import Figure
 from whichgpu.engine.sizing.model import MemoryEstimate
@@ -145,10 +145,20 @@ class PlanMaker:
 
     def memory(self, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
         """Memory of the job under a layout; None where neither model nor memory is known."""
-        key, memories = (card_of(gpu), layout), self._workings.memories
-        if key not in memories:
-            memories[key] = estimate_memory(self.job, gpu, layout) if self.job.sized else None
-        return memories[key]
+        if not self.job.sized:
+            return None
+        key = (card_of(gpu), layout)
+        if key not in self._workings.memories:
+            self.prepare_memory([(gpu, layout)])
+        return self._workings.memories[key]
+
+    def prepare_memory(self, wanted: Iterable[tuple[Gpu, Layout]]) -> None:
+        """Compute the memory of plans all at once, so that ``memory`` only has to look it up."""
+        memories = self._workings.memories
+        keyed = {(card_of(gpu), layout): (gpu, layout) for gpu, layout in wanted} if self.job.sized else {}
+        new = {key: pair for key, pair in keyed.items() if key not in memories}
+        if new:
+            memories.update(zip(new, estimate_memories(self.job, list(new.values())), strict=True))
 
     def fits(self, gpu: Gpu, memory: MemoryEstimate | None) -> bool | None:
         """Memory per GPU, raised by the safety factor of its kind, is within what the GPU can give.

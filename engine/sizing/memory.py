@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from whichgpu.engine.catalogue.model import Gpu
@@ -50,9 +52,16 @@ def memory_columns(job: Job, rows: Rows) -> MemoryColumns | None:
 
 
 def estimate_memory(job: Job, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
-    """Memory of one plan: the one row of ``memory_columns``."""
-    found = memory_columns(job, rows_of([layout], batch_of(job), context_gb(gpu), is_small(gpu)))
-    return None if found is None else found.row(0)
+    """Memory of one plan."""
+    return estimate_memories(job, [(gpu, layout)])[0]
+
+
+def estimate_memories(job: Job, plans: Sequence[tuple[Gpu, Layout]]) -> Sequence[MemoryEstimate | None]:
+    """Memory of many plans at once."""
+    contexts = np.array([context_gb(gpu) for gpu, _ in plans])
+    small = np.array([is_small(gpu) for gpu, _ in plans])
+    found = memory_columns(job, rows_of([layout for _, layout in plans], batch_of(job), contexts, small))
+    return [None] * len(plans) if found is None else found.rows()
 
 
 def batch_of(job: Job) -> int:

@@ -60,21 +60,11 @@ class MemoryColumns:
     band_reason: str
     method: str  # "architecture", "rule of thumb" or "stated"
 
-    def row(self, row: int) -> MemoryEstimate:
-        """The estimate of one row, with the summands that it has."""
-        return MemoryEstimate(
-            per_gpu_gb=plain(self.per_gpu_gb, row),
-            low_gb=plain(self.low_gb, row),
-            high_gb=plain(self.high_gb, row),
-            allocated_gb=plain(self.allocated_gb, row),
-            parts=tuple(
-                (part.kind, plain(part.gb, row), tuple(plain(value, row) for value in part.inputs))
-                for part in self.parts
-                if part.where is None or part.where[row]
-            ),
-            band_reason=self.band_reason,
-            method=self.method,
-        )
+    def rows(self) -> list[MemoryEstimate]:
+        """The estimate of each row."""
+        ends = (self.per_gpu_gb, self.low_gb, self.high_gb, self.allocated_gb)
+        each = zip(*(column.tolist() for column in ends), strict=True)
+        return [MemoryEstimate(*row, self.band_reason, self.method, self, at) for at, row in enumerate(each)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +75,20 @@ class MemoryEstimate:
     low_gb: float  # per GPU
     high_gb: float  # per GPU
     allocated_gb: float  # per GPU, tensors only: without context and fragmentation
-    parts: tuple[Part, ...]  # per GPU; their values sum to per_gpu_gb
     band_reason: str
     method: str  # "architecture", "rule of thumb" or "stated"
+    columns: MemoryColumns = field(repr=False, compare=False)
+    at: int = field(repr=False, compare=False)  # its row in the columns
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The summands of this row; their values sum to ``per_gpu_gb``."""
+        at = self.at
+        return tuple(
+            (part.kind, plain(part.gb, at), tuple(plain(value, at) for value in part.inputs))
+            for part in self.columns.parts
+            if part.where is None or part.where[at]
+        )
 
     @property
     def terms(self) -> tuple[Term, ...]:
