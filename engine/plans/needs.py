@@ -110,7 +110,9 @@ class Needs:
             self._raised.update(zip(new, self._raised_of(new, batch_of(self._job)), strict=True))
 
     def _raised_of(self, wanted: Sequence[Layout], batch: int | Sequence[int]) -> list[float] | list[None]:
-        found = memory_columns(self._job, rows_of(wanted, batch, context_gb(self._reference), is_small(self._reference)))
+        found = memory_columns(
+            self._job, rows_of(wanted, batch, context_gb(self._reference), is_small(self._reference))
+        )
         if found is None:
             return [None] * len(wanted)
         raised: list[float] = (found.per_gpu_gb * safety_of(self._job, found.method, margin=self._margin)).tolist()

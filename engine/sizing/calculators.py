@@ -207,7 +207,7 @@ def kv_cache_gb(
     if job.training or job.shape is None or job.family != "llm":
         return None
     size = sizing_constants().kv_cache.get(kv_cache_precision or "fp16", 2.0)
-    return concurrency * cached_bytes_per_sequence(job.shape, context_tokens, size, 1, 16) / 1e9
+    return float(concurrency * cached_bytes_per_sequence(job.shape, context_tokens, size, 1, 16) / 1e9)
 
 
 @calculator(

@@ -12,6 +12,7 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns
 from whichgpu.engine.sizing.model import PartColumn
 from whichgpu.engine.sizing.model import TermKind
+from whichgpu.engine.sizing.model import total_gb
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.rows import ceiling
 from whichgpu.engine.sizing.states import shards
@@ -141,7 +142,7 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         PartColumn(CONTEXT, rows.context_gb, (rows.count,)),
     )
     return MemoryColumns(
-        per_gpu_gb=sum(part.gb for part in parts),
+        per_gpu_gb=total_gb(parts),
         low_gb=0.96 * (weights - _floor_gb(job, generator)) + 0.2 * activations,
         # Of quantised weights it is seldom said whether the text encoders are among them.
         high_gb=weights * 1.06
@@ -194,8 +195,8 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     large = generator.text_b > known.text_encoder_small_b.value + 0.3
     cached = job.family == "diffusion_video" or job.cpu_offload or (large and not job.peft)
     encoders = (generator.text_b + generator.vae_b) * (4.0 if job.recipe == "fp32" else 2.0)
-    beside = 0.0 if cached else encoders
-    parts.append(PartColumn(_FROZEN_BESIDE, np.full(len(rows.data), beside), (generator.text_b, generator.vae_b, cached)))
+    beside = np.full(len(rows.data), 0.0 if cached else encoders)
+    parts.append(PartColumn(_FROZEN_BESIDE, beside, (generator.text_b, generator.vae_b, cached)))
     tokens = tokens_of(job, generator) * rows.batch
     element = 2.0 if job.recipe == "fp32" else 1.0
     one_layer = tokens * known.train_bytes_per_hidden.value * generator.width * element / 1e9

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
@@ -43,9 +44,14 @@ class PartColumn(NamedTuple):
     """One summand over all rows. Inputs are columns, or values that are the same in every row."""
 
     kind: TermKind
-    gb: Floats
+    gb: Any
     inputs: tuple[Any, ...]
     where: Bools | None = None  # rows that have this summand; elsewhere ``gb`` is 0. None: all of them
+
+
+def total_gb(parts: Iterable[PartColumn], *kinds: TermKind) -> Any:
+    """The sum of the summands over all rows; of some kinds only, where they are named."""
+    return sum(part.gb for part in parts if not kinds or part.kind in kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,10 @@ class MemoryColumns:
         """The estimate of each row."""
         ends = (self.per_gpu_gb, self.low_gb, self.high_gb, self.allocated_gb)
         each = zip(*(column.tolist() for column in ends), strict=True)
-        return [MemoryEstimate(*row, self.band_reason, self.method, self, at) for at, row in enumerate(each)]
+        return [
+            MemoryEstimate(value, low, high, allocated, self.band_reason, self.method, self, at)
+            for at, (value, low, high, allocated) in enumerate(each)
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns
 from whichgpu.engine.sizing.model import PartColumn
 from whichgpu.engine.sizing.model import TermKind
+from whichgpu.engine.sizing.model import total_gb
 from whichgpu.engine.sizing.rows import Floats
 from whichgpu.engine.sizing.rows import Ints
 from whichgpu.engine.sizing.rows import Rows
@@ -131,7 +132,7 @@ def _inference(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
         PartColumn(CONTEXT, rows.context_gb, (rows.count,)),
     )
     return MemoryColumns(
-        per_gpu_gb=sum(part.gb for part in parts),
+        per_gpu_gb=total_gb(parts),
         low_gb=0.85 * weights + 0.3 * activation.gb,
         high_gb=1.2 * weights + 2.0 * activation.gb + 2.0 * rows.context_gb,
         allocated_gb=tensors,

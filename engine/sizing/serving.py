@@ -13,6 +13,7 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns
 from whichgpu.engine.sizing.model import PartColumn
 from whichgpu.engine.sizing.model import TermKind
+from whichgpu.engine.sizing.model import total_gb
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.rows import ceiling
 from whichgpu.engine.sizing.shape import Shape
@@ -96,7 +97,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     parts.append(PartColumn(_OUTSIDE, outside, (job.engine, ranks)))
     if reserve.graphs_gib:
         parts.append(PartColumn(_GRAPHS, np.full(len(tensor), reserve.graphs_gib * GIB), (job.engine,)))
-    total = sum(part.gb for part in parts)
+    total = total_gb(parts)
     low, high, reason = _band(
         shape,
         reserve,

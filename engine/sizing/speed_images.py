@@ -102,17 +102,15 @@ def _denoising_flops(job: Job) -> float | None:
     return float(params * 1e9 * tokens * (2.0 + tokens / (3 * width) * (0.0 if "unet" in parts else 0.5)))
 
 
-def _rate(job: Job, table: GpuTable, pick: Pick) -> Floats:
+def _rate(job: Job, table: GpuTable, pick: Pick) -> Any:
     """FLOPs per second that each GPU does of this network; NaN where a rate that it needs is unknown."""
     constants = speed_constants()
     peaks = table.peaks(training_precisions(job) if job.training else serving_precisions(job.weight_precision))
     if job.family.startswith("diffusion"):
         # Large products at the achievable rate, and between them passes over memory.
         over_memory = constants.diffusion.flops_per_byte.at(pick) * table.bandwidth_in_reach(pick)
-        rate: Floats = 1.0 / (1.0 / (peaks.flops * peaks.share) + 1.0 / over_memory)
-        return rate
+        return 1.0 / (1.0 / (peaks.flops * peaks.share) + 1.0 / over_memory)
     vision = constants.vision
     use = (vision.conv_training_use if job.training else vision.conv_inference_use).at(pick)
-    use = np.where(peaks.of_fp32, vision.conv_training_use_fp32.at(pick), use)
-    rate = peaks.flops * use * np.minimum(1.0, peaks.share / constants.matmul_share["default"].value)
-    return rate
+    reached = np.where(peaks.of_fp32, vision.conv_training_use_fp32.at(pick), use)
+    return peaks.flops * reached * np.minimum(1.0, peaks.share / constants.matmul_share["default"].value)

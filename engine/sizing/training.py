@@ -18,6 +18,7 @@ from whichgpu.engine.sizing.learning import logits_gb
 from whichgpu.engine.sizing.model import MemoryColumns
 from whichgpu.engine.sizing.model import PartColumn
 from whichgpu.engine.sizing.model import TermKind
+from whichgpu.engine.sizing.model import total_gb
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.rows import ceiling
 from whichgpu.engine.sizing.serving import GIB
@@ -254,7 +255,7 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     gathers, gathered = over_weights > 1, training.largest_layer_bytes.value
     live = np.where(gathers, block.largest * gathered / 1e9, 0.0)
     parts.append(PartColumn(LIVE_LAYER, live, (block.largest / 1e9, gathered), gathers))
-    workspace = 0.0
+    workspace: Any = 0.0
     if not job.optimizer_in_backward and (habits is None or habits.foreach) and job.optimizer in {"adamw", "lamb"}:
         copy = 2.0 if job.recipe == "pure" else 4.0
         workspace = np.where(over_states == 1, count * copy * training.foreach_workspace.value, 0.0)
@@ -278,7 +279,7 @@ def finished(
     """
     constants = sizing_constants()
     count = rows.count
-    tensors = sum(part.gb for part in parts)
+    tensors = total_gb(parts)
     habits = constants.training.frameworks.get(job.framework or "")
     fragmentation = habits.fragmentation * soft if habits is not None and habits.fragmentation else None
     share = allocator_share(rows)
@@ -287,7 +288,7 @@ def finished(
     collectives = np.where(count > 1, constants.collectives_gib.value * GIB, 0.0)
     parts.append(PartColumn(ALLOCATOR, tensors * share, (share,)))
     parts.append(PartColumn(CONTEXT, rows.context_gb + collectives, (count,)))
-    total = sum(part.gb for part in parts)
+    total = total_gb(parts)
     low, high, reason = _band(job, parts, rows, tensors, total, soft, known=known)
     low, high = low - less_gb, high + open_gb
     if fragmentation is not None:
@@ -315,11 +316,11 @@ def _band(
         reasons = ["only the size is known: activations are those of a typical model of that size"]
     elif job.kind == "qlora":
         # Checkpoints quantised to one format differ in scales and in what stays in 16 bits.
-        high = high + 0.08 * _sum_of(parts, FROZEN)
+        high = high + 0.08 * total_gb(parts, FROZEN)
         reasons.append("quantised checkpoints differ")
     if job.master_open:
         # Without a 32-bit copy and with moments in 16 bits, states are half as large.
-        low = low - 0.46 * _sum_of(parts, WEIGHTS, GRADIENTS, OPTIMIZER)
+        low = low - 0.46 * total_gb(parts, WEIGHTS, GRADIENTS, OPTIMIZER)
         reasons.append("whether weights have a 32-bit copy is not stated")
     if job.shape is not None:
         for less, more, reason in _left_open(job, job.shape, rows, soft):
@@ -330,15 +331,11 @@ def _band(
         reasons.append("the micro-batch is not stated")
     if job.peft and not job.lora_rank_stated:
         # From 8 to 64 are usual: most often half or twice what is assumed.
-        adapters = _sum_of(parts, ADAPTERS)
+        adapters = total_gb(parts, ADAPTERS)
         low = low - (0.35 * adapters if job.lora_rank > 8 else 0.0)
         high = high + adapters * max(0.0, min(1.0, 64.0 / job.lora_rank - 1.0))
         reasons.append("the adapter rank is not stated")
     return low, high, "; ".join(reasons)
-
-
-def _sum_of(parts: list[PartColumn], *kinds: TermKind) -> Any:
-    return sum(part.gb for part in parts if part.kind in kinds)
 
 
 def _left_open(job: Job, shape: Shape, rows: Rows, soft: Any) -> Iterator[tuple[Any, Any, str]]:

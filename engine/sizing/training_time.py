@@ -114,9 +114,7 @@ def flops_per_token(job: Job, shape: Shape) -> float:
     return (_passes(job) + again) * dense + (_FULL_PASSES + again) * attention
 
 
-def _utilisation(
-    job: Job, table: GpuTable, which: Ints, peaks: Peaks, count: Ints, tokens: Ints, *, pick: Pick
-) -> Any:
+def _utilisation(job: Job, table: GpuTable, which: Ints, peaks: Peaks, count: Ints, tokens: Ints, *, pick: Pick) -> Any:
     """Share of the dense peak that matrix products reach, for micro-batches of ``tokens`` on ``count`` GPUs."""
     constants = speed_constants()
     training = constants.training

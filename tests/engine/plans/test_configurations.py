@@ -103,7 +103,7 @@ def everything(maker: PlanMaker, gpu_id: str, most_nodes: int) -> list[Plan]:
 
 def planned(maker: PlanMaker, gpu_id: str) -> list[Plan]:
     gpu = KNOWLEDGE.gpus[gpu_id]
-    return [maker.plan(gpu, layout.count, why, layout=layout) for layout, why in configurations(maker, gpu, {})]
+    return [maker.plan(gpu, layout.count, why, layout=layout) for layout, why in configurations(maker, [gpu], {})[0]]
 
 
 def qualifying(plans: list[Plan]) -> list[Plan]:
@@ -171,7 +171,7 @@ def test_what_is_owned_is_planned(facts: Facts, model: str, owned: int) -> None:
 def test_counts_that_rules_ask_for_are_planned_where_they_fit() -> None:
     maker = maker_of({"task": "full_finetuning"}, "llama-3.1-8b")
     h100 = KNOWLEDGE.gpus["nvidia-h100-80gb-sxm"]
-    found = {layout.count: why for layout, why in configurations(maker, h100, {1: "one", 16: "sixteen"})}
+    found = {layout.count: why for layout, why in configurations(maker, [h100], {1: "one", 16: "sixteen"})[0]}
     assert found[16] == "asked by sixteen"
     assert 1 not in found
 
