@@ -66,7 +66,7 @@ def load_rules_text(
     try:
         nodes = [(Path(name).stem, read_yaml_text(text, name, error=RulebookError))]
     except RulebookError as error:
-        context.reader.extend(error.problems)
+        context.extend(error.problems)
         nodes = []
     return _assemble([(name, nodes)], context)
 
@@ -74,21 +74,19 @@ def load_rules_text(
 def _read_folder(folder: Path, context: Context, *, cached: bool) -> list[tuple[str, Node]]:
     """Topic and content of each file."""
     if not folder.is_dir():
-        context.reader.extend(
-            [Problem("folder-missing", f"there is no folder {folder}", fix="name a folder of rule files")]
-        )
+        context.extend([Problem("folder-missing", f"there is no folder {folder}", fix="name a folder of rule files")])
         return []
     nodes: list[tuple[str, Node]] = []
     for path in sorted(folder.iterdir()):
         if path.suffix == ".yml":
             fix = f"rename it to {path.stem}.yaml"
-            context.reader.extend([Problem("file-name", f"{path} would not be read: rule files end in .yaml", fix=fix)])
+            context.extend([Problem("file-name", f"{path} would not be read: rule files end in .yaml", fix=fix)])
         if not is_rule_file(path):
             continue
         try:
             nodes.append((path.stem, read_yaml(path, error=RulebookError, cached=cached)))
         except RulebookError as error:
-            context.reader.extend(error.problems)
+            context.extend(error.problems)
     return nodes
 
 
@@ -107,10 +105,10 @@ def _assemble(layers: list[tuple[str, list[tuple[str, Node]]]], context: Context
     kept = sorted(stack.tables.values(), key=lambda table: table.id)
     checked = check_overrides(stack.rules.values(), kept, context)
     rules = sorted(without_removed(checked), key=lambda rule: rule.id)
-    if not len(context.reader):
+    if not len(context):
         _check_order(rules, context)
-    if len(context.reader):
-        raise RulebookError(context.reader.sorted())
+    if len(context):
+        raise RulebookError(context.sorted())
     digests = {id(rule): rule_digest(rule) for rule in rules}
     layers_laid = stack.layers(digests)
     return Rulebook(tuple(rules), tuple(kept), combined(digests.values()), layers_laid, tuple(stack.changes))
@@ -118,7 +116,7 @@ def _assemble(layers: list[tuple[str, list[tuple[str, Node]]]], context: Context
 
 def _read_file(node: Node, topic: str, context: Context) -> tuple[list[Rule], list[Table]]:
     if not isinstance(node, Sequence):
-        context.reader.add(
+        context.add(
             "wrong-form",
             f"a rule file is a list, and this one holds {kind_of(node)}",
             node,
@@ -141,4 +139,4 @@ def _check_order(rules: list[Rule], context: Context) -> None:
         try:
             levels(rule for rule in rules if rule.stage == stage and rule.writes)
         except RulebookError as error:
-            context.reader.extend(error.problems)
+            context.extend(error.problems)

@@ -11,7 +11,6 @@ from itertools import pairwise
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.errors import nearest_words
 from whichgpu.engine.core.yaml import Scalar
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Table
@@ -197,12 +196,8 @@ def check_overrides(rules: Iterable[Rule], tables: Iterable[Table], context: Con
         if circle is None:
             continue
         told.update(circle)
-        context.reader.add(
-            "override-circle",
-            f"these rules override each other in a circle: {' -> '.join(circle)}",
-            first.place,
-            fix="drop the override of the more general rule",
-        )
+        message = f"these rules override each other in a circle: {' -> '.join(circle)}"
+        context.add("override-circle", message, first.place, fix="drop the override of the more general rule")
     return list(expanded.values())
 
 
@@ -211,20 +206,13 @@ def _check_name(
 ) -> None:
     targets = [by_id[row] for row in rows.get(name.text, (name.text,)) if row in by_id]
     if name.text not in context.places:
-        nearest = nearest_words(name.text, sorted(context.places), limit=1)
-        fix = None if nearest else "name a rule or table of the rulebook"
-        context.reader.add(
-            "unknown-rule",
-            f"{rule.id} overrides {name.text!r}, which no rule is called",
-            name,
-            nearest=nearest,
-            fix=fix,
-        )
+        message = f"{rule.id} overrides {name.text!r}, which no rule is called"
+        context.unknown("unknown-rule", message, name, context.places, fix="name a rule or table of the rulebook")
     elif name.text in {rule.id, rule.table}:
-        context.reader.add("unknown-rule", f"{rule.id} overrides itself", name, fix="name another rule")
+        context.add("unknown-rule", f"{rule.id} overrides itself", name, fix="name another rule")
     for other in targets:
         if (other.stage, other.each) != (rule.stage, rule.each) and other.id != rule.id:
-            context.reader.add(
+            context.add(
                 "unmet-override",
                 f"{rule.id} ({rule.stage}, each: {rule.each}) never meets "
                 f"{other.id} ({other.stage}, each: {other.each})",
