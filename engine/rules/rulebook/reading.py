@@ -192,6 +192,12 @@ def kind_of(node: Node) -> str:
     return "nothing" if is_empty(node) else repr(node.text)
 
 
+def whole_number(node: Node) -> int | None:
+    """A whole number from 1, or None."""
+    count = typed(node.text) if isinstance(node, Scalar) else None
+    return count if isinstance(count, int) and not isinstance(count, bool) and count > 0 else None
+
+
 def is_empty(node: Node) -> bool:
     """Whether a value was left out (``because:`` with nothing behind it)."""
     return isinstance(node, Scalar) and not node.quoted and typed(node.text) is None

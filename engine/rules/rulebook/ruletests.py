@@ -7,7 +7,6 @@ from whichgpu.engine.core.yaml import Mapping
 from whichgpu.engine.core.yaml import Node
 from whichgpu.engine.core.yaml import Scalar
 from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import typed
 from whichgpu.engine.core.yaml import untyped
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import read_value
@@ -18,6 +17,7 @@ from whichgpu.engine.rules.rulebook.model import RuleTest
 from whichgpu.engine.rules.rulebook.reading import Context
 from whichgpu.engine.rules.rulebook.reading import Fields
 from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.rules.rulebook.reading import whole_number
 
 
 #: As a value in a test: the fact is removed, whatever would have settled it.
@@ -65,12 +65,8 @@ def _read_facts(fields: Fields, key: str, context: Context) -> dict[str, object]
         if fact is None:
             continue
         if fact.scope != "workload":
-            context.add(
-                "misplaced-fact",
-                f"`{fact.name}` is about the {fact.scope}, not the workload",
-                name,
-                fix=f"write it under `plan:` as {{{fact.name}: ...}}",
-            )
+            message = f"`{fact.name}` is about the {fact.scope}, not the workload"
+            context.add("misplaced-fact", message, name, fix=f"write it under `plan:` as {{{fact.name}: ...}}")
         else:
             facts[fact.name] = _read_value(fact, value, context)
     return facts
@@ -99,10 +95,8 @@ def _read_plan(fields: Fields, each: Each, context: Context) -> dict[str, object
 def _read_plan_entry(name: Scalar, value: Node, context: Context) -> tuple[str, object] | None:
     """One entry of ``plan``: ``gpu``, ``count``, or a fact by its full name."""
     key = _plan_key(name.text)
-    if key == "gpu":
-        return "gpu", _read_gpu(value, context)
-    if key == "count":
-        return "count", _read_count(value, context)
+    if key in _BUILDING:
+        return key, _BUILDING[key](value, context)
     facts = context.vocabulary.facts
     found = next(
         (facts[full] for full in (key, f"plan.{key}", f"candidate.{key}", f"gpu.{key}") if full in facts), None
@@ -133,11 +127,15 @@ def _read_gpu(node: Node, context: Context) -> object:
 
 
 def _read_count(node: Node, context: Context) -> object:
-    count = typed(node.text) if isinstance(node, Scalar) else None
-    if isinstance(count, int) and not isinstance(count, bool) and count > 0:
+    count = whole_number(node)
+    if count is not None:
         return count
     context.add("wrong-form", f"`count` is {kind_of(node)} and should be a whole number from 1", node)
     return 1
+
+
+#: The keys of ``plan`` that are no facts but build it.
+_BUILDING = {"gpu": _read_gpu, "count": _read_count}
 
 
 def _read_value(fact: FactDef, node: Node, context: Context) -> object:
@@ -155,12 +153,8 @@ def _read_near_miss(node: Mapping, base: RuleTest | None, each: Each, context: C
         return None
     key, change = fields["near_miss"]
     if base is None or not base.fires:
-        context.add(
-            "bad-near-miss",
-            "a near miss varies the test above it, and none there fires",
-            key,
-            fix="put a test with `fires: true` above it",
-        )
+        message = "a near miss varies the test above it, and none there fires"
+        context.add("bad-near-miss", message, key, fix="put a test with `fires: true` above it")
         return None
     if not isinstance(change, Mapping) or len(change.entries) != 1:
         said = f"changes {len(change.entries)} things" if isinstance(change, Mapping) else f"is {kind_of(change)}"
@@ -169,16 +163,12 @@ def _read_near_miss(node: Mapping, base: RuleTest | None, each: Each, context: C
     return _vary(base, change, each, context)
 
 
-def _shown(value: object) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
 def _vary(base: RuleTest, change: Mapping, each: Each, context: Context) -> RuleTest | None:
     """The base test with the one change merged in."""
     (name, value), *_ = change.entries
     given, plan = dict(base.given), dict(base.plan)
     about_plan = each != "workload" and context.vocabulary.fact(name.text) is None
-    about_plan = about_plan or _plan_key(name.text) in {"gpu", "count"} or "." in name.text
+    about_plan = about_plan or _plan_key(name.text) in _BUILDING or "." in name.text
     entry: tuple[str, object] | None
     if about_plan and each != "workload":
         entry = _read_plan_entry(name, value, context)
@@ -194,12 +184,9 @@ def _vary(base: RuleTest, change: Mapping, each: Each, context: Context) -> Rule
         return None
     changed, new = entry
     if changed in target and target[changed] == new and type(target[changed]) is type(new):
-        context.add(
-            "bad-near-miss",
-            f"`{changed}` is {_shown(new)} in the test above already",
-            value,
-            fix="give it another value",
-        )
+        shown = {True: "yes", False: "no"}[new] if isinstance(new, bool) else str(new)
+        message = f"`{changed}` is {shown} in the test above already"
+        context.add("bad-near-miss", message, value, fix="give it another value")
         return None
     target[changed] = new
     return RuleTest(given, plan, False, {changed: new}, place_of(name))

@@ -29,9 +29,8 @@ class Say(Effect):
     kind: Literal["advise", "warn"]
     code: str
 
-    def traced(self, facts: Facts) -> tuple[str, list[object] | dict[str, object]]:
+    def traced(self, _: Facts) -> tuple[str, list[object] | dict[str, object]]:
         """As ``Effect.traced``."""
-        del facts
         return self.kind, [self.code]
 
 
@@ -70,9 +69,8 @@ class Monitor(Effect):
         target = number(self.low) if self.high is None else f"{number(self.low)} to {number(self.high)}"
         return f"watch {self.figure}: {target}"
 
-    def traced(self, facts: Facts) -> tuple[str, list[object] | dict[str, object]]:
+    def traced(self, _: Facts) -> tuple[str, list[object] | dict[str, object]]:
         """As ``Effect.traced``."""
-        del facts
         return self.word, {self.figure: [self.low, self.high]}
 
 

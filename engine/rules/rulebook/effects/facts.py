@@ -10,7 +10,6 @@ from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.yaml import Mapping
 from whichgpu.engine.core.yaml import Node
 from whichgpu.engine.core.yaml import Scalar
-from whichgpu.engine.core.yaml import typed
 from whichgpu.engine.rules.language.parsing import parse_expression
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.rulebook.conditions import check_reads
@@ -23,6 +22,7 @@ from whichgpu.engine.rules.rulebook.reading import Context
 from whichgpu.engine.rules.rulebook.reading import Draft
 from whichgpu.engine.rules.rulebook.reading import is_empty
 from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.rules.rulebook.reading import whole_number
 
 
 _SET_FORM = "write set: {fact: value}"
@@ -92,8 +92,8 @@ class ConsiderCounts(Effect):
 def _read_counts(node: Node, _: Draft, context: Context) -> list[Effect]:
     counts: set[int] = set()
     for name in context.names(node, "`consider_counts`"):
-        count = typed(name.text)
-        if isinstance(count, int) and not isinstance(count, bool) and count > 0:
+        count = whole_number(name)
+        if count is not None:
             counts.add(count)
         else:
             context.add("wrong-form", f"{name.text!r} is no number of GPUs", name, fix="write whole numbers from 1")

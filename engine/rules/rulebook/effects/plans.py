@@ -68,9 +68,8 @@ class Points(Effect):
             more = f"; {_BAND_WORDS[self.band]}"
         return f"{number(abs(self.points))} points {side} the plan, on {self.reason}{more}"
 
-    def traced(self, facts: Facts) -> tuple[str, list[object] | dict[str, object]]:
+    def traced(self, _: Facts) -> tuple[str, list[object] | dict[str, object]]:
         """As ``Effect.traced``."""
-        del facts
         return self.word, {self.reason: self.points}
 
 
