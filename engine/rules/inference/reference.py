@@ -26,6 +26,7 @@ from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Verdict
+from whichgpu.engine.rules.rulebook.resolve import only_value
 
 
 #: A rule with more parts than this is one condition to the engine, whose facts hold about 250 values.
@@ -214,7 +215,7 @@ class Evaluation:
             if value is None:
                 missing.update(dict.fromkeys(sorted(name for name in facts_read(condition.expr) if name not in facts)))
             elif value is not True:
-                return Verdict(rule, "not_fired", failed=condition.text, value=_only_value(condition.expr, facts))
+                return Verdict(rule, "not_fired", failed=condition.text, value=only_value(condition.expr, facts))
         return Verdict(rule, "undecided", missing=tuple(missing))
 
     def outcomes(self, index: int = 0) -> Mapping[str, bool | None]:
@@ -224,9 +225,3 @@ class Evaluation:
     def verdicts(self, index: int = 0) -> list[Verdict]:
         """The verdict on every rule on one fact set, sorted by rule."""
         return [self.verdict(rule, index) for rule in self.matcher.rules]
-
-
-def _only_value(expr: Expr, facts: Facts) -> Value | None:
-    """The value of the one fact that the condition reads, if it reads only one."""
-    names = facts_read(expr)
-    return facts.get(next(iter(names))) if len(names) == 1 else None

@@ -73,8 +73,7 @@ def literal_error(fact: FactDef, leaf: RawLeaf, known_gpus: AbstractSet[str]) ->
 def near_literals(fact: FactDef, leaf: RawLeaf, known_gpus: AbstractSet[str]) -> tuple[str, ...]:
     """Values of the fact that the leaf may have meant."""
     if fact.choices:
-        near = nearest_words(leaf.text, (*fact.choices, *sorted(fact.synonyms)))
-        return tuple(dict.fromkeys(fact.choice(word) or word for word in near))
+        return fact.near_choices(leaf.text)
     kind = fact.items if fact.type == "list" else fact.type
     return nearest_words(leaf.text, sorted(known_gpus)) if kind == "gpu" else ()
 

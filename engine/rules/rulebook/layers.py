@@ -32,13 +32,8 @@ _LEFT_OUT = frozenset({"place", "topic", "tests", "reads", "writes", "mentions",
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
-def digest_of(rules: Iterable[Rule]) -> str:
-    """SHA-256 over the canonical JSON of the rules, sorted by id. Tests are left out: they change no decision."""
-    return combined(rule_digest(rule) for rule in rules)
-
-
 def rule_digest(rule: Rule) -> str:
-    """SHA-256 over the canonical JSON of one rule."""
+    """SHA-256 over the canonical JSON of one rule. Tests are left out: they change no decision."""
     text = json.dumps(canonical(rule), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
