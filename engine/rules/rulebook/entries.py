@@ -83,12 +83,9 @@ def _begin(fields: Fields, key: str, what: str, node: Node, topic: str, context:
     go on with, so that the rest is judged as well.
     """
     where = fields[key][1] if key in fields else node
-    name = context.id(where, what) if key in fields else None
-    if name is not None:
+    name = where.text if key in fields and isinstance(where, Scalar) else "(no id)"
+    if key in fields and context.id(where, what) is not None:
         context.claim(name, where)
-    elif key in fields and isinstance(where, Scalar):
-        name = where.text
-    name = name or "(no id)"
     scope = _read_scope(fields, context)
     title = context.text(fields, "title")
     if scope is None:
