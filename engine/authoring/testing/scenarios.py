@@ -156,7 +156,7 @@ def _read(node: Node, rulebook: Rulebook, knowledge: Knowledge, reader: Reader) 
     if fields is None or not {"id", "given", "expect"} <= set(fields):
         return None
     name = reader.id(fields["id"][1], "the id of a scenario")
-    says = reader.text(fields["says"][1], "`says`") if "says" in fields else ""
+    says = reader.text(fields, "says")
     given, expect = _mapping(fields, "given", reader), _mapping(fields, "expect", reader)
     if name is None or given is None or expect is None:
         return None

@@ -115,6 +115,11 @@ class FactDef(Entry):
         """The choice that a spelling means, or None. Case, '-', '_' and spaces do not matter."""
         return self.spellings.get(fold(word))
 
+    def near_choices(self, word: str) -> tuple[str, ...]:
+        """Choices that a misspelt word may mean, best first."""
+        near = nearest_words(word, (*self.choices, *sorted(self.synonyms)))
+        return tuple(dict.fromkeys(self.choice(spelling) or spelling for spelling in near))
+
 
 class Code(Entry):
     """An A- (advice) or W- (warning) code. Priority 1 is shown first."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import Problem
@@ -23,6 +25,7 @@ from whichgpu.engine.rules.facts import yes_or_no
 from whichgpu.engine.rules.language.checking import Checker
 from whichgpu.engine.rules.language.grammar import MAX_LENGTH
 from whichgpu.engine.rules.language.grammar import LeafKind
+from whichgpu.engine.rules.language.grammar import Raw
 from whichgpu.engine.rules.language.grammar import RawLeaf
 from whichgpu.engine.rules.language.grammar import parse_raw
 from whichgpu.engine.rules.language.lexer import BadExpression
@@ -70,11 +73,7 @@ def parse_condition(
         WhichgpuError: of class ``error``, with all problems of the expression.
     """
     checker = Checker(vocabulary, each, known_gpus)
-    try:
-        tree = checker.condition(parse_raw(text, subject))
-    except BadExpression as bad:
-        raise error(_problem(bad, text, place)) from None
-    return _finished(tree, checker, text, place, error)
+    return _checked(checker, checker.condition, text, place, subject=subject, error=error)
 
 
 def parse_expression(
@@ -91,22 +90,27 @@ def parse_expression(
     With ``target`` the value must be one that this fact can take: literals are read in its unit, words are its
     choices first. Any text is a value of a text fact. Arguments and errors otherwise as ``parse_condition``.
     """
-    if target is not None and target.type == "text" and _is_prose(text, vocabulary):
-        return Const(text.strip().strip("'\""))
+    stripped = text.strip()
+    if target is not None and target.type == "text" and stripped and vocabulary.fact(stripped) is None:
+        return Const(stripped.strip("'\""))
     checker = Checker(vocabulary, each, known_gpus)
+    return _checked(checker, checker.anything if target is None else partial(checker.value, target=target), text, place)
+
+
+def _checked(
+    checker: Checker,
+    check: Callable[[Raw], Expr | None],
+    text: str,
+    place: Where,
+    *,
+    subject: str | None = None,
+    error: type[WhichgpuError] = RulebookError,
+) -> Expr:
+    """The tree that a method of the checker makes of a text."""
     try:
-        raw = parse_raw(text)
-        tree = checker.anything(raw) if target is None else checker.value(raw, target)
+        tree = check(parse_raw(text, subject))
     except BadExpression as bad:
-        raise RulebookError(_problem(bad, text, place)) from None
-    return _finished(tree, checker, text, place, RulebookError)
-
-
-def _is_prose(text: str, vocabulary: Vocabulary) -> bool:
-    return bool(text.strip()) and vocabulary.fact(text.strip()) is None
-
-
-def _finished(tree: Expr | None, checker: Checker, text: str, place: Where, error: type[WhichgpuError]) -> Expr:
+        raise error(_problem(bad, text, place)) from None
     if checker.findings or tree is None:
         findings = sorted(checker.findings, key=lambda finding: (finding.start, finding.code))
         raise error([_problem(finding, text, place) for finding in findings])

@@ -1,7 +1,6 @@
 """Rule files to rules, and matches to what holds."""
 
 from whichgpu.engine.rules.language.tree import written
-from whichgpu.engine.rules.rulebook.layers import digest_of
 from whichgpu.engine.rules.rulebook.load import load_rulebook
 from whichgpu.engine.rules.rulebook.load import load_rules_text
 from whichgpu.engine.rules.rulebook.model import Known
@@ -14,9 +13,7 @@ from whichgpu.engine.rules.rulebook.order import topological_levels
 from whichgpu.engine.rules.rulebook.resolve import Collision
 from whichgpu.engine.rules.rulebook.resolve import Resolution
 from whichgpu.engine.rules.rulebook.resolve import Resolver
-from whichgpu.engine.rules.rulebook.resolve import resolve
 from whichgpu.engine.rules.rulebook.resolve import verdict_of
-from whichgpu.engine.rules.rulebook.resolve import verdicts_of
 from whichgpu.engine.rules.rulebook.schema import rule_file_schema
 
 
@@ -28,15 +25,12 @@ __all__ = [
     "Rule",
     "Rulebook",
     "Verdict",
-    "digest_of",
     "levels",
     "load_rulebook",
     "load_rules_text",
-    "resolve",
     "rule_file_schema",
     "rule_nodes",
     "topological_levels",
     "verdict_of",
-    "verdicts_of",
     "written",
 ]

@@ -48,14 +48,12 @@ class Effect:
     word: ClassVar[str] = ""  # in rule files and in the trace
     says: ClassVar[str] = ""  # a sentence without its full stop, with the effect's fields in it
 
-    def words(self, number: Callable[[float], str]) -> str:
-        """The effect for people; ``number`` writes numbers."""
-        del number
+    def words(self, _: Callable[[float], str]) -> str:
+        """The effect for people; the argument writes numbers."""
         return self.says.format(**{field.name: getattr(self, field.name) for field in fields(self)})
 
-    def traced(self, facts: Facts) -> tuple[str, list[object] | dict[str, object]]:
+    def traced(self, _: Facts) -> tuple[str, list[object] | dict[str, object]]:
         """The word and what the trace keeps under it: a list, or a mapping."""
-        del facts
         return self.word, [getattr(self, fields(self)[0].name)]
 
 

@@ -27,7 +27,7 @@ class EffectKind:
 def read_template(node: Node, draft: Draft, context: Context) -> str:
     """A text with facts in it, checked; "" after a problem."""
     if not isinstance(node, Scalar) or not node.text.strip():
-        context.reader.add("wrong-form", f"a text of {draft.id} is {kind_of(node)} and should be text", node)
+        context.add("wrong-form", f"a text of {draft.rule.id} is {kind_of(node)} and should be text", node)
         return ""
-    context.reader.extend(check_template(node.text, context.vocabulary, node, draft.each))
+    context.extend(check_template(node.text, context.vocabulary, node, draft.rule.each))
     return " ".join(node.text.split())

@@ -19,7 +19,6 @@ from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook import Known
 from whichgpu.engine.rules.rulebook import Rule
 from whichgpu.engine.rules.rulebook import Rulebook
-from whichgpu.engine.rules.rulebook import digest_of
 from whichgpu.engine.rules.rulebook import load_rulebook
 from whichgpu.engine.rules.rulebook import load_rules_text
 
@@ -138,7 +137,6 @@ def test_the_digest_follows_what_a_rule_says(load: Callable[[str], Rulebook]) ->
     assert digest(when=["param_count_b <= 4", RULES[0]["when"][1]]) != plain
     assert digest(then={"set": {"size_class": "medium", "num_models": "2"}}) != plain
     assert digest(sources=["runpod"]) != plain
-    assert digest_of([]) != plain
 
 
 def test_all_files_are_judged_at_once(tmp_path: Path, vocabulary: Vocabulary, known: Known) -> None:
