@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.pipeline import ResolvedIntake
 from whichgpu.engine.advisor.procurement import compute
+from whichgpu.engine.authoring.testing.rule_tests import key_of
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
@@ -57,7 +58,7 @@ class RuleTestFacts:
         closes = {fact for level in advisor.stages.outcome.levels for fact in level.closes}
         facts = advisor.vocabulary.facts.values()
         self._late = frozenset(closes | {fact.name for fact in facts if fact.available == "outcome"})
-        self._resolved: dict[tuple[tuple[str, str, Value], ...], ResolvedIntake] = {}
+        self._resolved: dict[object, ResolvedIntake] = {}
 
     def facts_for(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
         """All facts that a rule of this scope would read.
@@ -85,7 +86,7 @@ class RuleTestFacts:
         return {**shared, **facts}
 
     def _resolve(self, stated: dict[str, Value]) -> ResolvedIntake:
-        key = tuple((name, type(value).__name__, value) for name, value in sorted(stated.items()))
+        key = key_of(stated)
         if key not in self._resolved:
             self._resolved[key] = self.advisor.context.resolve(stated)
         return self._resolved[key]
