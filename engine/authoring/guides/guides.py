@@ -22,8 +22,8 @@ from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.authoring.book.links import turned_round
 from whichgpu.engine.authoring.guides.numbers import missing_numbers
 from whichgpu.engine.authoring.testing.expectations import same
-from whichgpu.engine.catalogue.model import Record
 from whichgpu.engine.core.calculators import registered
+from whichgpu.engine.core.constants import Entry as Record
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.yaml import problems_from_pydantic
 from whichgpu.engine.core.yaml import read_document
