@@ -20,7 +20,6 @@ from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import WhichgpuError
 from whichgpu.engine.core.yaml import plain
 from whichgpu.engine.core.yaml import read_yaml
-from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language.domains import drawn
 from whichgpu.engine.rules.rulebook.model import Rule
@@ -95,17 +94,14 @@ def _draw(vocabulary: Vocabulary, seed: int, number: int) -> Facts:
         rolled, value = chance.random(), drawn(fact, chance)
         if "model_name" in facts and fact.name in _OF_THE_MODEL:
             continue  # Another size than the model's own is an error, and no workload.
-        if value is not None and fact.name not in typical and rolled < _SELDOM[fact.askable] and _may_be_stated(fact):
+        freely_stated = fact.scope == "workload" and fact.role == "input" and fact.name not in _LEFT_ALONE
+        if value is not None and freely_stated and fact.name not in typical and rolled < _SELDOM[fact.askable]:
             facts[fact.name] = value
     return facts
 
 
 #: Facts whose odd values make a job that nobody has: drawn never, or stated by the profiles alone.
 _LEFT_ALONE = frozenset({"qps_per_gpu", "samples_per_s", "tokens_per_s", "price_ratio", "speed_ratio", "buy_quote_usd"})
-
-
-def _may_be_stated(fact: FactDef) -> bool:
-    return fact.scope == "workload" and fact.role == "input" and fact.name not in _LEFT_ALONE
 
 
 def _size(facts: Facts, family: str, chance: random.Random) -> None:

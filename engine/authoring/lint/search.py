@@ -33,22 +33,33 @@ def _solve(masks: dict[str, int], formulas: Sequence[Formula], steps: Iterator[i
         # Drop alternatives that the masks rule out; assert what has one left.
         waiting, choices, changed = choices, [], False
         for choice in waiting:
-            states = [_state(part, masks) for part in choice.parts]
-            if True in states:
+            left = _left(choice, masks)
+            if left is None:
                 continue
-            left = tuple(part for part, state in zip(choice.parts, states, strict=True) if state is None)
             if len(left) > 1:
-                choices.append(Any(left))
+                choices.append(choice if len(left) == len(choice.parts) else Any(tuple(left)))
                 continue
             changed = True
             if not left or not _assert(masks, left, choices):
                 return None
     if not choices:
         return masks
-    best = min(choices, key=lambda choice: len(choice.parts))
-    rest = [choice for choice in choices if choice is not best]
-    tried = (_solve(dict(masks), [part, *rest], steps) for part in best.parts)
+    best = min(range(len(choices)), key=lambda at: len(choices[at].parts))
+    rest = [choice for at, choice in enumerate(choices) if at != best]
+    tried = (_solve(dict(masks), [part, *rest], steps) for part in choices[best].parts)
     return next((found for found in tried if found is not None), None)
+
+
+def _left(choice: Any, masks: Mapping[str, int]) -> list[Formula] | None:
+    """The alternatives that the masks leave open; None where they imply one of them."""
+    left = []
+    for part in choice.parts:
+        state = _state(part, masks)
+        if state:
+            return None
+        if state is None:
+            left.append(part)
+    return left
 
 
 def _assert(masks: dict[str, int], formulas: Iterable[Formula], choices: list[Any]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from functools import cached_property
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.pipeline import ResolvedIntake
@@ -29,25 +30,24 @@ class LateFacts(Mapping[str, Value]):
         self._facts = facts
         self._late = late
         self._settle = settle
-        self._all: Facts | None = None
 
     def __getitem__(self, name: str) -> Value:
         if name in self._facts:
             return self._facts[name]
         if name not in self._late:
             raise KeyError(name)
-        return self._whole()[name]
+        return self._whole[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._whole(), **self._facts})
+        return iter(self._whole)
 
     def __len__(self) -> int:
-        return len({**self._whole(), **self._facts})
+        return len(self._whole)
 
+    @cached_property
     def _whole(self) -> Facts:
-        if self._all is None:
-            self._all = {name: value for name, value in self._settle().items() if name in self._late}
-        return self._all
+        late = {name: value for name, value in self._settle().items() if name in self._late}
+        return {**late, **self._facts}
 
 
 class RuleTestFacts:
@@ -112,9 +112,8 @@ class RuleTestFacts:
                 facts["candidate.is_current"] = intake.facts.get("current_gpu") in (gpu.id, gpu.family, gpu.series)
                 facts["candidate.fits_one"] = smallest == 1
                 facts |= {"candidate.min_count": smallest} if smallest is not None else {}
-        facts |= {name: value for name, value in overrides.items() if value is not None}
-        for name in (name for name, value in overrides.items() if value is None):
-            facts.pop(name, None)  # Stated as unknown.
+        # What is stated as unknown is left out.
+        facts = {name: value for name, value in {**facts, **overrides}.items() if value is not None}
         return plan, self._derived(intake, facts)
 
     def _derived(self, intake: ResolvedFacts, facts: dict[str, Value]) -> dict[str, Value]:

@@ -53,17 +53,9 @@ class TestResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""
-        return {
-            "rule": self.rule,
-            "number": self.number,
-            "near_miss": self.near_miss,
-            "expected": self.expected,
-            "outcome": self.outcome,
-            "passed": self.passed,
-            "why": self.why,
-            "path": self.place.path if self.place else None,
-            "line": self.place.line if self.place else None,
-        }
+        said = ("rule", "number", "near_miss", "expected", "outcome", "passed", "why")
+        where = {"path": self.place.path if self.place else None, "line": self.place.line if self.place else None}
+        return {name: getattr(self, name) for name in said} | where
 
 
 def run_rule_tests(
