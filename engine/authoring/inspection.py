@@ -90,18 +90,13 @@ def inspect(advisor: Advisor, today: date) -> list[Finding]:
     return lint_rulebook(
         advisor.rulebook,
         advisor.vocabulary,
-        known_with_heuristics(advisor),
+        replace(known_names(advisor.knowledge), heuristics=heuristic_ids(Path(advisor.knowledge.folder))),
         today,
         produced=produced_facts(advisor.vocabulary),
         consumed=consumed_facts(),
         calculated=calculated_facts(),
         heuristic_numbers=heuristic_numbers(Path(advisor.knowledge.folder)),
     )
-
-
-def known_with_heuristics(advisor: Advisor) -> Known:
-    """The names that rules may refer to, the ids of the heuristics catalogue among them."""
-    return replace(known_names(advisor.knowledge), heuristics=heuristic_ids(Path(advisor.knowledge.folder)))
 
 
 def heuristic_ids(folder: Path) -> frozenset[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from collections.abc import Mapping
-from fnmatch import fnmatch
 from typing import Any
 
 from pydantic import BaseModel
@@ -49,16 +48,6 @@ LAYER_SCHEMAS = (
     "scenarios",
     "sources",
     "vocabulary",
-)
-
-#: Which schema each shipped file follows, by its path from the root. The first that matches counts.
-FILES: tuple[tuple[str, str], ...] = (
-    ("rules/scenarios/*.yaml", "scenarios"),
-    ("rules/*.yaml", "rules"),
-    ("knowledge/gpus/*.yaml", "gpus"),
-    ("knowledge/models/*.yaml", "models"),
-    ("knowledge/memory_reserve.yaml", "reserves"),
-    ("knowledge/*.yaml", ""),  # the file's own name
 )
 
 _WHOLE_FILES: dict[str, type[BaseModel]] = {
@@ -104,20 +93,6 @@ def scenario_file_schema() -> Schema:
     required = ["id", "given", "expect"]
     item = {**anything, "properties": properties, "required": required, "additionalProperties": False}
     return {"$schema": DIALECT, "title": "whichgpu scenarios", "type": "array", "items": item}
-
-
-def schema_name(path: str) -> str | None:
-    """The schema of the file at this path from the root (``rules/limits.yaml``), or None if it has none."""
-    for pattern, name in FILES:
-        if fnmatch(path, pattern):
-            return name or path.rpartition("/")[2].removesuffix(".yaml")
-    return None
-
-
-def heading(path: str) -> str:
-    """The first line of the file at this path, by which editors find its schema."""
-    up = "../" * path.count("/")
-    return f"# yaml-language-server: $schema={up}docs/schemas/{schema_name(path)}.schema.json"
 
 
 def text_of(schema: Mapping[str, Any]) -> str:

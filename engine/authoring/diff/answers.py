@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import fields
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -29,18 +30,6 @@ from whichgpu.engine.sizing.job import Job
 
 #: Keys of a workload that no vocabulary has to know.
 _PLAIN_KEYS = frozenset({"id", "gpu", "count"})
-
-#: What an answer is made of, in the order in which a difference matters.
-PARTS = (
-    "recommendation",
-    "no_answer",
-    "procurement",
-    "candidates",
-    "warnings",
-    "advice",
-    "monitoring",
-    "disagreements",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +68,10 @@ class Answer:
         return tuple(part for part in PARTS if getattr(self, part) != getattr(other, part))
 
 
+#: What an answer is made of, in the order in which a difference matters.
+PARTS = tuple(part.name for part in fields(Answer) if part.name not in {"fired", "refused"})
+
+
 def answer_pairs(
     old: Edition, new: Edition, workloads: Sequence[Mapping[str, Any]], moment: datetime
 ) -> list[tuple[Answer, Answer]]:
@@ -91,10 +84,8 @@ def pairs_of(
 ) -> list[tuple[Answer, Answer]]:
     """The same of experts that are loaded already."""
     shelf = PlanShelf()
-    editions = [shelf.lend(advisor) for advisor in (old, new)]
-    return [
-        (answer_of(editions[0], workload, moment), answer_of(editions[1], workload, moment)) for workload in workloads
-    ]
+    was, now = shelf.lend(old), shelf.lend(new)
+    return [(answer_of(was, workload, moment), answer_of(now, workload, moment)) for workload in workloads]
 
 
 class PlanShelf:

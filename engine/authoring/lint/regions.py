@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from whichgpu.engine.authoring.lint.formulas import FALSE
@@ -131,17 +132,12 @@ class Regions:
 
     def find(self, *formulas: Formula) -> Case | None:
         """A case in which all formulas hold, a certain one if there is one. None: there is none, or too far to seek."""
-        try:
-            masks = solve(*(self._certain(formula) for formula in formulas))
-            if masks is not None:
-                return Case(self._example(masks, certain=True), certain=True)
-        except GaveUp:
-            pass
-        try:
-            masks = solve(*formulas)
-        except GaveUp:
-            return None
-        return None if masks is None else Case(self._example(masks, certain=False), certain=False)
+        for certain in (True, False):
+            with suppress(GaveUp):
+                masks = solve(*(map(self._certain, formulas) if certain else formulas))
+                if masks is not None:
+                    return Case(self._example(masks, certain=certain), certain)
+        return None
 
     def _certain(self, formula: Formula) -> Formula:
         """The formula with everything that is not looked into taken for false."""

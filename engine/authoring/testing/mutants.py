@@ -89,7 +89,6 @@ def nudged(limit: float, *, whole: bool) -> tuple[Scalar, Scalar]:
     """The limit a little lower and a little higher."""
     step = abs(limit) * NUDGE
     if whole:
-        whole_step = max(1, round(step))
-        return int(limit) - whole_step, int(limit) + whole_step
+        limit, step = int(limit), max(1, round(step))
     step = step or 1.0
     return limit - step, limit + step

@@ -13,6 +13,7 @@ from whichgpu.engine.authoring.testing.mutants import Mutant
 from whichgpu.engine.authoring.testing.mutants import mutants_of
 from whichgpu.engine.authoring.testing.rule_tests import FactsFor
 from whichgpu.engine.authoring.testing.rule_tests import TestCases
+from whichgpu.engine.authoring.testing.rule_tests import chosen_rules
 from whichgpu.engine.authoring.testing.suggesting import Suggestion
 from whichgpu.engine.authoring.testing.suggesting import suggestions
 from whichgpu.engine.core.errors import Place
@@ -87,8 +88,7 @@ def mutate(
         computed: facts that calculators and the pipeline give.
         rules: which rules; None for all.
     """
-    wanted = None if rules is None else frozenset(rules)
-    chosen = [rule for rule in rulebook.rules if wanted is None or rule.id in wanted or rule.table in wanted]
+    chosen = chosen_rules(rulebook, rules)
     mutants = {rule.id: list(mutants_of(rule, vocabulary)) for rule in chosen}
     every = (mutant.expr for found in mutants.values() for mutant in found if mutant.expr is not None)
     extra = (named for expr in every for named in constants(expr))

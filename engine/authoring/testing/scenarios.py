@@ -27,7 +27,6 @@ from whichgpu.engine.authoring.testing.expectations import accelerators_in
 from whichgpu.engine.authoring.testing.expectations import rules_in
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.core.errors import WhichgpuError
 from whichgpu.engine.core.errors import nearest_words
@@ -187,9 +186,8 @@ def _check_names(key: str, node: Node, rulebook: Rulebook, knowledge: Knowledge,
     for name in rules_in(key, value):
         if name not in ids:
             nearest = nearest_words(name, sorted(ids), limit=1)
-            reader.extend([Problem("unknown-rule", f"there is no rule {name!r}", place_of(node), nearest=nearest)])
+            reader.add("unknown-rule", f"there is no rule {name!r}", node, nearest=nearest)
     for name in accelerators_in(key, value):
         match = knowledge.find_gpu(name)
         if not match.found:
-            problem = Problem("unknown-gpu", f"no GPU is called {name!r}", place_of(node), nearest=match.nearest)
-            reader.extend([problem])
+            reader.add("unknown-gpu", f"no GPU is called {name!r}", node, nearest=match.nearest)
