@@ -23,6 +23,7 @@ from whichgpu.engine.explain.derivation import Step
 from whichgpu.engine.explain.derivation import StepBuilder
 from whichgpu.engine.explain.evidence import Evidence
 from whichgpu.engine.explain.evidence import gather
+from whichgpu.engine.explain.influencing_facts import best_of
 from whichgpu.engine.explain.influencing_facts import influencing_facts
 from whichgpu.engine.explain.nearest import DECISIONS
 from whichgpu.engine.explain.nearest import Search
@@ -93,11 +94,9 @@ def why_not(
     gpus = _gpus(gpu, advisor)
     again = decide_again(decision, advisor)
     outcome = again.outcome
-    same = all(
-        decision[part]["digest"] == again.to_dict(full=False)[part]["digest"] for part in ("rulebook", "knowledge")
-    )
-    evidence = gather(again.to_dict())
-    best = _best(outcome, gpus)
+    told = again.to_dict()
+    same = all(decision[part]["digest"] == told[part]["digest"] for part in ("rulebook", "knowledge"))
+    best = best_of(outcome, gpus)
     standing = _standing(outcome, gpus, best, advisor)
     search = None
     if standing not in ("recommended", "not planned"):
@@ -108,7 +107,6 @@ def why_not(
     chosen = outcome.chosen
     loss = loss_of(best, chosen, outcome.round.judged) if best and outcome.round else None
     first = first_by_evidence(chosen, outcome.round.judged) if chosen and outcome.round else None
-    behind = first.ranked.score - best.ranked.score if first and best else None
     return WhyNot(
         gpus=tuple(sorted(gpus)),
         standing=standing,
@@ -117,9 +115,9 @@ def why_not(
         recommendation=chosen.ranked.plan.id if chosen else None,
         compared_with=first.ranked.plan.id if first else None,
         plan=best.ranked.plan.id if best else None,
-        behind=behind,
+        behind=first.ranked.score - best.ranked.score if first and best else None,
         waterfall=_waterfall(first, best) if first and best and best not in (first, chosen) else (),
-        rejections=_rejections(evidence, gpus, phrases),
+        rejections=_rejections(gather(told), gpus, phrases),
         missing=best.missing if best else (),
         same_rulebook=same,
         search=search,
@@ -132,11 +130,6 @@ def _gpus(name: str, advisor: Advisor) -> frozenset[str]:
         message = f"no GPU is called {name!r}"
         raise InputError(Problem("unknown-gpu", message, nearest=match.nearest, fix="see: whichgpu gpus"))
     return frozenset(match.ids)
-
-
-def _best(outcome: Outcome, gpus: frozenset[str]) -> Judged | None:
-    judged = outcome.round.judged if outcome.round else ()
-    return next((entry for entry in judged if entry.ranked.plan.gpu.id in gpus), None)
 
 
 def _standing(outcome: Outcome, gpus: frozenset[str], best: Judged | None, advisor: Advisor) -> Standing:
@@ -152,12 +145,7 @@ def _standing(outcome: Outcome, gpus: frozenset[str], best: Judged | None, advis
 
 
 def _says(
-    standing: Standing,
-    gpus: frozenset[str],
-    outcome: Outcome,
-    advisor: Advisor,
-    best: Judged | None,
-    loss: Loss | None,
+    standing: Standing, gpus: frozenset[str], outcome: Outcome, advisor: Advisor, best: Judged | None, loss: Loss | None
 ) -> str:
     match standing:
         case "recommended":
@@ -195,9 +183,8 @@ def _waterfall(chosen: Judged, other: Judged) -> tuple[Row, ...]:
 
 def _rejections(evidence: Evidence, gpus: frozenset[str], phrases: Phrases) -> tuple[Step, ...]:
     builder = StepBuilder(evidence, phrases)
-    steps = []
-    for gpu in sorted(gpus):
-        for entry in evidence.rejections(gpu):
-            counts = ", ".join(map(str, entry["effects"]["counts"]))
-            steps.append(builder.entry(entry, f"{gpu} x {counts}: {entry['because']}"))
-    return tuple(steps)
+    return tuple(
+        builder.entry(entry, f"{gpu} x {', '.join(map(str, entry['effects']['counts']))}: {entry['because']}")
+        for gpu in sorted(gpus)
+        for entry in evidence.rejections(gpu)
+    )
