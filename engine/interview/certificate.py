@@ -174,12 +174,10 @@ def _unasked(
     points = choice.bounds.moves.get(name)
     if points:
         ahead = choice.bounds.narrowest
+        stays = "the answer" if ahead is None or ahead < 0 else f"ahead by {ahead:.1f}"
         why.append(
             f"the rules that read it could move a rival by at most {points:.1f} points, "
-            f"and {choice.leader} stays the answer even if all that is open goes against it"
-            if ahead is None or ahead < 0
-            else f"the rules that read it could move a rival by at most {points:.1f} points, "
-            f"and {choice.leader} stays ahead by {ahead:.1f} even if all that is open goes against it"
+            f"and {choice.leader} stays {stays} even if all that is open goes against it"
         )
         checked.append(_BOUNDS)
     elif name in choice.bounds.read:

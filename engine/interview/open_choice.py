@@ -18,6 +18,7 @@ from whichgpu.engine.advisor.survey import survey_claims
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.interview.entrants import Comparer
+from whichgpu.engine.interview.entrants import Entrant
 from whichgpu.engine.interview.entrants import PossibleOutcome
 from whichgpu.engine.interview.entrants import entrant_of
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
@@ -52,34 +53,27 @@ class OpenRejections:
     def possible(self, judged: Judged) -> PossibleOutcome:
         """What may become of a plan that no rule rejects as things stand."""
         rejecting: set[str] = set()
-        unproven: set[bool] = set()
+        unproven = {bool(judged.missing)}
         behind: set[str] = set()
-        read: set[str] = set()
+        lacking = set(judged.missing)
+        # Only rules that wait leave it unproven: they may let it pass.
+        passable = bool(lacking) and lacking <= {name for view in self.waiting for name in view.reads}
+        if passable:
+            unproven.add(False)
         for view in self.waiting:
             truths, objects = self._truths(view, judged.facts)
             if True in truths:
                 rejecting |= self.open_facts.behind(view.reads)
-            if None in truths and objects:
+            if objects:
                 unproven.add(True)
+            if objects or (passable and view.reads & lacking):
                 behind |= self.open_facts.behind(view.reads)
-            read |= view.reads
-        if judged.missing:
-            unproven.add(True)
-            if set(judged.missing) <= read:  # Only rules that wait leave it unproven: they may let it pass.
-                unproven.add(False)
-                behind |= {
-                    c for v in self.waiting if v.reads & set(judged.missing) for c in self.open_facts.behind(v.reads)
-                }
-        else:
-            unproven.add(False)
         return PossibleOutcome(frozenset(rejecting), frozenset(unproven), frozenset(behind))
 
     def returning(self, rules: AbstractSet[str], plan_facts: Facts) -> frozenset[str]:
         """The askable facts that could bring back a plan which these rules reject; empty where one is sure to stand."""
         waiting = [view for view in self.waiting if view.rule.id in rules]
-        if len(waiting) < len(rules):
-            return frozenset()
-        if any(self._truths(view, plan_facts)[0] == {True} for view in waiting):
+        if len(waiting) < len(rules) or any(self._truths(view, plan_facts)[0] == {True} for view in waiting):
             return frozenset()
         return frozenset(cause for view in waiting for cause in self.open_facts.behind(view.reads))
 
@@ -120,8 +114,6 @@ class OpenChoice:
     bounds: ScoreBounds
     open_facts: OpenFacts  # with what the survey leaves open
     at_risk: frozenset[str] = frozenset()  # askable facts that could put out the front-runner, or bring another in
-    contradictory: frozenset[str] = frozenset()
-    plans: int = 0
     leader: str | None = None
     rejecting: Mapping[str, frozenset[str]] = field(default_factory=dict)  # plan -> facts that could put it out
 
@@ -138,12 +130,10 @@ class OpenChoice:
 def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFacts, extra: Extra) -> OpenChoice:
     """Judge the choice among the plans. Without a plan that survives, what could bring one in is what matters."""
     plan_round = _wider_round(rule_index, outcome, extra) if outcome.round and extra.counts else outcome.round
-    shared = outcome.intake.facts
-    contradiction = _contradiction(outcome, open_facts)
-    open_rejections = OpenRejections(rule_index, shared, open_facts, rule_index.advisor.context.unstated)
+    open_rejections = OpenRejections(rule_index, outcome.intake.facts, open_facts, rule_index.advisor.context.unstated)
     if plan_round is None or not plan_round.judged:
         returning = _returning(open_rejections, plan_round) if plan_round else frozenset()
-        return OpenChoice(ScoreBounds(), open_facts, returning | contradiction)
+        return OpenChoice(ScoreBounds(), open_facts, returning | _contradiction(outcome, open_facts))
     real = {plan.id for plan in outcome.round.plans} if outcome.round else set()
     possible = {entry.ranked.plan.id: open_rejections.possible(entry) for entry in plan_round.judged}
     rejecting = {
@@ -154,30 +144,22 @@ def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFact
     at_risk = _returning(open_rejections, plan_round)
     if outcome.chosen is None:
         # Nothing survives as it is, but a count that a rule may yet ask for would.
-        return OpenChoice(ScoreBounds(), open_facts, at_risk | extra.causes, contradiction)
+        return OpenChoice(ScoreBounds(), open_facts, at_risk | extra.causes)
     answer = outcome.chosen.ranked.plan.id
     first_id = first_by_evidence(outcome.chosen, plan_round.judged).ranked.plan.id
     at_risk |= rejecting.get(answer, frozenset()) | rejecting.get(first_id, frozenset())
     open_facts = _surveyed(plan_round, rejecting, open_facts)
     groups = groups_of(rule_index, plan_round.survey.facts, open_facts)
     scales = Scales(plan_round.judged, rejecting.keys(), outcome.objective)
-    entrants = {
-        name: entrant_of(
-            entry,
-            plan_round.survey.facts,
-            groups,
-            open_facts,
-            possible[name],
-            terms=scales.terms(entry),
-            merits=scales.merits(entry),
-        )
-        for entry in plan_round.judged
-        for name in (entry.ranked.plan.id,)
-    }
+    entrants: dict[str, Entrant] = {}
+    for entry in plan_round.judged:
+        outlook, terms, merits = possible[entry.ranked.plan.id], scales.terms(entry), scales.merits(entry)
+        found = entrant_of(entry, plan_round.survey.facts, groups, open_facts, outlook, terms=terms, merits=merits)
+        entrants[found.id] = found
     stand_in = entrants[answer] if answer != first_id else None
     first = entrants.pop(first_id)
     field_of_plans = Field(first, [*entrants.values()], rejecting, Comparer(groups), outcome.objective, stand_in)
-    return OpenChoice(field_of_plans.bounds(), open_facts, at_risk, contradiction, len(real), answer, rejecting)
+    return OpenChoice(field_of_plans.bounds(), open_facts, at_risk, answer, rejecting)
 
 
 def extra_counts(rule_index: RuleIndex, facts: Mapping[str, Value], open_facts: OpenFacts) -> Extra:
@@ -211,10 +193,8 @@ def _contradiction(outcome: Outcome, open_facts: OpenFacts) -> frozenset[str]:
 
 def _returning(open_rejections: OpenRejections, plan_round: PlanRound) -> frozenset[str]:
     """Askable facts that could bring back a plan which is rejected only as long as they are open."""
-    causes: frozenset[str] = frozenset()
-    for rejection in plan_round.rejections:
-        causes |= open_rejections.returning({rule.id for rule in rejection.rules}, rejection.facts)
-    return causes
+    found = (open_rejections.returning({rule.id for rule in r.rules}, r.facts) for r in plan_round.rejections)
+    return frozenset().union(*found)
 
 
 def _surveyed(plan_round: PlanRound, rejecting: Mapping[str, frozenset[str]], open_facts: OpenFacts) -> OpenFacts:

@@ -63,7 +63,7 @@ class Precedence:
         """The askable facts that could change which of two plans stands in the better tier."""
         causes: frozenset[str] = frozenset()
         for mark in MARKS:
-            group = (self.comparer.groups.marks or {}).get(mark)
+            group = self.comparer.groups.marks.get(mark)
             if group is not None and len(self.comparer.pairs(mark, one, other)) > 1:
                 causes |= self.comparer.causes(group, one, other)
         for entrant in (one, other):
