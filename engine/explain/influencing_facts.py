@@ -92,10 +92,17 @@ def _deciding(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> Itera
     yield from (advisor.rules[rule] for rule, _ in differing if rule in advisor.rules)
     yield from (advisor.rules[rule] for rule in sorted(_tier_rules(target) ^ _tier_rules(outcome.chosen)))
     fired = {award.rule for award in target.ranked.awards}
-    yield from _but_for_the_workload(advisor, outcome, target, lambda rule: rule.id not in fired and _speaks(rule))
+
+    def would_speak(rule: Rule) -> bool:
+        return rule.id not in fired and any(isinstance(e, Points) and e.points > 0 for e in rule.effects)
+
+    def would_set_back(rule: Rule) -> bool:
+        return any(isinstance(effect, Fallback) for effect in rule.effects)
+
+    yield from _but_for_the_workload(advisor, outcome, target, would_speak)
     loss = loss_of(target, outcome.chosen, outcome.round.judged)
     for other in (outcome.chosen, loss.to) if loss else (outcome.chosen,):
-        yield from _but_for_the_workload(advisor, outcome, other, _sets_back)
+        yield from _but_for_the_workload(advisor, outcome, other, would_set_back)
 
 
 def _points(entry: Judged) -> dict[str, float]:
@@ -104,14 +111,6 @@ def _points(entry: Judged) -> dict[str, float]:
 
 def _tier_rules(entry: Judged) -> set[str]:
     return {*entry.fallbacks, *entry.card_bands, *entry.count_bands}
-
-
-def _speaks(rule: Rule) -> bool:
-    return any(isinstance(effect, Points) and effect.points > 0 for effect in rule.effects)
-
-
-def _sets_back(rule: Rule) -> bool:
-    return any(isinstance(effect, Fallback) for effect in rule.effects)
 
 
 def _but_for_the_workload(

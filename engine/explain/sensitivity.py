@@ -11,7 +11,6 @@ from typing import Any
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.values import Value
 from whichgpu.engine.explain.rerun import FactChange
 from whichgpu.engine.explain.rerun import OutOfDecisionsError
 from whichgpu.engine.explain.rerun import WhatIfSearch
@@ -200,17 +199,12 @@ def _tries(base: Outcome, origins: Mapping[str, str], advisor: Advisor) -> list[
         now = base.intake.facts.get(name)
         rules = tuple(rule for rule in advisor.rulebook.rules if name in rule.reads)
         changes = probes(fact, now, rules, stated=origin == "given")
-        changes += [change for change in _factored(fact, now) if change not in changes]
+        factored = [valid(fact, now * factor) for factor in _FACTORS] if is_number(now) and now else []
+        further = [FactChange(name, now, value) for value in factored if value is not None and value != now]
+        changes += [change for change in further if change not in changes]
         changes.sort(key=lambda change: (change.distance, str(change.after)))
         tries += [(change.distance, position, name, change) for position, change in enumerate(changes)]
     return [change for *_, change in sorted(tries, key=lambda entry: entry[:3])]
-
-
-def _factored(fact: FactDef, now: Value | None) -> list[FactChange]:
-    if not is_number(now) or not now:
-        return []
-    values = [valid(fact, now * factor) for factor in _FACTORS]
-    return [FactChange(fact.name, now, value) for value in values if value is not None and value != now]
 
 
 def _nearness(turn: Turn) -> tuple[float, str, str]:

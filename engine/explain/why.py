@@ -106,8 +106,11 @@ class Explainer:
         steps = [*self._stands_in(plan), self._score(plan), self._count(plan)]
         cost = self._known(("plan.usd_per_hour",), scope)
         speed = self._known(("speed.tokens_per_s", "speed.samples_per_s", "speed.hours"), scope)
-        runner_up = self._runner_up() if chosen else ()
-        return Step(says, "conclusion", steps=(*steps, *speed[:1], *cost, *runner_up))
+        steps += [*speed[:1], *cost]
+        others = self.evidence.decision["alternatives"] if chosen else ()
+        if others and others[0]["score"] is not None:
+            steps.append(Step(f"next best: {self._name(others[0])}, {self._standing(others[0])}", "conclusion"))
+        return Step(says, "conclusion", steps=tuple(steps))
 
     def _stands_in(self, plan: Mapping[str, Any]) -> tuple[Step, ...]:
         """The plan that guides and evidence put first, where the recommended one beats it as its equal."""
@@ -135,13 +138,6 @@ class Explainer:
             return _BELOW_FOR[lost_at]
         first = best.get("stands_in_for") or best
         return f"{first['score'] - plan['score']:.2f} points behind {self._name(first)}"
-
-    def _runner_up(self) -> tuple[Step, ...]:
-        others = self.evidence.decision["alternatives"]
-        if not others or others[0]["score"] is None:
-            return ()
-        says = f"next best: {self._name(others[0])}, {self._standing(others[0])}"
-        return (Step(says, "conclusion"),)
 
     def _score(self, plan: Mapping[str, Any]) -> Step:
         entries = self.evidence.of_kind(plan_id(plan), "scored")
@@ -226,21 +222,17 @@ class Explainer:
 
     def _ids(self, word: str) -> list[str]:
         """GPU ids of the decision that a word means: an id, a family, or a name."""
-        known: dict[str, set[str]] = {}
-        for entry in (*self.evidence.plans.values(), *self.evidence.decision["rejected"]):
-            for name in (entry["gpu"], entry["family"], self.gpu_names.get(entry["gpu"], "")):
-                known.setdefault(_folded(name), set()).add(entry["gpu"])
-        return sorted(known.get(_folded(word), ()))
+        shown = (*self.evidence.plans.values(), *self.evidence.decision["rejected"])
+        known = {(entry["gpu"], entry["family"], self.gpu_names.get(entry["gpu"], "")) for entry in shown}
+        return sorted({names[0] for names in known if _folded(word) in map(_folded, names)})
 
     def _code(self, word: str) -> Step | None:
         decision = self.evidence.decision
         remarks = [e for key in ("warnings", "advice", "monitoring") for e in decision[key] if e["code"] == word]
         if not remarks:
             return None
-        steps = []
-        for remark in remarks:
-            entries = [e for e in self.evidence.by_rule.get(remark["rule"] or "", ()) if e["kind"] == "advised"]
-            steps += [self._builder.entry(entry, f"rule {entry['rule']}") for entry in entries]
+        said = [entry for remark in remarks for entry in self.evidence.by_rule.get(remark["rule"] or "", ())]
+        steps = [self._builder.entry(e, f"rule {e['rule']}") for e in said if e["kind"] == "advised"]
         sources = () if steps else tuple(remarks[0]["sources"])
         return Step(f"{word}: {remarks[0]['text']}", "conclusion", sources=sources, steps=tuple(steps))
 

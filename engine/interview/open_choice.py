@@ -132,8 +132,10 @@ def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFact
     plan_round = _wider_round(rule_index, outcome, extra) if outcome.round and extra.counts else outcome.round
     open_rejections = OpenRejections(rule_index, outcome.intake.facts, open_facts, rule_index.advisor.context.unstated)
     if plan_round is None or not plan_round.judged:
-        returning = _returning(open_rejections, plan_round) if plan_round else frozenset()
-        return OpenChoice(ScoreBounds(), open_facts, returning | _contradiction(outcome, open_facts))
+        causes = _returning(open_rejections, plan_round) if plan_round else frozenset()
+        if outcome.no_answer is not None and outcome.no_answer.kind == "contradictory":
+            causes |= open_facts.behind(name for rule in outcome.no_answer.rules for name in rule.reads)
+        return OpenChoice(ScoreBounds(), open_facts, causes)
     real = {plan.id for plan in outcome.round.plans} if outcome.round else set()
     possible = {entry.ranked.plan.id: open_rejections.possible(entry) for entry in plan_round.judged}
     rejecting = {
@@ -164,16 +166,10 @@ def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFact
 
 def extra_counts(rule_index: RuleIndex, facts: Mapping[str, Value], open_facts: OpenFacts) -> Extra:
     """Counts of GPUs that rules may yet want planned, and the askable facts on which that hangs."""
-    counts: set[int] = set()
-    causes: frozenset[str] = frozenset()
-    for view in rule_index.counting:
-        truths = truths_of(view.lines, facts, open_facts)
-        if True in truths and len(truths) > 1:
-            counts |= {
-                count for effect in view.rule.effects if isinstance(effect, ConsiderCounts) for count in effect.counts
-            }
-            causes |= open_facts.behind(view.reads)
-    return Extra(tuple(sorted(counts)), causes)
+    waiting = [view for view in rule_index.counting if {True} < truths_of(view.lines, facts, open_facts)]
+    wanted = [effect for view in waiting for effect in view.rule.effects if isinstance(effect, ConsiderCounts)]
+    counts = {count for effect in wanted for count in effect.counts}
+    return Extra(tuple(sorted(counts)), open_facts.behind(name for view in waiting for name in view.reads))
 
 
 def _wider_round(rule_index: RuleIndex, outcome: Outcome, extra: Extra) -> PlanRound:
@@ -183,12 +179,6 @@ def _wider_round(rule_index: RuleIndex, outcome: Outcome, extra: Extra) -> PlanR
     asked = {**dict.fromkeys(extra.counts, "a rule"), **asked_counts(outcome.intake.fired)}
     plans = candidate_plans(maker.job, outcome.intake.facts, context.knowledge, asked, maker=maker)
     return run_round(plans, outcome.intake, context.stages, context.knowledge, context.unstated, outcome.objective)
-
-
-def _contradiction(outcome: Outcome, open_facts: OpenFacts) -> frozenset[str]:
-    if outcome.no_answer is None or outcome.no_answer.kind != "contradictory":
-        return frozenset()
-    return open_facts.behind(name for rule in outcome.no_answer.rules for name in rule.reads)
 
 
 def _returning(open_rejections: OpenRejections, plan_round: PlanRound) -> frozenset[str]:
@@ -201,7 +191,7 @@ def _surveyed(plan_round: PlanRound, rejecting: Mapping[str, frozenset[str]], op
     """The open facts with those figures of the survey that move when plans drop out."""
     if not rejecting:
         return open_facts
-    causes = frozenset(cause for found in rejecting.values() for cause in found)
+    causes = frozenset().union(*rejecting.values())
     wider = OpenFacts(dict(open_facts.values), dict(open_facts.causes))
     plans = [entry.ranked.plan for entry in plan_round.judged]
     sure = [plan for plan in plans if plan.id not in rejecting]

@@ -133,14 +133,12 @@ def _walk(expr: Expr, facts: Facts, blind: set[str]) -> Truths:
 
 def _conjunction(parts: Sequence[Truths]) -> Truths:
     """What ``and`` over independent parts can be."""
-    found: set[Truth] = set()
-    if any(False in part for part in parts):
-        found.add(False)
-    if all(True in part for part in parts):
-        found.add(True)
-    if any(None in part for part in parts) and all(part - {False} for part in parts):
-        found.add(None)
-    return frozenset(found)
+    may_be: dict[Truth, bool] = {
+        False: any(False in part for part in parts),
+        True: all(True in part for part in parts),
+        None: any(None in part for part in parts) and all(part - {False} for part in parts),
+    }
+    return frozenset(value for value, possible in may_be.items() if possible)
 
 
 def _negated(part: Truths) -> Truths:

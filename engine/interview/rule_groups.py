@@ -50,13 +50,8 @@ class RuleGroups:
 def groups_of(rule_index: RuleIndex, facts: Facts, open_facts: OpenFacts) -> RuleGroups:
     """The rules that wait for open facts, by reason and by mark."""
     waiting = waiting_rules(rule_index, open_facts)
-    by_reason: dict[str, list[RuleView]] = {}
-    by_mark: dict[Mark, list[RuleView]] = {}
-    for view in waiting:
-        for reason in sorted({award.reason for award in view.awards}):
-            by_reason.setdefault(reason, []).append(view)
-        for mark in sorted(view.marks):
-            by_mark.setdefault(mark, []).append(view)
+    reasons = sorted({award.reason for view in waiting for award in view.awards})
+    marks = sorted({mark for view in waiting for mark in view.marks})
     overridden = frozenset(view.rule.id for view in waiting if rule_index.above.get(view.rule.id))
 
     def group(name: str, views: Sequence[RuleView], mark: Mark | None = None) -> RuleGroup:
@@ -65,8 +60,8 @@ def groups_of(rule_index: RuleIndex, facts: Facts, open_facts: OpenFacts) -> Rul
         return RuleGroup(name, mark, tuple(views), firings, loose, tuple(sorted(hangs)))
 
     return RuleGroups(
-        tuple(group(reason, views) for reason, views in sorted(by_reason.items())),
-        {mark: group(f"mark {mark}", views, mark) for mark, views in sorted(by_mark.items())},
+        tuple(group(reason, [v for v in waiting if any(a.reason == reason for a in v.awards)]) for reason in reasons),
+        {mark: group(f"mark {mark}", [view for view in waiting if mark in view.marks], mark) for mark in marks},
         {view.rule.id: view for view in waiting},
         {view.rule.id: open_facts.behind(view.reads) for view in waiting},
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -129,23 +128,19 @@ def index_rules(advisor: Advisor) -> RuleIndex:
 def view_of(rule: Rule) -> RuleView:
     """A rule prepared for the interview."""
     lines = tuple(line_of(condition.expr) for condition in rule.when)
+    awards = tuple(effect for effect in rule.effects if isinstance(effect, Points))
+    marks: set[Mark] = {award.band for award in awards if award.band is not None and award.points > 0}
+    if any(isinstance(effect, Fallback) for effect in rule.effects):
+        marks.add("fallback")
     return RuleView(
         rule,
         lines,
         shared=tuple(line for line in lines if not line.local),
         local=tuple(line for line in lines if line.local),
-        awards=tuple(effect for effect in rule.effects if isinstance(effect, Points)),
-        marks=frozenset(_marks(rule)),
+        awards=awards,
+        marks=frozenset(marks),
         reads=rule.reads,
     )
-
-
-def _marks(rule: Rule) -> Iterator[Mark]:
-    for effect in rule.effects:
-        if isinstance(effect, Fallback):
-            yield "fallback"
-        elif isinstance(effect, Points) and effect.band is not None and effect.points > 0:
-            yield effect.band
 
 
 def written_constants(view: RuleView, fact: str) -> tuple[tuple[Expr, frozenset[str]], ...]:

@@ -110,7 +110,9 @@ def verdicts_of(rule_index: RuleIndex, facts: Facts, open_facts: OpenFacts) -> V
     if len(possible) == 1:
         return Verdicts(possible)
     told = {}
-    for name, rules in _causes(procurement_rules, truths, open_facts).items():
+    waiting = [view for view in procurement_rules.views if {True} < truths[view.rule.id]]
+    waited_for = Counter(cause for view in waiting for cause in open_facts.behind(view.reads))
+    for name, rules in waited_for.items():
         values = [value for value in open_facts.values.get(name) or () if value is not None]
         readers = [view for view in procurement_rules.views if name in view.reads and True in truths[view.rule.id]]
         left = []
@@ -146,12 +148,6 @@ def _possible(
     if not any(truths[view.rule.id] == ALWAYS for view in winners):
         possible.add(NONE_GIVEN)
     return frozenset(possible)
-
-
-def _causes(procurement_rules: ProcurementRules, truths: Mapping[str, Truths], open_facts: OpenFacts) -> Counter[str]:
-    """The askable facts behind rules that wait, with how many wait for each."""
-    waiting = [view for view in procurement_rules.views if {True} < truths[view.rule.id]]
-    return Counter(cause for view in waiting for cause in open_facts.behind(view.reads))
 
 
 def _beaten(view: RuleView, procurement_rules: ProcurementRules, truths: Mapping[str, Truths]) -> bool:
