@@ -51,10 +51,9 @@ def _figures(decision: Mapping[str, Any]) -> dict[str, Any]:
     plan = decision["recommendation"]
     if not plan:
         return {}
-    found: dict[str, Any] = {}
     memory = plan["memory"] or {}
-    for name in ("needed_gb", "per_gpu_gb", "available_per_gpu_gb", "headroom_pct"):
-        found[f"plan.{name}"] = memory.get(name)
+    sums = ("needed_gb", "per_gpu_gb", "available_per_gpu_gb", "headroom_pct")
+    found: dict[str, Any] = {f"plan.{name}": memory.get(name) for name in sums}
     found |= {f"memory.{name}": value for name, value in sorted(memory.get("breakdown", {}).items())}
     speed = {name: value for name, value in plan["speed"].items() if not name.endswith(("_low", "_high"))}
     found |= {f"speed.{name}": value for name, value in sorted(speed.items())}
@@ -78,10 +77,9 @@ def _fact_values(decision: Mapping[str, Any]) -> dict[str, Any]:
 def _rejected(decision: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, list[str]] = {}
     for entry in decision["rejected"]:
-        if entry["rule"] is None:
-            continue
-        counts = "/".join(map(str, entry["counts"]))
-        found.setdefault(entry["gpu"], []).append(f"{entry['rule']} (x {counts})")
+        if entry["rule"] is not None:
+            counts = "/".join(map(str, entry["counts"]))
+            found.setdefault(entry["gpu"], []).append(f"{entry['rule']} (x {counts})")
     return {gpu: "; ".join(sorted(rules)) for gpu, rules in sorted(found.items())}
 
 

@@ -86,12 +86,11 @@ def _doings(decision: Mapping[str, Any]) -> dict[tuple[str, str], list[Any]]:
     found: dict[tuple[str, str], list[Any]] = {}
     shown = {plan_id(plan) for plan in (decision["recommendation"], *decision["alternatives"]) if plan}
     for entry in decision["trace"]:
-        if not entry.get("rule"):
-            continue
-        where = entry["scope"] if entry["scope"] in shown or entry["kind"] == "rejected" else "workload"
+        where = entry["scope"] if entry["scope"] in shown else "workload"
         if entry["kind"] == "rejected":
             where = f"{entry['effects'].get('gpu')} (rejected)"
-        found.setdefault((entry["rule"], where), []).append(entry)
+        if entry.get("rule"):
+            found.setdefault((entry["rule"], where), []).append(entry)
     return found
 
 

@@ -39,8 +39,8 @@ class Evidence:
 
     def rejections(self, gpu: str) -> tuple[Entry, ...]:
         """The entries that reject plans of a GPU."""
-        found = [entry for entry in self.by_seq.values() if entry["kind"] == "rejected"]
-        return tuple(entry for entry in found if entry["effects"].get("gpu") == gpu)
+        rejected = (entry for entry in self.by_seq.values() if entry["kind"] == "rejected")
+        return tuple(entry for entry in rejected if entry["effects"].get("gpu") == gpu)
 
     @property
     def chosen(self) -> str | None:

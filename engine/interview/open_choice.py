@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from dataclasses import field
@@ -89,9 +89,7 @@ class OpenRejections:
 
     def _waives(self, line: Line, facts: Facts) -> bool:
         """Whether a line cannot hold because a wish was not stated: the rule then has no objection."""
-        absent = [
-            n for n in line.reads if n in self.unstated and n not in self.shared and n not in self.open_facts.values
-        ]
+        absent = (line.reads & self.unstated) - self.shared.keys() - self.open_facts.values.keys()
         return bool(absent) and True not in truths_of((line,), facts, self.open_facts)
 
 
@@ -117,14 +115,13 @@ class OpenChoice:
     leader: str | None = None
     rejecting: Mapping[str, frozenset[str]] = field(default_factory=dict)  # plan -> facts that could put it out
 
-    def weights(self, askable: Iterable[str]) -> dict[str, float]:
+    def weights(self, askable: Sequence[str]) -> dict[str, float]:
         """The askable facts that could change the choice, each with the points that it could move."""
         weights: dict[str, float] = dict.fromkeys(self.at_risk, _FIRST)
         for threat in self.bounds.threats:
             for cause, gain in threat.causes.items():
                 weights[cause] = weights.get(cause, 0.0) + gain
-        allowed = frozenset(askable)
-        return {name: weight for name, weight in weights.items() if name in allowed}
+        return {name: weight for name, weight in weights.items() if name in askable}
 
 
 def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFacts, extra: Extra) -> OpenChoice:

@@ -232,16 +232,9 @@ class PlanVariations:
             return None
         before, planned, plans, found = self._last
         now = _without(given, found.silent)
-        fresh = now.keys() - before.keys()
-        if (
-            any(now.get(name) != value for name, value in before.items())
-            or fresh & base.read
-            or base.copied
-            or planned != counts
-            or difference(plans, base) is None
-        ):
-            return None
-        return found
+        unread = not (base.copied or (now.keys() - before.keys()) & base.read)
+        kept = planned == counts and all(now.get(name) == value for name, value in before.items())
+        return found if unread and kept and difference(plans, base) is not None else None
 
 
 def assignments(rule_index: RuleIndex, group: Sequence[str], open_facts: OpenFacts) -> list[dict[str, Value]]:
