@@ -111,6 +111,7 @@ def verdicts_of(rule_index: RuleIndex, facts: Facts, open_facts: OpenFacts) -> V
         return Verdicts(possible)
     told = {}
     waiting = [view for view in procurement_rules.views if {True} < truths[view.rule.id]]
+    # The askable facts behind rules that wait, with how many wait for each.
     waited_for = Counter(cause for view in waiting for cause in open_facts.behind(view.reads))
     for name, rules in waited_for.items():
         values = [value for value in open_facts.values.get(name) or () if value is not None]
