@@ -42,10 +42,9 @@ def _plain_of_kin(value: Any) -> Any:
     if isinstance(value, float):
         return rounded(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return plain(dict(value))
     if isinstance(value, list | tuple | set | frozenset):
-        items = sorted(value) if isinstance(value, set | frozenset) else value
-        return [plain(item) for item in items]
+        return plain(sorted(value) if isinstance(value, set | frozenset) else list(value))
     raise TypeError(f"{type(value).__name__} has no canonical form")
 
 

@@ -61,15 +61,10 @@ class Precedence:
 
     def tier_causes(self, one: Entrant, other: Entrant) -> frozenset[str]:
         """The askable facts that could change which of two plans stands in the better tier."""
-        causes: frozenset[str] = frozenset()
-        for mark in MARKS:
-            group = (self.comparer.groups.marks or {}).get(mark)
-            if group is not None and len(self.comparer.pairs(mark, one, other)) > 1:
-                causes |= self.comparer.causes(group, one, other)
-        for entrant in (one, other):
-            if len(entrant.possible.unproven) > 1:
-                causes |= entrant.possible.unproven_behind
-        return causes
+        marks = self.comparer.groups.marks.items()
+        open_marks = [group for mark, group in marks if len(self.comparer.pairs(mark, one, other)) > 1]
+        behind = [e.possible.unproven_behind for e in (one, other) if len(e.possible.unproven) > 1]
+        return frozenset().union(*behind, *(self.comparer.causes(group, one, other) for group in open_marks))
 
     def between(self, entry: Entrant, other: Entrant) -> frozenset[str]:
         """The askable facts that could change the tiers of two plans, or put out the second."""

@@ -37,10 +37,10 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def recall(kind: str, digest: str) -> Any:
-    """What was remembered under this kind and digest, or ``MISSING``."""
+def recall(kind: str, digest: str | None) -> Any:
+    """What was remembered under this kind and digest, or ``MISSING``. None: of what is not kept."""
     folder = cache_folder()
-    if folder is None:
+    if folder is None or digest is None:
         return MISSING
     try:
         return json.loads((folder / f"{digest}.{kind}.json").read_bytes())
@@ -48,10 +48,10 @@ def recall(kind: str, digest: str) -> Any:
         return MISSING
 
 
-def remember(kind: str, digest: str, content: Any) -> None:
+def remember(kind: str, digest: str | None, content: Any) -> None:
     """Keep a JSON value. Written beside and moved into place, so no reader ever sees half of it."""
     folder = cache_folder()
-    if folder is None:
+    if folder is None or digest is None:
         return
     try:
         data = json.dumps(content, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
@@ -103,12 +103,8 @@ def pack(node: Node) -> list[Any]:
     """The JSON form of a node."""
     if isinstance(node, Scalar):
         return [node.text, node.line, node.column, 1] if node.quoted else [node.text, node.line, node.column]
-    packed: list[Any]
     if isinstance(node, Mapping):
-        packed = [node.line, node.column]
-        for key, value in node.entries:
-            packed += [pack(key), pack(value)]
-        return packed
+        return [node.line, node.column, *(pack(part) for entry in node.entries for part in entry)]
     return [[], node.line, node.column, *map(pack, node.items)]
 
 

@@ -39,16 +39,19 @@ _HINTS = (
 
 @dataclass(slots=True)
 class _Frame:
-    """A collection under construction. ``key`` is the mapping key that waits for its value."""
+    """A collection under construction: the items of a list, or each key of a mapping with its value behind it."""
 
     is_mapping: bool
     line: int
     column: int
-    items: list[Node] = field(default_factory=list)
-    entries: list[tuple[Scalar, Node]] = field(default_factory=list)
+    as_key: bool  # This collection stands where a key should: reported, then dropped.
+    parts: list[Any] = field(default_factory=list)
     seen: dict[str, Scalar] = field(default_factory=dict)
-    key: Scalar | None = None
-    as_key: bool = False  # This collection stands where a key should: reported, then dropped.
+
+    @property
+    def wants_key(self) -> bool:
+        """Whether a key comes next."""
+        return self.is_mapping and len(self.parts) % 2 == 0
 
 
 def compose(source: Source, error: type[WhichgpuError], loader: Any = None) -> Node:
@@ -124,12 +127,10 @@ class _Composer:
             self._report("nested-too-deep", event, f"nested deeper than {MAX_DEPTH} levels", "flatten it")
             self.stopped = True
             return
-        frame = _Frame(is_mapping, event.start_mark.line + 1, event.start_mark.column + 1)
-        above = self._stack[-1] if self._stack else None
-        if above is not None and above.is_mapping and above.key is None:
-            frame.as_key = True
+        as_key = bool(self._stack) and self._stack[-1].wants_key
+        if as_key:
             self._report("compound-key", event, "a key must be a word, not a list or mapping", "put it in quotes")
-        self._stack.append(frame)
+        self._stack.append(_Frame(is_mapping, event.start_mark.line + 1, event.start_mark.column + 1, as_key))
 
     def _close(self) -> None:
         frame = self._stack.pop()
@@ -137,9 +138,10 @@ class _Composer:
         if frame.as_key:
             node = Scalar(f"<key in line {frame.line}, {frame.column}>", frame.line, frame.column, True, self.source)
         elif frame.is_mapping:
-            node = Mapping(tuple(frame.entries), frame.line, frame.column, self.source)
+            entries = tuple(zip(frame.parts[::2], frame.parts[1::2], strict=True))
+            node = Mapping(entries, frame.line, frame.column, self.source)
         else:
-            node = Sequence(tuple(frame.items), frame.line, frame.column, self.source)
+            node = Sequence(tuple(frame.parts), frame.line, frame.column, self.source)
         self._place(node)
 
     def _place(self, node: Node) -> None:
@@ -148,22 +150,17 @@ class _Composer:
                 self.root = node
             return
         frame = self._stack[-1]
-        if not frame.is_mapping:
-            frame.items.append(node)
-        elif frame.key is not None:
-            frame.entries.append((frame.key, node))
-            frame.key = None
-        elif isinstance(node, Scalar):
-            self._take_key(frame, node)
+        if frame.wants_key and isinstance(node, Scalar):
+            self._check_key(frame, node)
+        frame.parts.append(node)
 
-    def _take_key(self, frame: _Frame, key: Scalar) -> None:
+    def _check_key(self, frame: _Frame, key: Scalar) -> None:
         first = frame.seen.setdefault(key.text, key)
         if first is not key:
             message = f"the key {key.text!r} stands twice, first in line {first.line}"
             self._add(Problem("duplicate-key", message, place_of(key), fix="keep one of the two"))
         if not key.text and not key.quoted:
             self._add(Problem("empty-key", "a key is missing before ':'", place_of(key), fix="write the key"))
-        frame.key = key
 
 
 def _broken(broken: yaml.YAMLError, source: Source) -> Problem:
