@@ -11,7 +11,6 @@ from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-from typing import Any
 from typing import Literal
 from typing import overload
 
@@ -47,13 +46,11 @@ from whichgpu.engine.core.gc_pause import collection_paused
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.version import VERSION
 from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.facts import coerce
 from whichgpu.engine.rules.facts import load_vocabulary
 from whichgpu.engine.rules.inference.driver import durable_available
 from whichgpu.engine.rules.inference.firing import Level
-from whichgpu.engine.rules.language import evaluate
 from whichgpu.engine.rules.language import parse_condition
 from whichgpu.engine.rules.resolution.run import Default
 from whichgpu.engine.rules.resolution.run import MakeLevel
@@ -243,6 +240,11 @@ def load_advisor(
     rulebook = load_rulebook(folders, vocabulary, known_names(knowledge), tests=tests)
     objectives, default = load_objectives(knowledge_folder)
     check_objectives(vocabulary.facts["objective"].choices, objectives)
+    alias_conditions = {
+        name: parse_condition(fact.alias_when, vocabulary, None, "workload")
+        for name, fact in vocabulary.facts.items()
+        if fact.alias_when
+    }
     stages = prepare(rulebook, vocabulary, registered().values(), defaults_of(vocabulary), make_level)
     return Advisor(
         vocabulary=vocabulary,
@@ -253,7 +255,7 @@ def load_advisor(
         default_objective=default,
         stages=stages,
         context=DecisionContext(vocabulary, knowledge, stages, wishes(vocabulary)),
-        reader=Reader(vocabulary, knowledge, _alias_test(vocabulary)),
+        reader=Reader(vocabulary, knowledge, alias_conditions),
         fired_by="durable-rules" if durable_available() else "reference",
         trade_off_settings=load_trade_offs(knowledge_folder),
         folders=folders,
@@ -293,16 +295,3 @@ def defaults_of(vocabulary: Vocabulary) -> list[Default]:
             if value is not None:
                 defaults.append(Default(name, value, assumption.because, when))
     return defaults
-
-
-def _alias_test(vocabulary: Vocabulary) -> Any:
-    conditions = {
-        fact.name: parse_condition(fact.alias_when, vocabulary, None, "workload")
-        for fact in vocabulary.facts.values()
-        if fact.alias_when
-    }
-
-    def holds(fact: FactDef, given: Facts) -> bool:
-        return evaluate(conditions[fact.name], given) is True
-
-    return holds

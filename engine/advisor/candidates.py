@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace
 
@@ -34,25 +33,18 @@ class Standing:
 
 def standing_of(plan_round: PlanRound | None) -> Standing:
     """Index a round by plan id."""
-    if plan_round is None:
-        return Standing({}, {}, None)
-    judged = {entry.ranked.plan.id: entry for entry in plan_round.judged}
-    rejected = {entry.plan.id: entry for entry in plan_round.rejections}
-    best = next(iter(judged.values()), None)
-    if best is None:
-        return Standing(judged, rejected, None)
-    return Standing(judged, rejected, best.ranked.plan.id)
+    judged = {entry.ranked.plan.id: entry for entry in (plan_round.judged if plan_round else ())}
+    rejected = {entry.plan.id: entry for entry in (plan_round.rejections if plan_round else ())}
+    return Standing(judged, rejected, next(iter(judged), None))
 
 
 def named_gpus(facts: Facts, knowledge: Knowledge) -> list[tuple[Gpu, bool]]:
     """The GPUs that the user named, each with whether it is the card in use; families and series as their members."""
-    current = _members(str(facts["current_gpu"]), knowledge) if "current_gpu" in facts else ()
-    listed = facts.get("gpu_candidates", ())
-    candidates = [
-        g for name in (listed if isinstance(listed, tuple) else (listed,)) for g in _members(str(name), knowledge)
-    ]
-    named = {gpu.id: (gpu, gpu in current) for gpu in (*candidates, *current)}
-    return list(named.values())
+    listed, used = facts.get("gpu_candidates", ()), facts.get("current_gpu")
+    names = listed if isinstance(listed, tuple) else (listed,)
+    current = () if used is None else knowledge.find_gpu(str(used)).ids
+    ids = dict.fromkeys([*(gpu for name in names for gpu in knowledge.find_gpu(str(name)).ids), *current])
+    return [(knowledge.gpus[gpu], gpu in current) for gpu in ids]
 
 
 def judge_candidates(
@@ -137,7 +129,3 @@ def alike(one: Judged, other: Judged) -> bool:
 
 def _with_verdict(facts: Facts, verdict: str, is_current: bool) -> dict[str, Value]:
     return {**facts, "candidate.verdict": verdict, "candidate.is_current": is_current}
-
-
-def _members(name: str, knowledge: Knowledge) -> Sequence[Gpu]:
-    return tuple(knowledge.gpus[gpu_id] for gpu_id in knowledge.find_gpu(name).ids)

@@ -1,19 +1,20 @@
-"""Look-ups: what the catalogue says of the model that the workload names."""
+"""Look-ups: what the catalogue says of the named model, and stated facts that cannot be true of it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 
-from whichgpu.engine.advisor.stated import check_against_model
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.catalogue.configs import model_from_config
 from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.core.values import number
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.resolution.model import FactCandidate
 from whichgpu.engine.sizing.composed import composed_spec
@@ -42,6 +43,10 @@ _FAMILIES = {
     "multimodal": "multimodal",
 }
 _NETWORKS = {"llm": "transformer", "encoder": "transformer", "encoder_decoder": "transformer"}
+#: Up to this ratio a stated figure may differ from the catalogue's: nominal sizes, pruned or extended versions, another
+#: way of counting embeddings. It is then used, with a warning. Beyond it another model is meant (whichgpu-judgement:
+#: the next size of a published family is about twice as large).
+_ANOTHER_MODEL = 2.0
 
 
 def look_up(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabulary) -> Found:
@@ -60,11 +65,9 @@ def memory_at_hand(given: Mapping[str, Value], knowledge: Knowledge) -> dict[str
         return {}
     members = [knowledge.gpus[gpu_id] for gpu_id in knowledge.find_gpu(str(given["current_gpu"])).ids]
     sizes = {gpu.vram_gb for gpu in members}
-    each = sizes.pop() if len(sizes) == 1 else None
-    stated = given.get("num_gpus")
-    count = stated if isinstance(stated, int) and not isinstance(stated, bool) else 1
-    if each is None:
+    if len(sizes) != 1 or (each := sizes.pop()) is None:
         return {}
+    count = number(given, "num_gpus") or 1
     inputs = ("current_gpu", "num_gpus") if "num_gpus" in given else ("current_gpu",)
     formula = "marketed memory of the GPU in use x how many there are"
     sources = tuple(members[0].evidence.get("vram_gb", ()))
@@ -113,14 +116,6 @@ def names_a_config(name: str) -> bool:
 
 
 def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary) -> Found:
-    claims = {fact: [claim] for fact, claim in _claims(model).items() if fact in vocabulary.facts}
-    implied = precision or model.native_precision
-    if implied:
-        claims["weight_precision"] = [_claim(model, implied, "what the model's name or its published weights say")]
-    return Found(model, claims)
-
-
-def _claims(model: ModelSpec) -> dict[str, FactCandidate]:
     values: dict[str, Value | None] = {
         "param_count_b": model.params_b,
         "active_param_count_b": model.active_params_b,
@@ -129,12 +124,55 @@ def _claims(model: ModelSpec) -> dict[str, FactCandidate]:
         "model_architecture": _NETWORKS.get(model.kind),
         "vision_task": "detection" if model.kind == "detection" else None,
     }
-    return {
-        name: _claim(model, value, "the catalogue's figure for this model")
+    claims = {
+        name: [_claim(model, value, "the catalogue's figure for this model")]
         for name, value in values.items()
-        if value is not None
+        if value is not None and name in vocabulary.facts
     }
+    if implied := precision or model.native_precision:
+        claims["weight_precision"] = [_claim(model, implied, "what the model's name or its published weights say")]
+    return Found(model, claims)
 
 
 def _claim(model: ModelSpec, value: Value, formula: str) -> FactCandidate:
     return FactCandidate("looked_up", f"models.{model.id}", value, ("model_name",), formula, tuple(model.sources))
+
+
+def check_against_model(given: Mapping[str, Value], model: ModelSpec) -> None:
+    """Refuse stated figures that another model must be meant by.
+
+    Raises:
+        InputError: with every figure that cannot be true of the model.
+    """
+    problems = list(_problems(given, model))
+    if problems:
+        raise InputError(problems)
+
+
+def _problems(given: Mapping[str, Value], model: ModelSpec) -> Iterator[Problem]:
+    size = model.params_b
+    if size is not None and _is_another(given.get("param_count_b"), size):
+        yield _problem("param_count_b", given["param_count_b"], f"{size:g} billion parameters", model)
+        return  # The share of them that is active says nothing about a model that is not meant.
+    if model.moe is None and model.active_params_b is None:
+        if size is not None and model.layers is not None and _is_another(given.get("active_param_count_b"), size):
+            words = f"{size:g} billion parameters, all of which work on every token"
+            yield _problem("active_param_count_b", given["active_param_count_b"], words, model)
+    elif model.active_params_b is not None and _is_another(given.get("active_param_count_b"), model.active_params_b):
+        words = f"{model.active_params_b:g} billion active parameters"
+        yield _problem("active_param_count_b", given["active_param_count_b"], words, model)
+
+
+def _is_another(stated: Value | None, known: float) -> bool:
+    if isinstance(stated, bool) or not isinstance(stated, int | float) or stated <= 0:
+        return False
+    return not known / _ANOTHER_MODEL <= stated <= known * _ANOTHER_MODEL
+
+
+def _problem(fact: str, stated: Value, known: str, model: ModelSpec) -> Problem:
+    return Problem(
+        "contradicts-the-model",
+        f"{fact} is {stated}, and {model.name} has {known}",
+        fact=fact,
+        fix=f"take {fact} out to use the catalogue's figures, or take model_name out to plan a model of your own",
+    )

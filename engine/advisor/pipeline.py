@@ -14,6 +14,7 @@ from typing import NamedTuple
 from whichgpu.engine.advisor.candidates import judge_candidates
 from whichgpu.engine.advisor.intake import Workload
 from whichgpu.engine.advisor.lookups import look_up
+from whichgpu.engine.advisor.options import relaxable_facts
 from whichgpu.engine.advisor.outcome import CandidateJudgement
 from whichgpu.engine.advisor.outcome import Fired
 from whichgpu.engine.advisor.outcome import Judged
@@ -23,7 +24,6 @@ from whichgpu.engine.advisor.outcome import PlanRound
 from whichgpu.engine.advisor.procurement import Procurement
 from whichgpu.engine.advisor.procurement import compute
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.relaxing import relaxable_facts
 from whichgpu.engine.advisor.round import run_round
 from whichgpu.engine.advisor.ruleset import RuleSet
 from whichgpu.engine.advisor.stages import Stages

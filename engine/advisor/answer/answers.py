@@ -42,7 +42,6 @@ _SIZES = (
     "vram_low_gb",
     "vram_high_gb",
 )
-_KIND_OF_STAGE = {"derive": "recommendation", "reject": "recommendation", "prefer": "recommendation"}
 
 
 def no_answer_dict(no_answer: NoAnswer | None, outcome: Outcome, vocabulary: Vocabulary) -> part_types.NoAnswer | None:
@@ -117,7 +116,6 @@ def candidate_dict(
     """The verdict on a GPU that the user named, with its facts."""
     shared = outcome.final.facts
     reason, rule = _candidate_reason(candidate, outcome, knowledge, rules, vocabulary)
-    plan = candidate.plan
     known = knowledge.gpu_facts[candidate.gpu_id]
     return {
         "gpu": candidate.gpu_id,
@@ -125,9 +123,7 @@ def candidate_dict(
         "verdict": candidate.verdict,
         "reason": reason,
         "rule": rule,
-        "plan": plan_dict(plan, judged=candidate.judged, rules=dict(rules), shared=shared, vocabulary=vocabulary)
-        if plan
-        else None,
+        "plan": plan_dict(candidate.plan, candidate.judged, rules, shared, vocabulary) if candidate.plan else None,
         "facts": {name.removeprefix("gpu."): value for name, value in sorted(known.items())},
         "is_current": candidate.is_current,
     }
@@ -157,12 +153,12 @@ def _standing(
     candidate: CandidateJudgement, outcome: Outcome, rules: Mapping[str, Rule], vocabulary: Vocabulary
 ) -> tuple[str, str | None]:
     """Where a plan that nothing rejects stands beside the answer, and the rule behind it."""
-    if outcome.chosen is None or outcome.round is None:
+    if outcome.chosen is None:
         return "nothing speaks against it, and nothing is recommended before more is known", None
     if candidate.verdict == "recommended":
         return "it is the recommendation", None
     judged = candidate.judged
-    loss = loss_of(judged, outcome.chosen, outcome.round.judged) if judged else None
+    loss = loss_of(judged, outcome.chosen, outcome.judged) if judged else None
     if judged is None or loss is None:
         return "it does the job, but this count of it was not among the plans", None
     text = loss_text(loss, judged, outcome.objective, rules, outcome.final.facts, vocabulary)
@@ -193,9 +189,9 @@ def open_questions(
 ) -> list[part_types.OpenQuestion]:
     """Facts worth asking: those that block, then those that rules ask for, then what undecided rules lack."""
     facts = outcome.final.facts
-    blocking = [*(outcome.no_answer.facts if outcome.no_answer and outcome.no_answer.kind == "facts_missing" else ())]
-    if outcome.chosen:
-        blocking += outcome.chosen.missing
+    blocking: tuple[str, ...] = outcome.chosen.missing if outcome.chosen else ()
+    if outcome.no_answer and outcome.no_answer.kind == "facts_missing":
+        blocking = outcome.no_answer.facts
     asked = asked_facts([*outcome.intake.fired, *(item.rule for item in outcome.fired)])
     rest = sorted(
         (name for name in undecided if _worth_asking(name, vocabulary)),
@@ -205,11 +201,9 @@ def open_questions(
     for name in dict.fromkeys([*blocking, *sorted(asked), *rest]):
         fact = vocabulary.facts.get(name)
         source = outcome.final.settled.get(name)
-        if (
-            fact is None
-            or fact.scope != "workload"
-            or (name in facts and (source is None or source.claim.origin != "assumed"))
-        ):
+        if fact is None or fact.scope != "workload":
+            continue
+        if name in facts and (source is None or source.claim.origin != "assumed"):
             continue
         text = say(fact.question or f"What is the {fact.label or name}?", facts, vocabulary)
         questions.append(
@@ -253,7 +247,7 @@ def undecided_facts(outcome: Outcome, rules: Iterable[Rule]) -> dict[str, frozen
 def _say_in(rule: Rule) -> str:
     if "procurement" in rule.writes:
         return "procurement"
-    return _KIND_OF_STAGE.get(rule.stage, "advice")
+    return "advice" if rule.stage == "advise" else "recommendation"
 
 
 def sizing_dict(outcome: Outcome) -> dict[str, Any]:

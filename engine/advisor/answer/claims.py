@@ -47,7 +47,7 @@ def claims_on_answer(
 ) -> list[plan_types.GuideClaim]:
     """What the guides claim of the answer's card, each beside what is computed; sorted by rule."""
     answer = outcome.chosen
-    if answer is None or outcome.round is None:
+    if answer is None:
         return []
     fired = [rules[name] for name in sorted(answer.prefer.fired) if name in rules]
     checked = dict(_checked(fired, answer, outcome, in_time=False))
@@ -60,9 +60,8 @@ def claims_on_answer(
 
 
 def _checked(fired: Sequence[Rule], answer: Judged, outcome: Outcome, *, in_time: bool) -> Mapping[str, CheckedClaim]:
-    judged = outcome.round.judged if outcome.round else ()
     others = Comparables(
-        [_figures(entry, in_time=in_time) for entry in judged], lambda each: _merit(each, outcome.objective)
+        [_figures(entry, in_time=in_time) for entry in outcome.judged], lambda each: _merit(each, outcome.objective)
     )
     return checked_claims(fired, _figures(answer, in_time=in_time), others)
 

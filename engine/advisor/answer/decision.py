@@ -82,7 +82,7 @@ def decision_dict(
     fired = outcome.fired
 
     def in_words(judged: Judged) -> plan_types.Plan:
-        return plan_dict(judged.ranked.plan, judged=judged, rules=dict(rules), shared=shared, vocabulary=vocabulary)
+        return plan_dict(judged.ranked.plan, judged, rules, shared, vocabulary)
 
     warnings = contradiction_warnings(outcome.intake, vocabulary) + remarks(fired, "warn", vocabulary)
     warnings += refusal_warnings(outcome, vocabulary)
@@ -91,7 +91,7 @@ def decision_dict(
     if outcome.chosen is not None:
         recommendation = {
             **in_words(outcome.chosen),
-            "chosen_over": chosen_over(outcome, dict(rules), vocabulary),
+            "chosen_over": chosen_over(outcome, rules, vocabulary),
             "stands_in_for": stands_in_for(outcome),
             "preference_cost": preference_cost(outcome),
             "claims": claims_on_answer(outcome, rules, knowledge.gpus),
@@ -130,8 +130,7 @@ def decision_dict(
         "trace": cast("list[trace_types.TraceEntry]", trace.entries) if trace else [],
         "rules": verdicts(outcome, rules) if full else [],
     }
-    refused = refused_list(outcome)
-    if refused:
+    if refused := refused_list(outcome):
         decision["refused"] = refused
     rounded: answer_types.Decision = plain(decision)
     return rounded if full else line_of(rounded)

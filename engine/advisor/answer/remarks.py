@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from whichgpu.engine.advisor.answer.wording import because
-from whichgpu.engine.advisor.answer.wording import say
-from whichgpu.engine.advisor.fired import fired_rules
+from whichgpu.engine.advisor.answer.wording import spoken
 from whichgpu.engine.advisor.outcome import Fired
 from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.outcome import fired_rules
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.gate import Refusal
@@ -40,11 +40,10 @@ def remarks(fired: Iterable[Fired], kind: str, vocabulary: Vocabulary) -> list[p
             if effect.code in entries:
                 _add_witness(entries[effect.code], item)
                 continue
-            ground = because(item.rule, item.facts, vocabulary)
             entries[effect.code] = {
                 "code": effect.code,
-                "text": say(item.rule.text, item.facts, vocabulary) if item.rule.text else ground,
-                "because": ground,
+                "text": spoken(item.rule, item.facts, vocabulary),
+                "because": because(item.rule, item.facts, vocabulary),
                 "rule": item.rule.id,
                 "also": [],
                 "scope": item.scope,
@@ -94,12 +93,11 @@ def monitoring(fired: Iterable[Fired], vocabulary: Vocabulary) -> list[part_type
         for effect in item.rule.effects:
             if isinstance(effect, Monitor):
                 fact = vocabulary.fact(effect.figure)
-                ground = because(item.rule, item.facts, vocabulary)
                 entries.append(
                     {
                         "code": effect.figure,
-                        "text": say(item.rule.text, item.facts, vocabulary) if item.rule.text else ground,
-                        "because": ground,
+                        "text": spoken(item.rule, item.facts, vocabulary),
+                        "because": because(item.rule, item.facts, vocabulary),
                         "rule": item.rule.id,
                         "sources": list(item.rule.sources),
                         "low": effect.low,
@@ -127,13 +125,12 @@ def figures(fired: Iterable[Fired], knowledge: Knowledge) -> dict[str, part_type
 
 def _known_figure(figure: Mapping[str, Any], facts: Facts) -> part_types.Figure | None:
     """A figure's value: as the knowledge base states it, or as this case's facts say; None while those are unknown."""
+    value: Any = figure.get("value")
     if "facts" in figure:
-        values = [facts[name] for name in figure["facts"] if name in facts]
-        if len(values) < len(figure["facts"]):
+        if not facts.keys() >= set(figure["facts"]):
             return None
-        value: Any = values[0] if len(values) == 1 else values
-    else:
-        value = figure["value"]
+        values = [facts[name] for name in figure["facts"]]
+        value = values[0] if len(values) == 1 else values
     return {"value": value, "unit": figure.get("unit"), "sources": list(figure["sources"])}
 
 
@@ -144,20 +141,18 @@ def disagreements(fired: Iterable[Fired], knowledge: Knowledge) -> list[part_typ
         for effect in item.rule.effects:
             if isinstance(effect, Disagree):
                 rules.setdefault(effect.conflict, []).append(item.rule.id)
-    entries: list[part_types.Disagreement] = []
-    for name in sorted(rules):
-        conflict = knowledge.disagreements[name]
-        entries.append(
-            {
-                "id": name,
-                "title": conflict["title"],
-                "positions": [{"source": p["source"], "says": p["says"]} for p in conflict["positions"]],
-                "followed": conflict["resolution"],
-                "why": conflict.get("why"),
-                "rules": rules[name],
-            }
-        )
-    return entries
+    return [
+        {
+            "id": name,
+            "title": conflict["title"],
+            "positions": [{"source": p["source"], "says": p["says"]} for p in conflict["positions"]],
+            "followed": conflict["resolution"],
+            "why": conflict.get("why"),
+            "rules": behind,
+        }
+        for name, behind in sorted(rules.items())
+        for conflict in (knowledge.disagreements[name],)
+    ]
 
 
 def _speaking_order(item: Fired) -> tuple[int, int, str, str]:

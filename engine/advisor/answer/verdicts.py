@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.values import Facts
 from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Verdict
@@ -25,25 +24,22 @@ def verdicts(outcome: Outcome, rules: Mapping[str, Rule]) -> list[trace_types.Ru
     for resolved in stages:
         for verdict in _settled(resolved):
             found[verdict.rule] = _entry(verdict, "workload")
-    if outcome.chosen is not None:
-        plan_id = outcome.chosen.ranked.plan.id
-        facts = {**outcome.final.facts, **outcome.chosen.facts}
-        for rule in rules.values():
-            if rule.each == "plan":
-                found[rule.id] = _entry(verdict_of(rule, facts, outcome.chosen.prefer), plan_id)
-            elif rule.each == "chosen" and rule.id in found:
-                found[rule.id]["scope"] = plan_id
-    if outcome.candidates:
-        candidate = outcome.candidates[0]
-        fired = {item.rule.id: item.scope for item in outcome.fired if item.rule.each == "candidate"}
-        for rule in rules.values():
-            if rule.each == "candidate":
-                verdict = verdict_of(rule, {**outcome.final.facts, **candidate.facts})
-                entry = _entry(verdict, f"candidate {candidate.gpu_id}")
-                found[rule.id] = {**_entry(Verdict(rule.id, "fired"), fired[rule.id])} if rule.id in fired else entry
+    chosen, candidate = outcome.chosen, next(iter(outcome.candidates), None)
+    on_candidates = {item.rule.id: item.scope for item in outcome.fired if item.rule.each == "candidate"}
+    shared = outcome.final.facts
+    on_plan = {**shared, **chosen.facts} if chosen else {}
     for rule in rules.values():
-        if rule.id not in found:
-            found[rule.id] = _entry(_out_of_scope(rule, outcome.final.facts), rule.each)
+        if rule.each == "plan" and chosen:
+            found[rule.id] = _entry(verdict_of(rule, on_plan, chosen.prefer), chosen.ranked.plan.id)
+        elif rule.each == "chosen" and chosen and rule.id in found:
+            found[rule.id]["scope"] = chosen.ranked.plan.id
+        elif rule.each == "candidate" and rule.id in on_candidates:
+            found[rule.id] = _entry(Verdict(rule.id, "fired"), on_candidates[rule.id])
+        elif rule.each == "candidate" and candidate:
+            verdict = verdict_of(rule, {**shared, **candidate.facts})
+            found[rule.id] = _entry(verdict, f"candidate {candidate.gpu_id}")
+        elif rule.id not in found:  # For plans or candidates, of which there are none: judged on the workload alone.
+            found[rule.id] = _entry(verdict_of(rule, shared, Resolution(())), rule.each)
     return [found[name] for name in sorted(found)]
 
 
@@ -54,11 +50,6 @@ def _settled(resolved: ResolvedFacts) -> list[Verdict]:
             by = level.resolution.overridden.get(verdict.rule)
             result.append(Verdict(verdict.rule, "overridden", by=by) if by else verdict)
     return result
-
-
-def _out_of_scope(rule: Rule, facts: Facts) -> Verdict:
-    """A rule for plans or candidates where there was none: judged on the workload alone."""
-    return verdict_of(rule, facts, Resolution(()))
 
 
 def _entry(verdict: Verdict, scope: str) -> trace_types.RuleVerdict:
