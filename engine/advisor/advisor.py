@@ -82,14 +82,8 @@ class Decision:
     @collection_paused()
     def trade_offs(self) -> tuple[TradeOff, ...]:
         """What would be clearly cheaper or faster if one thing were allowed. Takes up to ten further decisions."""
-        advisor = self.advisor
-        return trade_offs(
-            advisor.context,
-            self.workload.given,
-            self.outcome,
-            advisor.objectives,
-            advisor.trade_off_settings,
-        )
+        advisor, given = self.advisor, self.workload.given
+        return trade_offs(advisor.context, given, self.outcome, advisor.objectives, advisor.trade_off_settings)
 
     @overload
     def to_dict(self, *, full: Literal[True] = True, trade_offs: bool = False) -> answer_types.Decision: ...
@@ -109,11 +103,7 @@ class Decision:
             "fired_by": advisor.fired_by,
             "engine_version": VERSION,
             "decided_at": self.decided_at.isoformat(),
-            "rulebook": {
-                "version": VERSION,
-                "digest": advisor.rulebook.digest,
-                "layers": advisor.layers(),
-            },
+            "rulebook": {"version": VERSION, "digest": advisor.rulebook.digest, "layers": advisor.layers()},
             "knowledge": {"digest": advisor.knowledge.digest, "prices_as_of": advisor.knowledge.prices_as_of},
         }
         answer = decision_dict(self.outcome, head, advisor.knowledge, advisor.rules, advisor.vocabulary, full=full)
@@ -232,7 +222,7 @@ def load_advisor(
     """
     knowledge_folder = knowledge_folder or locate("knowledge")
     folders = distinct((own_rules or locate("rules"), *rules_folders))
-    layers = layers_above(folders, own_rules)
+    layers = folders if own_rules else folders[1:]  # All but the shipped rules may bring knowledge of their own.
     vocabulary = load_vocabulary(knowledge_folder, layers=layers)
     knowledge = knowledge or load_knowledge(knowledge_folder, layers=layers)
     check_profiles(vocabulary.facts["task"].choices, knowledge_folder)
@@ -262,11 +252,6 @@ def load_advisor(
     )
 
 
-def layers_above(folders: Sequence[Path], own_rules: Path | None = None) -> tuple[Path, ...]:
-    """The folders that may bring knowledge of their own: all but the shipped rules."""
-    return tuple(folders[1:]) if own_rules is None else tuple(folders)
-
-
 @lru_cache(maxsize=1)
 def shipped_advisor() -> Advisor:
     """The shipped rulebook and knowledge, loaded once a process."""
@@ -281,7 +266,6 @@ def known_names(knowledge: Knowledge) -> Known:
         gpus=frozenset(name for gpu in gpus for name in (gpu.id, gpu.family, gpu.series)),
         figures=frozenset(knowledge.figures),
         disagreements=frozenset(knowledge.disagreements),
-        heuristics=frozenset(),
     )
 
 

@@ -11,7 +11,7 @@ from whichgpu.engine.advisor.outcome import CandidateVerdict
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import PlanRound
 from whichgpu.engine.advisor.outcome import Rejection
-from whichgpu.engine.advisor.ruleset import RuleSet
+from whichgpu.engine.advisor.stages import RuleSet
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.core.values import Facts
@@ -113,18 +113,10 @@ def _verdict(plan: Plan, judged: Judged | None, rejection: Rejection | None, sta
         return "outranked"
     if not judged.ranked.proven:
         return "unproven"
-    best_of_family = next(
-        entry for entry in standing.judged.values() if entry.ranked.plan.gpu.family == plan.gpu.family
-    )
+    best_of_family = next(e for e in standing.judged.values() if e.ranked.plan.gpu.family == plan.gpu.family)
     first = standing.judged[standing.chosen] if standing.chosen else judged
-    return "alternative" if best_of_family is judged and alike(judged, first) else "outranked"
-
-
-def alike(one: Judged, other: Judged) -> bool:
-    """Whether two plans have the same standing, and nothing beats the first in both cost and speed."""
-    if one.standing is None or other.standing is None:
-        return False
-    return one.standing.tier == other.standing.tier and one.standing.dominated_by is None
+    alike = judged.standing.tier == first.standing.tier and judged.standing.dominated_by is None
+    return "alternative" if best_of_family is judged and alike else "outranked"
 
 
 def _with_verdict(facts: Facts, verdict: str, is_current: bool) -> dict[str, Value]:

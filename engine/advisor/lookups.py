@@ -43,10 +43,6 @@ _FAMILIES = {
     "multimodal": "multimodal",
 }
 _NETWORKS = {"llm": "transformer", "encoder": "transformer", "encoder_decoder": "transformer"}
-#: Up to this ratio a stated figure may differ from the catalogue's: nominal sizes, pruned or extended versions, another
-#: way of counting embeddings. It is then used, with a warning. Beyond it another model is meant (whichgpu-judgement:
-#: the next size of a published family is about twice as large).
-_ANOTHER_MODEL = 2.0
 
 
 def look_up(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabulary) -> Found:
@@ -116,6 +112,14 @@ def names_a_config(name: str) -> bool:
 
 
 def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary) -> Found:
+    claims = {fact: [claim] for fact, claim in _claims(model).items() if fact in vocabulary.facts}
+    implied = precision or model.native_precision
+    if implied:
+        claims["weight_precision"] = [_claim(model, implied, "what the model's name or its published weights say")]
+    return Found(model, claims)
+
+
+def _claims(model: ModelSpec) -> dict[str, FactCandidate]:
     values: dict[str, Value | None] = {
         "param_count_b": model.params_b,
         "active_param_count_b": model.active_params_b,
@@ -124,18 +128,21 @@ def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary) -> F
         "model_architecture": _NETWORKS.get(model.kind),
         "vision_task": "detection" if model.kind == "detection" else None,
     }
-    claims = {
-        name: [_claim(model, value, "the catalogue's figure for this model")]
+    return {
+        name: _claim(model, value, "the catalogue's figure for this model")
         for name, value in values.items()
-        if value is not None and name in vocabulary.facts
+        if value is not None
     }
-    if implied := precision or model.native_precision:
-        claims["weight_precision"] = [_claim(model, implied, "what the model's name or its published weights say")]
-    return Found(model, claims)
 
 
 def _claim(model: ModelSpec, value: Value, formula: str) -> FactCandidate:
     return FactCandidate("looked_up", f"models.{model.id}", value, ("model_name",), formula, tuple(model.sources))
+
+
+#: Up to this ratio a stated figure may differ from the catalogue's: nominal sizes, pruned or extended versions, another
+#: way of counting embeddings. It is then used, with a warning. Beyond it another model is meant (whichgpu-judgement:
+#: the next size of a published family is about twice as large).
+_ANOTHER_MODEL = 2.0
 
 
 def check_against_model(given: Mapping[str, Value], model: ModelSpec) -> None:

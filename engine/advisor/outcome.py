@@ -41,6 +41,10 @@ class Unverified:
     figure: str  # what is missing, such as plan.latency_ms
 
 
+#: Where a plan stands before the choice.
+BEFORE_CHOICE = Standing((False, False, False, False), None, eligible=False, dominated_by=None)
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A surviving plan with everything the rules read of it."""
@@ -54,7 +58,7 @@ class Judged:
     fallbacks: tuple[str, ...] = ()  # rules by which it is chosen only where no other plan qualifies
     card_bands: tuple[str, ...] = ()  # rules by which a guide names its card for the case
     count_bands: tuple[str, ...] = ()  # rules by which a guide names its count for the case
-    standing: Standing | None = None
+    standing: Standing = BEFORE_CHOICE
 
 
 CandidateVerdict = Literal["recommended", "alternative", "outranked", "rejected", "unproven"]

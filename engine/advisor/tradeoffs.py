@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,7 +64,7 @@ def trade_offs(
         settings: what is tried, and how much of it.
     """
     answer = outcome.chosen
-    if answer is None or outcome.round is None:
+    if answer is None:
         return ()
     least = 1 + settings.least_gain
     found = list(_owned(outcome, least))
@@ -75,23 +74,15 @@ def trade_offs(
     # Those of the objective are tried last and always.
     reserved = sum(option.kind == "objective" for option in options)
     for option in options:
-        last = option.kind == "objective"
-        found += search.gains(option, least, keep=0 if last else reserved)
+        found += search.gains(option, least, keep=0 if option.kind == "objective" else reserved)
 
     def order(entry: TradeOff) -> tuple[object, ...]:
         return (-entry.gain(outcome.objective), -entry.clear_by, entry.kind, entry.fact or "", entry.plan.id)
 
-    return tuple(_distinct(sorted(found, key=order)))[: settings.most_listed]
-
-
-def _distinct(entries: Iterable[TradeOff]) -> Iterator[TradeOff]:
-    """Those that are not said already: one change of a fact and plan, once."""
-    seen: set[tuple[Kind, str | None, str, int | None]] = set()
-    for entry in entries:
-        key = (entry.kind, entry.fact, entry.plan.id, entry.term_months)
-        if key not in seen:
-            seen.add(key)
-            yield entry
+    distinct: dict[tuple[object, ...], TradeOff] = {}  # One change of a fact and plan is said once.
+    for entry in sorted(found, key=order):
+        distinct.setdefault((entry.kind, entry.fact, entry.plan.id, entry.term_months), entry)
+    return tuple(distinct.values())[: settings.most_listed]
 
 
 @dataclass(slots=True)
@@ -137,20 +128,16 @@ class _Search:
         if option.kind == "objective":
             objective = replace(self.objectives[str(value)], stated=True)
         found = round_on(self.context, given, objective)
-        if found is None or not found.judged:
-            return None
-        best = found.judged[0]
-        if self.answer.ranked.proven and not best.ranked.proven:
+        best = found.judged[0] if found and found.judged else None
+        if best is None or (self.answer.ranked.proven and not best.ranked.proven):
             return None
         entry = beside(option.kind, best, self.answer)
         if option.kind == "spot":
-            entry = min((_on_spot(entry), _on_spot(self._unchanged())), key=lambda each: each.cost_ratio or 1.0)
+            unchanged = beside("spot", self.answer, self.answer)
+            entry = min((_on_spot(entry), _on_spot(unchanged)), key=lambda each: each.cost_ratio or 1.0)
         if option.kind == "objective" and not _lives_up_to(entry, objective, self.outcome.objective):
             return None
         return replace(entry, fact=option.fact, value=value)
-
-    def _unchanged(self) -> TradeOff:
-        return beside("spot", self.answer, self.answer)
 
 
 def _lives_up_to(entry: TradeOff, objective: Objective, now: Objective) -> bool:
@@ -195,10 +182,10 @@ def _on_spot(entry: TradeOff) -> TradeOff:
 def _owned(outcome: Outcome, least: float) -> Iterator[TradeOff]:
     """Beside hardware that is there: the best plan to pay for that is faster; beside another answer: what is there."""
     answer = outcome.chosen
-    if answer is None or outcome.round is None:
+    if answer is None:
         return
     has = answer.ranked.plan.cost.origin == "owned"
-    for entry in outcome.round.judged:
+    for entry in outcome.judged:
         if (entry.ranked.plan.cost.origin == "owned") == has or not entry.ranked.proven:
             continue
         option = beside("owned", entry, answer)

@@ -56,13 +56,10 @@ def no_answer_dict(no_answer: NoAnswer | None, outcome: Outcome, vocabulary: Voc
     else:
         why = _nothing_fits(outcome, no_answer.rules, vocabulary)
     relaxable = no_answer.find_relaxable() if no_answer.find_relaxable else ()
-    facts = (
-        no_answer.facts if no_answer.kind != "nothing_fits" else dict.fromkeys(f for each in relaxable for f in each)
-    )
     return {
         "kind": no_answer.kind,
         "why": why,
-        "facts": list(facts),
+        "facts": [*no_answer.facts, *dict.fromkeys(name for each in relaxable for name in each)],
         "relaxable": [list(names) for names in relaxable],
         "rules": [r.id for r in no_answer.rules],
     }

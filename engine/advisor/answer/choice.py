@@ -36,7 +36,7 @@ def chosen_over(outcome: Outcome, rules: Mapping[str, Rule], vocabulary: Vocabul
     margin = 1 + outcome.objective.dominance_margin
     beating, better = [], []
     for entry in outcome.judged:
-        if entry is answer or entry.standing is None or answer.standing is None:
+        if entry is answer:
             continue
         if _beats(entry, answer, margin):
             beating.append(entry)
@@ -47,7 +47,7 @@ def chosen_over(outcome: Outcome, rules: Mapping[str, Rule], vocabulary: Vocabul
             better.append(entry)
     seen: set[tuple[str | None, str]] = set()
     shown = list(beating)
-    for entry in sorted(better, key=lambda e: e.standing.merit or 0.0):  # type: ignore[union-attr]
+    for entry in sorted(better, key=lambda e: e.standing.merit or 0.0):
         reason, rule = _reason(entry, answer, outcome)
         if (rule, reason) not in seen and reason != "evidence":
             seen.add((rule, reason))
@@ -58,13 +58,12 @@ def chosen_over(outcome: Outcome, rules: Mapping[str, Rule], vocabulary: Vocabul
 def preference_cost(outcome: Outcome) -> plan_types.PreferenceCost | None:
     """What preferences cost beside the best plan of the same standing; None where the answer is that plan."""
     answer = outcome.chosen
-    if answer is None or answer.standing is None or answer.standing.merit is None:
+    if answer is None or answer.standing.merit is None:
         return None
     rivals = [
         entry
         for entry in outcome.judged
-        if entry.standing is not None
-        and entry.standing.tier == answer.standing.tier
+        if entry.standing.tier == answer.standing.tier
         and entry.standing.dominated_by is None
         and entry.standing.merit is not None
         and entry.standing.merit < answer.standing.merit
@@ -72,7 +71,7 @@ def preference_cost(outcome: Outcome) -> plan_types.PreferenceCost | None:
     ]
     if not rivals:
         return None
-    best = min(rivals, key=lambda entry: entry.standing.merit)  # type: ignore[union-attr,arg-type,return-value]
+    best = min(rivals, key=lambda entry: entry.standing.merit or 0.0)
     against_both = _speaking(answer, -1)
     for_both = _speaking(best, 1)
     return {
@@ -103,10 +102,9 @@ def stands_in_for(outcome: Outcome) -> plan_types.StandsInFor | None:
 def below_answer(judged: Judged, outcome: Outcome) -> plan_types.Loss:
     """A plan beside the answer by what choosing compares: where it lost, the plan that beats it, and its ratios."""
     loss = loss_of(judged, outcome.chosen, outcome.judged)
-    beaten_by = judged.standing.dominated_by if judged.standing else None
     both = _beside(judged, outcome.chosen) if outcome.chosen else None
     return {
-        "dominated_by": beaten_by,
+        "dominated_by": judged.standing.dominated_by,
         "below_for": loss.kind if loss else None,
         "cost_ratio": both["cost_ratio"] if both else None,
         "speed_ratio": both["speed_ratio"] if both else None,
@@ -121,20 +119,16 @@ def _beats(entry: Judged, answer: Judged, margin: float) -> bool:
 
 
 def _has_more_merit(entry: Judged, answer: Judged, margin: float) -> bool:
-    if entry.standing is None or answer.standing is None:
-        return False
     mine, its = entry.standing.merit, answer.standing.merit
     return mine is not None and its is not None and mine * margin <= its
 
 
 def _reason(entry: Judged, answer: Judged, outcome: Outcome) -> tuple[plan_types.ChosenOverReason, str | None]:
     """The first way in which the plan stands below the answer, and the rule behind it."""
-    if entry.standing is not None and answer.standing is not None:
-        first = first_by_evidence(answer, outcome.judged)
-        for name, mine, its in zip(PLACES, entry.standing.tier, answer.standing.tier, strict=True):
-            if mine and not its:
-                rules = rules_behind(name, entry, first)
-                return name, rules[0] if rules else None
+    for name, mine, its in zip(PLACES, entry.standing.tier, answer.standing.tier, strict=True):
+        if mine and not its:
+            rules = rules_behind(name, entry, first_by_evidence(answer, outcome.judged))
+            return name, rules[0] if rules else None
     return "evidence", None
 
 

@@ -133,12 +133,9 @@ def decision_dict(
     if refused := refused_list(outcome):
         decision["refused"] = refused
     rounded: answer_types.Decision = plain(decision)
-    return rounded if full else line_of(rounded)
-
-
-def line_of(decision: answer_types.Decision) -> answer_types.DecisionLine:
-    """The decision without what is bulky."""
-    return cast("answer_types.DecisionLine", {key: decision[key] for key in decision if key not in BULKY_KEYS})  # type: ignore[literal-required]
+    if full:
+        return rounded
+    return cast("answer_types.DecisionLine", {key: value for key, value in rounded.items() if key not in BULKY_KEYS})
 
 
 def _price_assumed(entry: Judged) -> bool:
@@ -147,22 +144,16 @@ def _price_assumed(entry: Judged) -> bool:
 
 def pick_alternatives(outcome: Outcome) -> list[Judged]:
     """The best surviving plan of every family that evidence puts near the first, then further counts and splits."""
-    if outcome.round is None:
-        return []
-    judged = outcome.round.judged
+    judged = outcome.judged
     least = first_by_evidence(outcome.chosen, judged).ranked.score - FARTHEST_ALTERNATIVE if outcome.chosen else -inf
     guessed = outcome.chosen is not None and not _price_assumed(outcome.chosen)
-    rest = [
-        entry
-        for entry in judged
-        if entry is not outcome.chosen
-        and entry.ranked.score >= least
-        and not (guessed and _price_assumed(entry))  # Nobody could order it.
-    ]
     seen = {outcome.chosen.ranked.plan.gpu.family} if outcome.chosen else set()
     first: list[Judged] = []
     further: list[Judged] = []
-    for entry in rest:
+    for entry in judged:
+        # What has only a guessed price nobody could order.
+        if entry is outcome.chosen or entry.ranked.score < least or (guessed and _price_assumed(entry)):
+            continue
         family = entry.ranked.plan.gpu.family
         (further if family in seen else first).append(entry)
         seen.add(family)
