@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
-from dataclasses import replace
 from typing import Any
+from typing import NamedTuple
 
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.catalogue.gpu_names import GpuMatch
@@ -41,6 +41,15 @@ class Workload:
     remarks: tuple[Problem, ...] = ()  # accepted, but worth saying: an open choice taken as "other"
 
 
+class _Item(NamedTuple):
+    """A fact as it is written, with the places of value and name; None where they are in no file."""
+
+    name: str
+    value: Any
+    place: Place | None = None
+    name_place: Place | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Turns raw workloads into checked ones.
@@ -62,20 +71,20 @@ class Reader:
         items = reading.changed(reading.entries(raw), changes)
         reserved: dict[str, Any] = {}
         conditional: list[_Item] = []
-        for name, value, place in items:
-            if name in RESERVED:
-                reserved[name] = value
-            elif self.vocabulary.conditional_aliases(name):
-                conditional.append((name, value, place))
+        for item in items:
+            if item.name in RESERVED:
+                reserved[item.name] = item.value
+            elif self.vocabulary.conditional_aliases(item.name):
+                conditional.append(item)
             else:
-                reading.take(name, name, value, place)
-        for name, value, place in conditional:
-            for target in self._targets(name, reading.given):
-                reading.take(target, name, value, place)
+                reading.take(item.name, item)
+        for item in conditional:
+            for target in self._targets(item.name, reading.given):
+                reading.take(target, item)
         _version_beside_engine(items, self.vocabulary, reading.given)
         gpu, count = reading.configuration(reserved)
         if reading.problems:
-            raise InputError(_at_names(reading.problems, raw))
+            raise InputError(reading.problems)
         return Workload(reading.given, reserved.get("id"), gpu, count, tuple(reading.remarks))
 
     def _targets(self, name: str, given: Mapping[str, Value]) -> list[str]:
@@ -103,12 +112,12 @@ class _Reading:
         """What is written, each with its place."""
         if isinstance(raw, MappingNode):
             # Scalars stay text: the fact they stand for says what they are.
-            return [
-                (key.text, node.text if isinstance(node, ScalarNode) else plain(node), place_of(node))
-                for key, node in raw.entries
+            read = [
+                (key, node, node.text if isinstance(node, ScalarNode) else plain(node)) for key, node in raw.entries
             ]
+            return [_Item(key.text, value, place_of(node), place_of(key)) for key, node, value in read]
         if isinstance(raw, Mapping):
-            return [(str(name), value, None) for name, value in raw.items()]
+            return [_Item(str(name), value) for name, value in raw.items()]
         message = "a workload is a mapping of facts to values, such as 'task: inference'"
         self.problems.append(Problem("not-a-workload", message, place_of(raw), fix="write one 'fact: value' a line"))
         return []
@@ -124,23 +133,23 @@ class _Reading:
                 self.problems.append(Problem("bad-set", message, fix="write, for example, --set param_count_b=8"))
                 continue
             canonical = resolve(name) or name
-            items = [item for item in items if (resolve(item[0]) or item[0]) != canonical]
-            items.append((name, value.strip(), None))
+            items = [item for item in items if (resolve(item.name) or item.name) != canonical]
+            items.append(_Item(name, value.strip()))
         return items
 
-    def take(self, name: str, written: str, raw: Any, place: Place | None) -> None:
-        """Read one value, for the fact of that name."""
-        fact = self._vocabulary.fact(name)
+    def take(self, name: str, item: _Item) -> None:
+        """Read what is written, for the fact of that name."""
+        fact, written, place = self._vocabulary.fact(name), item.name, item.place
         if fact is None or fact.scope != "workload":
-            self.problems.append(_unknown_fact(written, place, self._vocabulary))
+            self.problems.append(_unknown_fact(written, item.name_place, self._vocabulary))
         elif fact.role == "output":
             message = f"{written} is something that the answer says; it cannot be given"
-            self.problems.append(Problem("output-given", message, place, fact=written, fix="take the line out"))
+            self.problems.append(Problem("output-given", message, item.name_place, written, fix="take the line out"))
         elif self._written.get(fact.name, written) != written:
             message = f"{written} and {self._written[fact.name]} name the same fact, {fact.name}"
             self.problems.append(Problem("given-twice", message, place, fact=fact.name, fix="keep one of them"))
         else:
-            reading = read_value(fact, raw, place)
+            reading = read_value(fact, item.value, place)
             self.problems += reading.problems
             self.remarks += reading.warnings
             if reading.value is not None:
@@ -196,25 +205,13 @@ def _version_beside_engine(items: list[_Item], vocabulary: Vocabulary, given: di
     """A version written beside the serving engine ("vLLM 0.10.0") is its version, unless one is stated."""
     if "serving_engine" not in given or "serving_engine_version" in given:
         return
-    written = next((raw for name, raw, _ in items if vocabulary.resolve(name) == "serving_engine"), None)
+    written = next((item.value for item in items if vocabulary.resolve(item.name) == "serving_engine"), None)
     version = _VERSION.search(written) if isinstance(written, str) else None
     if version is not None:
         given["serving_engine_version"] = version.group(1)
 
 
 _VERSION = re.compile(r"[a-z.]\s*v?~?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
-_Item = tuple[str, Any, Place | None]
-
-
-def _at_names(problems: list[Problem], raw: Node | Mapping[str, object]) -> list[Problem]:
-    """Problems with a fact's name point at the name and not at its value."""
-    if not isinstance(raw, MappingNode):
-        return problems
-    moved = []
-    for problem in problems:
-        key = raw.key(problem.fact) if problem.code in {"unknown-fact", "output-given"} and problem.fact else None
-        moved.append(replace(problem, place=place_of(key)) if key is not None and problem.place else problem)
-    return moved
 
 
 def _unknown_fact(name: str, place: Place | None, vocabulary: Vocabulary) -> Problem:

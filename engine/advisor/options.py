@@ -98,7 +98,10 @@ def options_of(
     options += _cards(outcome, given, settings, context)
     for kind, limits in (("target", settings.targets), ("budget", settings.budgets), ("load", settings.loads)):
         options += _limits(kind, limits, given, settings.steps, vocabulary)  # type: ignore[arg-type]
-    return options + list(_objectives(outcome.objective, objectives))
+    # Those that minimise cost or time alone, where they are not what the answer is.
+    now = outcome.objective.name if outcome.objective.stated else None
+    one_sided = [name for name, objective in objectives.items() if objective.one_sided and name != now]
+    return options + [Option("objective", "objective", (name,)) for name in one_sided]
 
 
 def _precisions(facts: Facts, settings: TradeOffSettings, vocabulary: Vocabulary) -> Iterator[Option]:
@@ -135,13 +138,6 @@ def _limits(
         values = [coerce(fact, float(f"{value:.3g}") if fact.type != "int" else value) for value in allowed]
         if values:
             yield Option(kind, name, tuple(dict.fromkeys(values)), nested=True)
-
-
-def _objectives(now: Objective, objectives: Mapping[str, Objective]) -> Iterator[Option]:
-    """Those that minimise cost or time alone, where they are not what the answer is."""
-    for name, objective in objectives.items():
-        if objective.one_sided and not (now.stated and name == now.name):
-            yield Option("objective", "objective", (name,))
 
 
 def _cards(

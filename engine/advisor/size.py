@@ -16,9 +16,7 @@ from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.plans.fit_suggestions import Relief
 from whichgpu.engine.plans.fit_suggestions import Step
 from whichgpu.engine.plans.fit_suggestions import relief_of
-from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.sizing.memory import granted_of
-from whichgpu.engine.sizing.model import MemoryEstimate
 
 
 if TYPE_CHECKING:
@@ -49,12 +47,7 @@ def size_workload(
         fix = "add model_name, or param_count_b (billions of parameters)"
         raise InputError(Problem("size-unknown", f"the memory cannot be computed: {missing}", fix=fix))
     granted = granted_of(maker.job, plan.gpu)
-    return _answer(plan, plan.memory, workload, relief_of(plan, maker), granted)
-
-
-def _answer(
-    plan: Plan, memory: MemoryEstimate, workload: Workload, relief: Relief | None, granted: float | None
-) -> answer_types.SizeAnswer:
+    memory, relief = plan.memory, relief_of(plan, maker)
     # Fits by the best estimate; tight where it lacks the margin that a recommendation keeps.
     fits = memory.per_gpu_gb <= granted if granted is not None else None
     answer: answer_types.SizeAnswer = {

@@ -1,4 +1,4 @@
-"""Parts of the answer about what is known, assumed, missing, needed and out of the question."""
+"""Parts of the answer about what is known, assumed, missing, needed and out of the question, and about every rule."""
 
 from __future__ import annotations
 
@@ -20,12 +20,16 @@ from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.pipeline import asked_facts
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Verdict
+from whichgpu.engine.rules.rulebook.resolve import Resolution
 from whichgpu.engine.rules.rulebook.resolve import verdict_of
 
 
 if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import part_types
+    from whichgpu.engine.advisor.answer import trace_types
 
 
 #: Memory of the job itself, before any plan.
@@ -133,33 +137,28 @@ def _candidate_reason(
     rules: Mapping[str, Rule],
     vocabulary: Vocabulary,
 ) -> tuple[str, str | None]:
-    if candidate.rejection is not None:
-        rule = candidate.rejection.rules[0]
-        return rejection_text(rule, {**outcome.final.facts, **candidate.facts}, vocabulary), rule.id
-    if candidate.refused is not None:
-        return refusal_text(candidate.refused), None
-    if candidate.plan is None:
-        return knowledge.gpus[candidate.gpu_id].not_plannable_because or "it cannot be planned with", None
-    if candidate.verdict == "unproven":
-        missing = candidate.judged.missing if candidate.judged else ()
-        return f"cannot be proven without: {', '.join(missing)}", None
-    return _standing(candidate, outcome, rules, vocabulary)
-
-
-def _standing(
-    candidate: CandidateJudgement, outcome: Outcome, rules: Mapping[str, Rule], vocabulary: Vocabulary
-) -> tuple[str, str | None]:
-    """Where a plan that nothing rejects stands beside the answer, and the rule behind it."""
-    if outcome.chosen is None:
-        return "nothing speaks against it, and nothing is recommended before more is known", None
-    if candidate.verdict == "recommended":
-        return "it is the recommendation", None
-    judged = candidate.judged
+    """Why a GPU cannot be the answer, or where its plan stands beside it; and the rule behind that."""
+    judged, rule = candidate.judged, None
     loss = loss_of(judged, outcome.chosen, outcome.judged) if judged else None
-    if judged is None or loss is None:
-        return "it does the job, but this count of it was not among the plans", None
-    text = loss_text(loss, judged, outcome.objective, rules, outcome.final.facts, vocabulary)
-    return text, loss.rules[0] if loss.kind == "fallback" else None
+    if candidate.rejection is not None:
+        first = candidate.rejection.rules[0]
+        text, rule = rejection_text(first, {**outcome.final.facts, **candidate.facts}, vocabulary), first.id
+    elif candidate.refused is not None:
+        text = refusal_text(candidate.refused)
+    elif candidate.plan is None:
+        text = knowledge.gpus[candidate.gpu_id].not_plannable_because or "it cannot be planned with"
+    elif candidate.verdict == "unproven":
+        text = f"cannot be proven without: {', '.join(judged.missing if judged else ())}"
+    elif outcome.chosen is None:
+        text = "nothing speaks against it, and nothing is recommended before more is known"
+    elif candidate.verdict == "recommended":
+        text = "it is the recommendation"
+    elif judged is None or loss is None:
+        text = "it does the job, but this count of it was not among the plans"
+    else:
+        text = loss_text(loss, judged, outcome.objective, rules, outcome.final.facts, vocabulary)
+        rule = loss.rules[0] if loss.kind == "fallback" else None
+    return text, rule
 
 
 def assumptions(
@@ -254,3 +253,49 @@ def sizing_dict(outcome: Outcome) -> dict[str, Any]:
     if outcome.chosen and (memory := outcome.chosen.ranked.plan.memory):
         sizes["planned_vram_gb"] = memory.per_gpu_gb * outcome.chosen.ranked.plan.count
     return sizes
+
+
+def verdicts(outcome: Outcome, rules: Mapping[str, Rule]) -> list[trace_types.RuleVerdict]:
+    """One entry a rule, sorted by id: plan rules on the chosen plan, candidate rules on the first candidate."""
+    found: dict[str, trace_types.RuleVerdict] = {}
+    stages = [outcome.intake, outcome.final] + ([outcome.round.survey] if outcome.round else [])
+    for resolved in stages:
+        for verdict in _settled(resolved):
+            found[verdict.rule] = _entry(verdict, "workload")
+    chosen, candidate = outcome.chosen, next(iter(outcome.candidates), None)
+    on_candidates = {item.rule.id: item.scope for item in outcome.fired if item.rule.each == "candidate"}
+    shared = outcome.final.facts
+    on_plan = {**shared, **chosen.facts} if chosen else {}
+    for rule in rules.values():
+        if rule.each == "plan" and chosen:
+            found[rule.id] = _entry(verdict_of(rule, on_plan, chosen.prefer), chosen.ranked.plan.id)
+        elif rule.each == "chosen" and chosen and rule.id in found:
+            found[rule.id]["scope"] = chosen.ranked.plan.id
+        elif rule.each == "candidate" and rule.id in on_candidates:
+            found[rule.id] = _entry(Verdict(rule.id, "fired"), on_candidates[rule.id])
+        elif rule.each == "candidate" and candidate:
+            verdict = verdict_of(rule, {**shared, **candidate.facts})
+            found[rule.id] = _entry(verdict, f"candidate {candidate.gpu_id}")
+        elif rule.id not in found:  # For plans or candidates, of which there are none: judged on the workload alone.
+            found[rule.id] = _entry(verdict_of(rule, shared, Resolution(())), rule.each)
+    return [found[name] for name in sorted(found)]
+
+
+def _settled(resolved: ResolvedFacts) -> list[Verdict]:
+    result = []
+    for level in resolved.judged:
+        for verdict in level.evaluation.verdicts(0):
+            by = level.resolution.overridden.get(verdict.rule)
+            result.append(Verdict(verdict.rule, "overridden", by=by) if by else verdict)
+    return result
+
+
+def _entry(verdict: Verdict, scope: str) -> trace_types.RuleVerdict:
+    entry: trace_types.RuleVerdict = {"id": verdict.rule, "verdict": verdict.outcome, "scope": scope}
+    if verdict.by is not None:
+        entry["by"] = verdict.by
+    if verdict.missing:
+        entry["missing"] = list(verdict.missing)
+    if verdict.failed is not None:
+        entry["failed"], entry["value"] = verdict.failed, verdict.value
+    return entry

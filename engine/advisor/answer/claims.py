@@ -53,9 +53,8 @@ def claims_on_answer(
     checked = dict(_checked(fired, answer, outcome, in_time=False))
     if not is_job(outcome.final.facts):
         # The speed of a service is the time of an answer, which says nothing for each GPU where the counts differ.
-        for name, claim in _checked(fired, answer, outcome, in_time=True).items():
-            if claim.quantity == "speed" and claim.same_count:
-                checked[name] = claim
+        in_time = _checked(fired, answer, outcome, in_time=True).items()
+        checked |= {name: claim for name, claim in in_time if claim.quantity == "speed" and claim.same_count}
     return [claim_dict(checked[name], gpus) for name in sorted(checked)]
 
 

@@ -14,6 +14,7 @@ from whichgpu.engine.advisor.answer.answers import open_questions
 from whichgpu.engine.advisor.answer.answers import rejected_list
 from whichgpu.engine.advisor.answer.answers import sizing_dict
 from whichgpu.engine.advisor.answer.answers import undecided_facts
+from whichgpu.engine.advisor.answer.answers import verdicts
 from whichgpu.engine.advisor.answer.choice import below_answer
 from whichgpu.engine.advisor.answer.choice import chosen_over
 from whichgpu.engine.advisor.answer.choice import preference_cost
@@ -35,7 +36,6 @@ from whichgpu.engine.advisor.answer.remarks import refusal_warnings
 from whichgpu.engine.advisor.answer.remarks import refused_list
 from whichgpu.engine.advisor.answer.remarks import remarks
 from whichgpu.engine.advisor.answer.trace import build_trace
-from whichgpu.engine.advisor.answer.verdicts import verdicts
 from whichgpu.engine.advisor.losses import first_by_evidence
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome

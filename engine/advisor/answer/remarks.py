@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import TypeVar
 
 from whichgpu.engine.advisor.answer.wording import because
 from whichgpu.engine.advisor.answer.wording import spoken
@@ -30,16 +32,18 @@ if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import part_types
 
 
+_Kind = TypeVar("_Kind", Say, Monitor, Disagree)
+
+
 def remarks(fired: Iterable[Fired], kind: str, vocabulary: Vocabulary) -> list[part_types.Remark]:
     """One entry a code, the most important first; other rules that say the same are named beside the first."""
     entries: dict[str, part_types.Remark] = {}
-    for item in sorted(fired, key=_speaking_order):
-        for effect in item.rule.effects:
-            if not isinstance(effect, Say) or effect.kind != kind:
-                continue
-            if effect.code in entries:
-                _add_witness(entries[effect.code], item)
-                continue
+    for item, effect in _effects_of(fired, Say):
+        if effect.kind != kind:
+            continue
+        if effect.code in entries:
+            _add_witness(entries[effect.code], item)
+        else:
             entries[effect.code] = {
                 "code": effect.code,
                 "text": spoken(item.rule, item.facts, vocabulary),
@@ -88,24 +92,19 @@ def contradiction_warnings(resolved: ResolvedFacts, vocabulary: Vocabulary) -> l
 
 def monitoring(fired: Iterable[Fired], vocabulary: Vocabulary) -> list[part_types.Target]:
     """Targets to watch, one entry for each figure and rule."""
-    entries: list[part_types.Target] = []
-    for item in sorted(fired, key=_speaking_order):
-        for effect in item.rule.effects:
-            if isinstance(effect, Monitor):
-                fact = vocabulary.fact(effect.figure)
-                entries.append(
-                    {
-                        "code": effect.figure,
-                        "text": spoken(item.rule, item.facts, vocabulary),
-                        "because": because(item.rule, item.facts, vocabulary),
-                        "rule": item.rule.id,
-                        "sources": list(item.rule.sources),
-                        "low": effect.low,
-                        "high": effect.high,
-                        "unit": fact.unit if fact else None,
-                    }
-                )
-    return entries
+    return [
+        {
+            "code": effect.figure,
+            "text": spoken(item.rule, item.facts, vocabulary),
+            "because": because(item.rule, item.facts, vocabulary),
+            "rule": item.rule.id,
+            "sources": list(item.rule.sources),
+            "low": effect.low,
+            "high": effect.high,
+            "unit": fact.unit if (fact := vocabulary.fact(effect.figure)) else None,
+        }
+        for item, effect in _effects_of(fired, Monitor)
+    ]
 
 
 def figures(fired: Iterable[Fired], knowledge: Knowledge) -> dict[str, part_types.Figure]:
@@ -137,10 +136,8 @@ def _known_figure(figure: Mapping[str, Any], facts: Facts) -> part_types.Figure 
 def disagreements(fired: Iterable[Fired], knowledge: Knowledge) -> list[part_types.Disagreement]:
     """Disagreements between sources that bear on the case, both sides in plain words."""
     rules: dict[str, list[str]] = {}
-    for item in sorted(fired, key=lambda item: item.rule.id):
-        for effect in item.rule.effects:
-            if isinstance(effect, Disagree):
-                rules.setdefault(effect.conflict, []).append(item.rule.id)
+    for item, effect in _effects_of(fired, Disagree):
+        rules.setdefault(effect.conflict, []).append(item.rule.id)
     return [
         {
             "id": name,
@@ -148,11 +145,17 @@ def disagreements(fired: Iterable[Fired], knowledge: Knowledge) -> list[part_typ
             "positions": [{"source": p["source"], "says": p["says"]} for p in conflict["positions"]],
             "followed": conflict["resolution"],
             "why": conflict.get("why"),
-            "rules": behind,
+            "rules": sorted(behind),
         }
         for name, behind in sorted(rules.items())
         for conflict in (knowledge.disagreements[name],)
     ]
+
+
+def _effects_of(fired: Iterable[Fired], kind: type[_Kind]) -> Iterator[tuple[Fired, _Kind]]:
+    """The effects of one kind, each with the rule that had it, in the order in which they speak."""
+    for item in sorted(fired, key=_speaking_order):
+        yield from ((item, effect) for effect in item.rule.effects if isinstance(effect, kind))
 
 
 def _speaking_order(item: Fired) -> tuple[int, int, str, str]:

@@ -19,6 +19,7 @@ from whichgpu.engine.advisor.outcome import Rejection
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Value
+from whichgpu.engine.plans.costs.ownership import Entry as CostEntry
 from whichgpu.engine.plans.costs.provenance import cost_grounds
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.rules.facts import Vocabulary
@@ -27,6 +28,8 @@ from whichgpu.engine.rules.language import words
 from whichgpu.engine.rules.resolution.model import ResolvedFacts
 from whichgpu.engine.rules.rulebook.model import Effect
 from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.sizing.model import Figure
+from whichgpu.engine.sizing.model import Term
 
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
 
 Entry = dict[str, Any]
+_Made = Term | Figure | CostEntry
 
 #: Facts of a plan that are choices of the planner; all else about it is worked out.
 _LAYOUT = frozenset(
@@ -98,13 +102,8 @@ class TraceBuilder:
         device, layout, rest = _parts(own)
         self._add_layout(plan, device, layout)
         first = len(self.entries)
-        if plan.memory is not None:
-            for term in plan.memory.terms:
-                self._number(scope, f"memory.{term.name}_gb", term.value, term.formula, term.inputs, term.source)
-        for name, figure in sorted((plan.speed.figures if plan.speed else {}).items()):
-            self._number(scope, f"speed.{name}", figure.value, figure.formula, figure.inputs, figure.source)
-        for name, ground in cost_grounds(plan.cost, plan.gpu, plan.count, shared).items():
-            self._number(scope, name, ground.value, ground.formula, ground.inputs, ground.source)
+        for name, made in (*_numbers_of(plan), *cost_grounds(plan.cost, plan.gpu, plan.count, shared).items()):
+            self._number(scope, name, made)
         made_from = [
             {"condition": None, "fact": name, "value": value, "seq": entry["seq"]}
             for entry in self.entries[first:]
@@ -141,8 +140,8 @@ class TraceBuilder:
         used = {"gpu.usable_gb"} if rest and "gpu.usable_gb" in facts else set()
         device |= {name: facts[name] for name in used}
         self._add_layout(rejection.plan, device, layout | {"plan.count": rejection.plan.count})
-        names = inputs_of(rejection.plan) if rest else ()
-        made_from = self._read([name for name in names if self.seq(name, scope)], {**shared, **facts}, scope)
+        inputs = {name for _, made in _numbers_of(rejection.plan) for name in made.inputs} if rest else ()
+        made_from = self._read([name for name in sorted(inputs) if self.seq(name, scope)], {**shared, **facts}, scope)
         made_from += self._read(sorted(used | {"plan.count"}), facts, scope)
         self._group(scope, "plans", rest, made_from, ())
 
@@ -200,14 +199,13 @@ class TraceBuilder:
             if rule.text:
                 entry["text"] = say(rule.text, item.facts, self._vocabulary)
 
-    def _number(
-        self, scope: str, name: str, value: float, formula: str, inputs: Mapping[str, Any], source: str
-    ) -> None:
+    def _number(self, scope: str, name: str, made: _Made) -> None:
         matched = [
-            {"condition": None, "fact": key, "value": inputs[key], "seq": self._seq_of_used(scope, key, inputs[key])}
-            for key in sorted(inputs)
+            {"condition": None, "fact": key, "value": value, "seq": self._seq_of_used(scope, key, value)}
+            for key, value in sorted(made.inputs.items())
         ]
-        self._entry("computed", scope, matched, {name: value}, (source,) if source else (), name, formula)
+        sources = (made.source,) if made.source else ()
+        self._entry("computed", scope, matched, {name: made.value}, sources, name, made.formula)
 
     def _seq_of_used(self, scope: str, fact: str, value: Any) -> int | None:
         """The entry behind a value that a figure of a plan was made from.
@@ -265,18 +263,15 @@ class TraceBuilder:
         matched = []
         for number, names in enumerate(self._reads[rule.id]):
             values = tuple(facts.get(name) for name in names)
-            text = self._say(rule, number, values, facts)
+            # A rule meets the same values on many plans, so each wording is kept. The types tell True from 1, which are
+            # equal as keys.
+            key = (rule.id, number, values, *map(type, values))
+            if key not in self._words:
+                self._words[key] = words(rule.when[number].expr, self._vocabulary, facts)
             for name, value in zip(names, values, strict=True):
-                matched.append({"condition": text, "fact": name, "value": value, "seq": self.seq(name, scope)})
+                seq = self.seq(name, scope)
+                matched.append({"condition": self._words[key], "fact": name, "value": value, "seq": seq})
         return matched
-
-    def _say(self, rule: Rule, number: int, values: tuple[Value | None, ...], facts: Facts) -> str:
-        """A condition in words. The same rule meets the same values on many plans, so each wording is kept."""
-        # The types tell True from 1, which are equal as keys.
-        key = (rule.id, number, values, *map(type, values))
-        if key not in self._words:
-            self._words[key] = words(rule.when[number].expr, self._vocabulary, facts)
-        return self._words[key]
 
     def _read(self, names: Iterable[str], facts: Facts, scope: str) -> list[Entry]:
         return [
@@ -296,11 +291,11 @@ def evidence_of(gpu: Gpu) -> list[str]:
     return sorted({source for sources in gpu.evidence.values() for source in sources})
 
 
-def inputs_of(plan: Plan) -> list[str]:
-    """Everything that the plan's memory and speed were computed from, by name."""
-    names = {name for term in (plan.memory.terms if plan.memory else ()) for name in term.inputs}
-    names |= {name for figure in (plan.speed.figures.values() if plan.speed else ()) for name in figure.inputs}
-    return sorted(names)
+def _numbers_of(plan: Plan) -> list[tuple[str, _Made]]:
+    """The terms of a plan's memory and the figures of its speed, each with its name in the trace."""
+    terms: list[tuple[str, _Made]] = [(f"memory.{t.name}_gb", t) for t in (plan.memory.terms if plan.memory else ())]
+    figures = plan.speed.figures if plan.speed else {}
+    return terms + [(f"speed.{name}", figure) for name, figure in sorted(figures.items())]
 
 
 def _term_reads(reason: str, facts: Facts) -> list[str]:
