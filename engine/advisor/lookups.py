@@ -157,23 +157,21 @@ def check_against_model(given: Mapping[str, Value], model: ModelSpec) -> None:
 
 
 def _problems(given: Mapping[str, Value], model: ModelSpec) -> Iterator[Problem]:
-    size = model.params_b
-    if size is not None and _is_another(given.get("param_count_b"), size):
+    size, active = model.params_b, number(given, "active_param_count_b")
+    if size is not None and _is_another(number(given, "param_count_b"), size):
         yield _problem("param_count_b", given["param_count_b"], f"{size:g} billion parameters", model)
         return  # The share of them that is active says nothing about a model that is not meant.
     if model.moe is None and model.active_params_b is None:
-        if size is not None and model.layers is not None and _is_another(given.get("active_param_count_b"), size):
+        if size is not None and model.layers is not None and _is_another(active, size):
             words = f"{size:g} billion parameters, all of which work on every token"
             yield _problem("active_param_count_b", given["active_param_count_b"], words, model)
-    elif model.active_params_b is not None and _is_another(given.get("active_param_count_b"), model.active_params_b):
+    elif model.active_params_b is not None and _is_another(active, model.active_params_b):
         words = f"{model.active_params_b:g} billion active parameters"
         yield _problem("active_param_count_b", given["active_param_count_b"], words, model)
 
 
-def _is_another(stated: Value | None, known: float) -> bool:
-    if isinstance(stated, bool) or not isinstance(stated, int | float) or stated <= 0:
-        return False
-    return not known / _ANOTHER_MODEL <= stated <= known * _ANOTHER_MODEL
+def _is_another(stated: float | None, known: float) -> bool:
+    return stated is not None and stated > 0 and not known / _ANOTHER_MODEL <= stated <= known * _ANOTHER_MODEL
 
 
 def _problem(fact: str, stated: Value, known: str, model: ModelSpec) -> Problem:

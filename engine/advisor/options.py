@@ -96,8 +96,7 @@ def options_of(
     options += [Option("place", name, (None,)) for name in settings.places if name in given]
     options += [Option("card", name, (None,)) for name in settings.narrowing if name in given]
     options += _cards(outcome, given, settings, context)
-    for kind, limits in (("target", settings.targets), ("budget", settings.budgets), ("load", settings.loads)):
-        options += _limits(kind, limits, given, settings.steps, vocabulary)  # type: ignore[arg-type]
+    options += _limits(given, settings, vocabulary)
     # Those that minimise cost or time alone, where they are not what the answer is.
     now = outcome.objective.name if outcome.objective.stated else None
     one_sided = [name for name, objective in objectives.items() if objective.one_sided and name != now]
@@ -119,19 +118,15 @@ def _may_be_interrupted(facts: Facts) -> bool:
     return is_job(facts) or not (facts.get("lifecycle_stage") in _LASTING_STAGES or facts.get("latency_hard") is True)
 
 
-def _limits(
-    kind: Kind,
-    limits: Mapping[str, Loosening],
-    given: Mapping[str, Value],
-    steps: Iterable[float],
-    vocabulary: Vocabulary,
-) -> Iterator[Option]:
+def _limits(given: Mapping[str, Value], settings: TradeOffSettings, vocabulary: Vocabulary) -> Iterator[Option]:
     """Stated limits, loosened step by step within what the facts allow."""
-    for name, looser in limits.items():
+    by_kind: dict[Kind, Mapping[str, Loosening]]
+    by_kind = {"target": settings.targets, "budget": settings.budgets, "load": settings.loads}
+    for kind, name, looser in ((kind, *limit) for kind, limits in by_kind.items() for limit in limits.items()):
         now, fact = given.get(name), vocabulary.facts.get(name)
         if fact is None or not isinstance(now, int | float) or isinstance(now, bool):
             continue
-        wanted = [now * step if looser == "more" else now / step for step in steps]
+        wanted = [now * step if looser == "more" else now / step for step in settings.steps]
         if fact.type == "int":
             wanted = [round(value) for value in wanted]
         allowed = [value for value in wanted if inside(fact, value) and value != now]

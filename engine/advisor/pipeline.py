@@ -194,11 +194,9 @@ def _advise(
     chosen_facts: Facts = chosen.facts if chosen else {}
     settler = stages.outcome_of_chosen if chosen else stages.outcome
     final = settler.run({}, extra=procurement.claims, before=before, context=chosen_facts)
-    fired = []
-    for rule in final.fired:
-        scope = chosen.ranked.plan.id if chosen and rule.each == "chosen" else "workload"
-        fired.append(Fired(rule, scope, {**final.facts, **chosen_facts}))
-    return final, tuple(fired)
+    facts = {**final.facts, **chosen_facts}
+    scopes = {"chosen": chosen.ranked.plan.id} if chosen else {}
+    return final, tuple(Fired(rule, scopes.get(rule.each, "workload"), facts) for rule in final.fired)
 
 
 def _advise_candidates(rules: RuleSet, facts: Facts, candidates: Sequence[CandidateJudgement]) -> tuple[Fired, ...]:

@@ -67,8 +67,8 @@ def trade_offs(
     if answer is None:
         return ()
     least = 1 + settings.least_gain
-    found = list(_owned(outcome, least))
-    found += [entry for entry in _commitments(outcome) if entry.clear_by >= least]
+    found = list(_owned(outcome, answer, least))
+    found += [entry for entry in _commitments(outcome, answer) if entry.clear_by >= least]
     search = _Search(context, given, outcome, answer, objectives, settings.most_decisions)
     options = options_of(outcome, given, objectives, settings, context)
     # Those of the objective are tried last and always.
@@ -98,15 +98,14 @@ class _Search:
 
     def gains(self, option: Option, least: float, *, keep: int) -> list[TradeOff]:
         """What an option brings: of nested values the first that is clear, of others each that is clearly more."""
-        values = list(option.values)
         if option.nested:
-            if len(values) > 1 and self._clear(option, values[-1], least, keep) is None:
+            if len(option.values) > 1 and self._clear(option, option.values[-1], least, keep) is None:
                 return []
-            found = (self._clear(option, value, least, keep) for value in values)
+            found = (self._clear(option, value, least, keep) for value in option.values)
             return [entry for entry in found if entry is not None][:1]
         kept: list[TradeOff] = []
         reached = 1.0
-        for value in values:
+        for value in option.values:
             entry = self._clear(option, value, least, keep)
             if entry is not None and entry.clear_by >= least * reached:
                 kept.append(entry)
@@ -179,11 +178,8 @@ def _on_spot(entry: TradeOff) -> TradeOff:
     return _priced(entry, spot, spot / hour)
 
 
-def _owned(outcome: Outcome, least: float) -> Iterator[TradeOff]:
+def _owned(outcome: Outcome, answer: Judged, least: float) -> Iterator[TradeOff]:
     """Beside hardware that is there: the best plan to pay for that is faster; beside another answer: what is there."""
-    answer = outcome.chosen
-    if answer is None:
-        return
     has = answer.ranked.plan.cost.origin == "owned"
     for entry in outcome.judged:
         if (entry.ranked.plan.cost.origin == "owned") == has or not entry.ranked.proven:
@@ -194,13 +190,12 @@ def _owned(outcome: Outcome, least: float) -> Iterator[TradeOff]:
             return
 
 
-def _commitments(outcome: Outcome) -> Iterator[TradeOff]:
+def _commitments(outcome: Outcome, answer: Judged) -> Iterator[TradeOff]:
     """The answer at the price of each term, where every hour is paid for."""
-    answer = outcome.chosen
-    if answer is None or answer.ranked.plan.cost.origin != "offer":
-        return
     plan = answer.ranked.plan
     cost, facts = plan.cost, outcome.intake.facts
+    if cost.origin != "offer":
+        return
     constants = load_economics()
     months = facts.get("project_months")
     if is_job(facts) and facts.get("always_on") is not True and usage_of(facts, plan.count, constants) is None:

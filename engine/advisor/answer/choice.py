@@ -34,24 +34,14 @@ def chosen_over(outcome: Outcome, rules: Mapping[str, Rule], vocabulary: Vocabul
     if answer is None:
         return []
     margin = 1 + outcome.objective.dominance_margin
-    beating, better = [], []
-    for entry in outcome.judged:
-        if entry is answer:
-            continue
-        if _beats(entry, answer, margin):
-            beating.append(entry)
-        elif (
-            _has_more_merit(entry, answer, margin)
-            and gain_of(entry.measures, answer.measures, outcome.objective) >= margin
-        ):
-            better.append(entry)
-    seen: set[tuple[str | None, str]] = set()
-    shown = list(beating)
-    for entry in sorted(better, key=lambda e: e.standing.merit or 0.0):
-        reason, rule = _reason(entry, answer, outcome)
-        if (rule, reason) not in seen and reason != "evidence":
-            seen.add((rule, reason))
-            shown.append(entry)
+    others = [entry for entry in outcome.judged if entry is not answer]
+    beating = [entry for entry in others if _beats(entry, answer, margin)]
+    better: dict[tuple[plan_types.ChosenOverReason, str | None], Judged] = {}  # The best for each reason.
+    for entry in sorted(others, key=lambda entry: entry.standing.merit or 0.0):
+        gains = gain_of(entry.measures, answer.measures, outcome.objective) >= margin
+        if gains and _has_more_merit(entry, answer, margin) and not _beats(entry, answer, margin):
+            better.setdefault(_reason(entry, answer, outcome), entry)
+    shown = beating + [entry for (reason, _), entry in better.items() if reason != "evidence"]
     return [_entry(entry, answer, outcome, rules, vocabulary) for entry in shown]
 
 

@@ -68,7 +68,7 @@ def aged_rules(
         today: the day of the decision, as 2026-12-31.
         vocabulary: for the code's priority.
     """
-    fired = {rule_id for rule_id in fired_rules(outcome) if rule_id in rules}
+    fired = rules.keys() & set(fired_rules(outcome))
     aged = sorted(rule_id for rule_id in fired if (rules[rule_id].valid_until or today) < today)
     if not aged:
         return []

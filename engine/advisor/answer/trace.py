@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import cast
@@ -318,14 +319,13 @@ def _effects(effects: tuple[Effect, ...], facts: Facts) -> trace_types.AdvisedEf
 
 def build_trace(
     outcome: Outcome,
-    shown: Iterable[Judged],
+    shown: Sequence[Judged],
     vocabulary: Vocabulary,
     rules: Mapping[str, Rule],
     gpus: Mapping[str, Gpu],
 ) -> TraceBuilder:
     """The trace of a decision; ``shown`` are the plans that it holds in full, ``gpus`` the catalogue."""
     trace = TraceBuilder(vocabulary, rules)
-    held: set[str] = set()
     trace.add_resolved(outcome.intake)
     if outcome.round is not None:
         trace.add_rejections(outcome.round.rejections, outcome.intake.facts)
@@ -333,7 +333,7 @@ def build_trace(
         for judged in shown:
             trace.add_plan(judged.ranked.plan, judged.facts, outcome.intake.facts)
             trace.add_score(judged, outcome.final.facts)
-            held.add(judged.ranked.plan.id)
+    held = {judged.ranked.plan.id for judged in shown}
     for candidate in outcome.candidates:
         plan = candidate.plan
         if plan is not None and plan.id not in held:
