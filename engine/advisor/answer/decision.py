@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 from typing import cast
@@ -35,7 +36,7 @@ from whichgpu.engine.advisor.answer.remarks import monitoring
 from whichgpu.engine.advisor.answer.remarks import refusal_warnings
 from whichgpu.engine.advisor.answer.remarks import refused_list
 from whichgpu.engine.advisor.answer.remarks import remarks
-from whichgpu.engine.advisor.answer.trace import build_trace
+from whichgpu.engine.advisor.answer.trace import TraceBuilder
 from whichgpu.engine.advisor.losses import first_by_evidence
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
@@ -77,7 +78,7 @@ def decision_dict(
     alternatives = pick_alternatives(outcome)
     shown = ([outcome.chosen] if outcome.chosen else []) + alternatives
     shared = outcome.final.facts
-    trace = build_trace(outcome, shown, vocabulary, rules, knowledge.gpus) if full else None
+    trace = _trace(outcome, shown, knowledge, rules, vocabulary) if full else None
     undecided = undecided_facts(outcome, rules.values())
     fired = outcome.fired
 
@@ -136,6 +137,35 @@ def decision_dict(
     if full:
         return rounded
     return cast("answer_types.DecisionLine", {key: value for key, value in rounded.items() if key not in BULKY_KEYS})
+
+
+def _trace(
+    outcome: Outcome, shown: Sequence[Judged], knowledge: Knowledge, rules: Mapping[str, Rule], vocabulary: Vocabulary
+) -> TraceBuilder:
+    """The trace of a decision; ``shown`` are the plans that it holds in full."""
+    trace = TraceBuilder(vocabulary, rules)
+    shared = outcome.final.facts
+    trace.add_resolved(outcome.intake)
+    if outcome.round is not None:
+        trace.add_rejections(outcome.round.rejections, outcome.intake.facts)
+        trace.add_resolved(outcome.round.survey)
+    for judged in shown:
+        trace.add_plan(judged.ranked.plan, judged.facts, outcome.intake.facts)
+        trace.add_score(judged, shared)
+    held = {judged.ranked.plan.id for judged in shown}
+    for candidate in outcome.candidates:
+        plan = candidate.plan
+        if plan is not None and plan.id not in held:
+            own = {name: value for name, value in candidate.facts.items() if not name.startswith("candidate.")}
+            trace.add_plan(plan, own, shared)
+            if candidate.judged is not None:
+                trace.add_score(candidate.judged, shared)
+            held.add(plan.id)
+        trace.add_candidate(candidate, knowledge.gpus[candidate.gpu_id])
+    computed = {name: figure.inputs for name, figure in outcome.procurement.figures.items()}
+    trace.add_resolved(outcome.final, computed, outcome.chosen.ranked.plan.id if outcome.chosen else "workload")
+    trace.add_advice(outcome.fired)
+    return trace
 
 
 def _price_assumed(entry: Judged) -> bool:

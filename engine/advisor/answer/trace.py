@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import cast
@@ -15,7 +14,6 @@ from whichgpu.engine.advisor.answer.wording import say
 from whichgpu.engine.advisor.outcome import CandidateJudgement
 from whichgpu.engine.advisor.outcome import Fired
 from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.outcome import Rejection
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.core.values import Facts
@@ -315,35 +313,3 @@ def _effects(effects: tuple[Effect, ...], facts: Facts) -> trace_types.AdvisedEf
         else:
             done.setdefault(word, []).extend(kept)
     return cast("trace_types.AdvisedEffects", done)
-
-
-def build_trace(
-    outcome: Outcome,
-    shown: Sequence[Judged],
-    vocabulary: Vocabulary,
-    rules: Mapping[str, Rule],
-    gpus: Mapping[str, Gpu],
-) -> TraceBuilder:
-    """The trace of a decision; ``shown`` are the plans that it holds in full, ``gpus`` the catalogue."""
-    trace = TraceBuilder(vocabulary, rules)
-    trace.add_resolved(outcome.intake)
-    if outcome.round is not None:
-        trace.add_rejections(outcome.round.rejections, outcome.intake.facts)
-        trace.add_resolved(outcome.round.survey)
-        for judged in shown:
-            trace.add_plan(judged.ranked.plan, judged.facts, outcome.intake.facts)
-            trace.add_score(judged, outcome.final.facts)
-    held = {judged.ranked.plan.id for judged in shown}
-    for candidate in outcome.candidates:
-        plan = candidate.plan
-        if plan is not None and plan.id not in held:
-            own = {name: value for name, value in candidate.facts.items() if not name.startswith("candidate.")}
-            trace.add_plan(plan, own, outcome.final.facts)
-            if candidate.judged is not None:
-                trace.add_score(candidate.judged, outcome.final.facts)
-            held.add(plan.id)
-        trace.add_candidate(candidate, gpus[candidate.gpu_id])
-    computed = {name: figure.inputs for name, figure in outcome.procurement.figures.items()}
-    trace.add_resolved(outcome.final, computed, outcome.chosen.ranked.plan.id if outcome.chosen else "workload")
-    trace.add_advice(outcome.fired)
-    return trace
