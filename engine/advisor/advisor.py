@@ -11,7 +11,6 @@ from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-from typing import Any
 from typing import Literal
 from typing import overload
 
@@ -47,13 +46,11 @@ from whichgpu.engine.core.gc_pause import collection_paused
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.version import VERSION
 from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.facts import coerce
 from whichgpu.engine.rules.facts import load_vocabulary
 from whichgpu.engine.rules.inference.driver import durable_available
 from whichgpu.engine.rules.inference.firing import Level
-from whichgpu.engine.rules.language import evaluate
 from whichgpu.engine.rules.language import parse_condition
 from whichgpu.engine.rules.resolution.run import Default
 from whichgpu.engine.rules.resolution.run import MakeLevel
@@ -85,14 +82,8 @@ class Decision:
     @collection_paused()
     def trade_offs(self) -> tuple[TradeOff, ...]:
         """What would be clearly cheaper or faster if one thing were allowed. Takes up to ten further decisions."""
-        advisor = self.advisor
-        return trade_offs(
-            advisor.context,
-            self.workload.given,
-            self.outcome,
-            advisor.objectives,
-            advisor.trade_off_settings,
-        )
+        advisor, given = self.advisor, self.workload.given
+        return trade_offs(advisor.context, given, self.outcome, advisor.objectives, advisor.trade_off_settings)
 
     @overload
     def to_dict(self, *, full: Literal[True] = True, trade_offs: bool = False) -> answer_types.Decision: ...
@@ -112,11 +103,7 @@ class Decision:
             "fired_by": advisor.fired_by,
             "engine_version": VERSION,
             "decided_at": self.decided_at.isoformat(),
-            "rulebook": {
-                "version": VERSION,
-                "digest": advisor.rulebook.digest,
-                "layers": advisor.layers(),
-            },
+            "rulebook": {"version": VERSION, "digest": advisor.rulebook.digest, "layers": advisor.layers()},
             "knowledge": {"digest": advisor.knowledge.digest, "prices_as_of": advisor.knowledge.prices_as_of},
         }
         answer = decision_dict(self.outcome, head, advisor.knowledge, advisor.rules, advisor.vocabulary, full=full)
@@ -235,7 +222,7 @@ def load_advisor(
     """
     knowledge_folder = knowledge_folder or locate("knowledge")
     folders = distinct((own_rules or locate("rules"), *rules_folders))
-    layers = layers_above(folders, own_rules)
+    layers = folders if own_rules else folders[1:]  # All but the shipped rules may bring knowledge of their own.
     vocabulary = load_vocabulary(knowledge_folder, layers=layers)
     knowledge = knowledge or load_knowledge(knowledge_folder, layers=layers)
     check_profiles(vocabulary.facts["task"].choices, knowledge_folder)
@@ -243,6 +230,11 @@ def load_advisor(
     rulebook = load_rulebook(folders, vocabulary, known_names(knowledge), tests=tests)
     objectives, default = load_objectives(knowledge_folder)
     check_objectives(vocabulary.facts["objective"].choices, objectives)
+    alias_conditions = {
+        name: parse_condition(fact.alias_when, vocabulary, None, "workload")
+        for name, fact in vocabulary.facts.items()
+        if fact.alias_when
+    }
     stages = prepare(rulebook, vocabulary, registered().values(), defaults_of(vocabulary), make_level)
     return Advisor(
         vocabulary=vocabulary,
@@ -253,16 +245,11 @@ def load_advisor(
         default_objective=default,
         stages=stages,
         context=DecisionContext(vocabulary, knowledge, stages, wishes(vocabulary)),
-        reader=Reader(vocabulary, knowledge, _alias_test(vocabulary)),
+        reader=Reader(vocabulary, knowledge, alias_conditions),
         fired_by="durable-rules" if durable_available() else "reference",
         trade_off_settings=load_trade_offs(knowledge_folder),
         folders=folders,
     )
-
-
-def layers_above(folders: Sequence[Path], own_rules: Path | None = None) -> tuple[Path, ...]:
-    """The folders that may bring knowledge of their own: all but the shipped rules."""
-    return tuple(folders[1:]) if own_rules is None else tuple(folders)
 
 
 @lru_cache(maxsize=1)
@@ -279,7 +266,6 @@ def known_names(knowledge: Knowledge) -> Known:
         gpus=frozenset(name for gpu in gpus for name in (gpu.id, gpu.family, gpu.series)),
         figures=frozenset(knowledge.figures),
         disagreements=frozenset(knowledge.disagreements),
-        heuristics=frozenset(),
     )
 
 
@@ -293,16 +279,3 @@ def defaults_of(vocabulary: Vocabulary) -> list[Default]:
             if value is not None:
                 defaults.append(Default(name, value, assumption.because, when))
     return defaults
-
-
-def _alias_test(vocabulary: Vocabulary) -> Any:
-    conditions = {
-        fact.name: parse_condition(fact.alias_when, vocabulary, None, "workload")
-        for fact in vocabulary.facts.values()
-        if fact.alias_when
-    }
-
-    def holds(fact: FactDef, given: Facts) -> bool:
-        return evaluate(conditions[fact.name], given) is True
-
-    return holds

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer.answer_types import Decision
 
 
-#: Which engine fired does not belong to the decision: both give the same one.
-NOT_DIGESTED = ("fired_by",)
-
-
 @dataclass(frozen=True, slots=True)
 class Record:
     """A decision as it was saved."""
@@ -52,7 +48,8 @@ class Saved:
 
 def decision_digest(decision: Mapping[str, object]) -> str:
     """SHA-256 over the canonical bytes of the decision without ``fired_by``."""
-    return digest({key: value for key, value in decision.items() if key not in NOT_DIGESTED})
+    # Which engine fired does not belong to the decision: both give the same one.
+    return digest({key: value for key, value in decision.items() if key != "fired_by"})
 
 
 def make_record(decision: Mapping[str, object]) -> Record:

@@ -267,7 +267,7 @@ def gap(outcome: Outcome | None, gpus: frozenset[str]) -> float:
 def _behind(entry: Judged, chosen: Judged, judged: Sequence[Judged]) -> float:
     """How far a plan that no rule rejects is behind the answer."""
     loss = loss_of(entry, chosen, judged)
-    if loss is None or entry.standing is None or chosen.standing is None:
+    if loss is None:
         return 0.0
     behind = max(0.0, loss.behind)
     places = zip(_PLACES, entry.standing.tier, chosen.standing.tier, strict=True)

@@ -141,7 +141,7 @@ class Precedence:
 
     def beating_causes(self, entry: Entrant) -> frozenset[str]:
         """The askable facts on which it hangs whether a plan that is beaten now stays so: the fewest that would do."""
-        if entry.judged.standing is None or entry.judged.standing.dominated_by is None:
+        if entry.judged.standing.dominated_by is None:
             return frozenset()
         found = [self.between(entry, other) for other in self.beating(entry) if self.beats(other, entry)[0]]
         if found:

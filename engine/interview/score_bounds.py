@@ -182,9 +182,9 @@ class Field:
     def _merit_causes(self, other: Entrant) -> frozenset[str]:
         """The askable facts on which it hangs whether a plan outside the share of the best merit stays there."""
         standing = other.judged.standing
-        if not self.objective.stated or standing is None or standing.eligible:
+        if not self.objective.stated or standing.eligible:
             return frozenset()
-        pool = [e for e in (self.leader, *self.others) if e.judged.standing is not None and e.judged.standing.eligible]
+        pool = [e for e in (self.leader, *self.others) if e.judged.standing.eligible]
         if not pool:
             return frozenset()
         best = min(pool, key=lambda entry: (entry.merits[0], entry.id))

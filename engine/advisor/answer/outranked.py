@@ -74,10 +74,8 @@ def passed_over(outcome: Outcome, shown: Sequence[Judged]) -> list[part_types.Re
 
 
 def _rest(outcome: Outcome, shown: Sequence[Judged]) -> list[Judged]:
-    if outcome.round is None:
-        return []
     ids = {entry.ranked.plan.id for entry in shown}
-    return [entry for entry in outcome.round.judged if entry.ranked.plan.id not in ids]
+    return [entry for entry in outcome.judged if entry.ranked.plan.id not in ids]
 
 
 def _reason(entry: Judged, outcome: Outcome) -> str:
@@ -94,13 +92,11 @@ def _reason(entry: Judged, outcome: Outcome) -> str:
 def _add_unplanned(found: dict[tuple[str, str], part_types.Rejection], plans: Sequence[Plan]) -> None:
     """The usual counts of a GPU that were not planned: too few for the job, or more than it gains from."""
     first = plans[0]
-    if first.memory is None:
-        return
     planned = {plan.count for plan in plans}
     fitting = [plan.count for plan in plans if plan.facts.get("plan.fits")]
     fabric = fabric_of(first.gpu)
     usual = [count for count in ladder(fabric.node_gpus, min(fabric.most, _MOST)) if count not in planned]
-    if not fitting:
+    if first.memory is None or not fitting:
         return
     fewer = [count for count in usual if count < min(fitting)]
     more = [count for count in usual if count > min(fitting)]

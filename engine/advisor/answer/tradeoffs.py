@@ -95,9 +95,7 @@ def _changed(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
     return f"At {format_value(fact, entry.value)}{instead} ({label})"
 
 
-def _usd(value: float | None) -> str:
-    if value is None:
-        return "an unknown price"
+def _usd(value: float) -> str:
     if value >= 100:
         return f"${value:,.0f}"
     return f"${value:.3g}" if 0 < value < 0.1 else f"${value:.2f}"

@@ -27,6 +27,11 @@ def because(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
     return say(rule.because, facts, vocabulary)
 
 
+def spoken(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
+    """What a rule says of a case: its own text, or else its general ground."""
+    return say(rule.text or rule.because, facts, vocabulary)
+
+
 def rejection_text(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
     """Why this rule rejects this plan."""
     return "; ".join(say(effect.text, facts, vocabulary) for effect in rule.effects if isinstance(effect, Reject))

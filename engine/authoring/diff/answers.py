@@ -14,8 +14,8 @@ from typing import Any
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import load_advisor
-from whichgpu.engine.advisor.fired import fired_rules
 from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.outcome import fired_rules
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core.errors import WhichgpuError
 from whichgpu.engine.core.values import Facts
