@@ -11,6 +11,7 @@ import gc
 import os
 import signal
 import sys
+from collections import OrderedDict
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -26,8 +27,11 @@ from hypothesis import settings
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.advisor import shipped_advisor
+from whichgpu.engine.advisor.pipeline import decide_workload
+from whichgpu.engine.advisor.tradeoffs import trade_offs
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.yaml import read_yaml
+from whichgpu.engine.interview.partial_plans import partial_plans
 
 
 _CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "derandomize": True}
@@ -95,8 +99,12 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         options.dist = "worksteal"
 
 
+gc.disable()  # While modules are loaded, all that is made stays.
+
+
 def pytest_collection_finish() -> None:
     """Keep the garbage collector off what lives as long as the tests do: a tenth of their time went there."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
@@ -160,3 +168,59 @@ def example_decisions(advisor: Advisor, examples: dict[str, Path]) -> dict[str, 
 def example_answers(example_decisions: dict[str, Decision]) -> dict[str, dict[str, Any]]:
     """The JSON value of the decision on every example. Not to be changed."""
     return {name: decision.to_dict() for name, decision in example_decisions.items()}
+
+
+def _kept(call: Callable[..., Any], key: Callable[..., object]) -> Callable[..., Any]:
+    """``call``, keeping its latest results; where the key is None nothing is kept."""
+    kept: OrderedDict[object, tuple[Any, object]] = OrderedDict()  # with the arguments, so that an id stays theirs
+
+    def again(*arguments: Any, **options: Any) -> Any:
+        at = key(*arguments, **options)
+        if at is None:
+            return call(*arguments, **options)
+        entry = kept.get(at)
+        if entry is None:
+            entry = kept[at] = call(*arguments, **options), arguments
+            if len(kept) > 500:
+                kept.popitem(last=False)
+        return entry[0]
+
+    return again
+
+
+def _written(facts: Mapping[str, object]) -> str:
+    return repr(sorted(facts.items()))  # 1, 1.0 and True are equal, and not the same answer.
+
+
+@pytest.fixture(scope="session")
+def _keeping() -> dict[str, Callable[..., Any]]:
+    """By the place where it is looked up: what costs most of a decision, and depends on nothing but its arguments."""
+    advisor = shipped_advisor()
+
+    def workload(context: object, workload: Any, objective: object, today: object = None) -> object:
+        return (_written(workload.given), repr(objective), today) if context is advisor.context else None
+
+    def further(
+        context: object, given: Mapping[str, object], outcome: object, _all: object, settings: object
+    ) -> object:
+        shipped = context is advisor.context and settings is advisor.trade_off_settings
+        return (_written(given), id(outcome)) if shipped else None
+
+    def partial(by: Advisor, given: Mapping[str, object], counts: object = ()) -> object:
+        return (_written(given), counts) if by is advisor else None
+
+    return {
+        "whichgpu.engine.advisor.advisor.decide_workload": _kept(decide_workload, workload),
+        "whichgpu.engine.advisor.advisor.trade_offs": _kept(trade_offs, further),
+        "whichgpu.engine.interview.partial_plans.partial_plans": _kept(partial_plans, partial),
+    }
+
+
+@pytest.fixture
+def decided_once(_keeping: dict[str, Callable[..., Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the shipped rules no workload is decided twice: for tests of what is asked, shown and made of decisions.
+
+    That decisions repeat is for acceptance/test_determinism.py and engine/explain/test_audit.py to show, without this.
+    """
+    for place, call in _keeping.items():
+        monkeypatch.setattr(place, call)

@@ -81,6 +81,11 @@ def whichgpu(
 
 
 @pytest.fixture(autouse=True)
+def _decided_once(decided_once: None) -> None:
+    """What commands say of a workload is tested here, and some workloads are decided by dozens of tests."""
+
+
+@pytest.fixture(autouse=True)
 def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No test reads or writes the prices of the person who runs it."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))

@@ -24,6 +24,7 @@ from whichgpu.engine.explain.whynot import WhyNot
 from whichgpu.engine.explain.whynot import why_not
 
 
+pytestmark = pytest.mark.usefixtures("decided_once")
 Decided = Callable[[str], dict[str, Any]]
 
 
