@@ -55,7 +55,6 @@ SLOW = (
     "cli/report/test_report_page.py",
     "cli/test_broken_records.py",
     "cli/test_explain_commands.py",
-    "cli/test_guide_cover.py",
     "cli/test_guides.py",
     "cli/test_interview_commands.py",
     "cli/test_interview_transcripts.py",
@@ -68,7 +67,6 @@ SLOW = (
     "engine/authoring/diff/test_comparing.py",
     "engine/authoring/lint/test_random_rulebooks.py",
     "engine/authoring/test_file_schemas.py",
-    "engine/authoring/test_inspection.py",
     "engine/authoring/testing/test_coverage_of_tests.py",
     "engine/explain/test_audit.py",
     "engine/explain/test_sensitivity.py",
@@ -105,12 +103,18 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         options.dist = "worksteal"
 
 
-gc.disable()  # While modules are loaded, all that is made stays.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Load all modules without the garbage collector: what is made then stays. It took a third of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:
     """Keep the garbage collector off what lives as long as the tests do: a tenth of their time went there."""
-    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
