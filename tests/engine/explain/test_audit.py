@@ -52,7 +52,7 @@ def test_odd_workloads_hold_too(decide: Callable[..., dict[str, Any]], advisor: 
             assert check.holds is not False, (facts, check)
 
 
-@pytest.mark.parametrize(("whole", "places_inside"), [(False, 150), (True, 12)])
+@pytest.mark.parametrize(("whole", "places_inside"), [(False, 60), (True, 6)])
 def test_any_byte_changed_fails(
     decided: Decided, decide: Callable[..., dict[str, Any]], whole: bool, places_inside: int
 ) -> None:

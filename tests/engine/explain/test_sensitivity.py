@@ -15,6 +15,7 @@ from whichgpu.engine.explain.sensitivity import sensitivity
 from whichgpu.engine.interview import answered
 
 
+pytestmark = pytest.mark.usefixtures("decided_once")
 Decided = Callable[[str], dict[str, Any]]
 
 
