@@ -16,14 +16,18 @@ from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.sensitivity import sensitivity_blocks
 from whichgpu.engine.core.canonical import plain
 from whichgpu.engine.explain.derivation import Phrases
-from whichgpu.engine.explain.sensitivity import DECISIONS
+from whichgpu.engine.explain.sensitivity import SENSITIVITY_DECISIONS
 from whichgpu.engine.explain.sensitivity import sensitivity as find_turns
 
 
 @click.command()
 @click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))
 @click.option(
-    "--limit", type=click.IntRange(1, 5000), default=DECISIONS, show_default=True, help="Decisions that may be made."
+    "--limit",
+    type=click.IntRange(1, 5000),
+    default=SENSITIVITY_DECISIONS,
+    show_default=True,
+    help="Decisions that may be made.",
 )
 @all_option
 @output_format("text", "json", "markdown")

@@ -16,7 +16,7 @@ from whichgpu.cli.render.whynot import why_not_blocks
 from whichgpu.engine.core.canonical import plain
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import to_dict
-from whichgpu.engine.explain.nearest import DECISIONS
+from whichgpu.engine.explain.nearest import WHY_NOT_DECISIONS
 from whichgpu.engine.explain.whynot import why_not as find_why_not
 
 
@@ -26,7 +26,7 @@ from whichgpu.engine.explain.whynot import why_not as find_why_not
 @click.option(
     "--limit",
     type=click.IntRange(1, 3000),
-    default=DECISIONS,
+    default=WHY_NOT_DECISIONS,
     show_default=True,
     help="Decisions that the search for the nearest change may make.",
 )

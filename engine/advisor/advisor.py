@@ -55,7 +55,7 @@ from whichgpu.engine.rules.language import parse_condition
 from whichgpu.engine.rules.resolution.run import Default
 from whichgpu.engine.rules.resolution.run import MakeLevel
 from whichgpu.engine.rules.rulebook import load_rulebook
-from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import KnownNames
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 
@@ -258,10 +258,10 @@ def shipped_advisor() -> Advisor:
     return load_advisor()
 
 
-def known_names(knowledge: Knowledge) -> Known:
+def known_names(knowledge: Knowledge) -> KnownNames:
     """What rule files may refer to."""
     gpus = knowledge.gpus.values()
-    return Known(
+    return KnownNames(
         sources=frozenset(knowledge.sources),
         gpus=frozenset(name for gpu in gpus for name in (gpu.id, gpu.family, gpu.series)),
         figures=frozenset(knowledge.figures),

@@ -16,9 +16,9 @@ from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.values import Value
-from whichgpu.engine.core.yaml import Mapping as MappingNode
+from whichgpu.engine.core.yaml import MappingNode
 from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar as ScalarNode
+from whichgpu.engine.core.yaml import ScalarNode
 from whichgpu.engine.core.yaml import place_of
 from whichgpu.engine.core.yaml import plain
 from whichgpu.engine.rules.facts import RESERVED

@@ -21,7 +21,7 @@ from whichgpu.engine.authoring.lint.finding import allowance_on
 from whichgpu.engine.authoring.lint.regions import Regions
 from whichgpu.engine.core.calculators import registered
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import KnownNames
 from whichgpu.engine.rules.rulebook.model import Rulebook
 
 
@@ -32,7 +32,7 @@ NEVER_SILENT = frozenset({"bad-silence", "cyclic-derivation"})
 def lint_rulebook(
     rulebook: Rulebook,
     vocabulary: Vocabulary,
-    known: Known,
+    known: KnownNames,
     today: date,
     *,
     produced: Iterable[str] = (),

@@ -30,7 +30,7 @@ from whichgpu.engine.rules.facts import FactDef
 Goal = Literal["wins", "fits"]
 
 #: Re-decisions of one search, the first among them.
-DECISIONS = 300
+WHY_NOT_DECISIONS = 300
 #: Of these, so many are kept for pairs of facts.
 _FOR_PAIRS = 100
 #: The search ends when so many facts alone reach the goal: the nearest are tried first.

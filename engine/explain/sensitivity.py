@@ -27,7 +27,7 @@ from whichgpu.engine.rules.facts import FactDef
 
 
 #: Re-decisions of one analysis, the first among them.
-DECISIONS = 400
+SENSITIVITY_DECISIONS = 400
 #: Of these, so many may narrow a number down to where the decision flips.
 _FOR_NARROWING = 150
 #: Factors by which a number without a threshold nearby is varied.
@@ -60,7 +60,7 @@ class Sensitivity:
     complete: bool
 
 
-def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = DECISIONS) -> Sensitivity:
+def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = SENSITIVITY_DECISIONS) -> Sensitivity:
     """Vary each fact alone: stated ones, assumed ones, and those that are still open.
 
     A number is tried at the thresholds of the rules that read it, at the ends of its range, and at a half to twice its

@@ -24,7 +24,7 @@ from whichgpu.engine.explain.derivation import StepBuilder
 from whichgpu.engine.explain.evidence import gather
 from whichgpu.engine.explain.influencing_facts import best_of
 from whichgpu.engine.explain.influencing_facts import influencing_facts
-from whichgpu.engine.explain.nearest import DECISIONS
+from whichgpu.engine.explain.nearest import WHY_NOT_DECISIONS
 from whichgpu.engine.explain.nearest import Search
 from whichgpu.engine.explain.nearest import nearest_changes
 from whichgpu.engine.explain.rerun import WhatIfSearch
@@ -76,7 +76,7 @@ class WhyNot:
 
 
 def why_not(
-    decision: Mapping[str, Any], gpu: str, advisor: Advisor, *, limit: int = DECISIONS, phrases: Phrases
+    decision: Mapping[str, Any], gpu: str, advisor: Advisor, *, limit: int = WHY_NOT_DECISIONS, phrases: Phrases
 ) -> WhyNot:
     """What stands against a GPU, by the present rulebook.
 

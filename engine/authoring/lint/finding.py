@@ -23,7 +23,7 @@ from whichgpu.engine.authoring.lint.regions import Example
 from whichgpu.engine.authoring.lint.regions import Regions
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import KnownNames
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 
@@ -99,7 +99,7 @@ class LintContext:
 
     rulebook: Rulebook
     vocabulary: Vocabulary
-    known: Known
+    known: KnownNames
     today: datetime.date
     regions: Regions
     produced: frozenset[str] = frozenset()  # facts that calculators, look-ups and plans produce

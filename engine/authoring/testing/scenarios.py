@@ -30,9 +30,9 @@ from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.core.errors import WhichgpuError
 from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml import Mapping as MappingNode
+from whichgpu.engine.core.yaml import MappingNode
 from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core.yaml import SequenceNode
 from whichgpu.engine.core.yaml import place_of
 from whichgpu.engine.core.yaml import plain
 from whichgpu.engine.core.yaml import read_yaml
@@ -139,7 +139,7 @@ def run_scenarios(scenarios: Iterable[Scenario], decide: Decide, knowledge: Know
 
 
 def _items(node: Node, reader: Reader) -> tuple[Node, ...]:
-    if isinstance(node, Sequence):
+    if isinstance(node, SequenceNode):
         return node.items
     reader.add(
         "wrong-form",

@@ -181,7 +181,7 @@ class Rulebook:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNames:
     """Names that live outside the rulebook. An empty set means: do not check."""
 
     sources: frozenset[str] = frozenset()
