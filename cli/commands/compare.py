@@ -20,7 +20,7 @@ from whichgpu.cli.options import rules_options
 from whichgpu.cli.options import set_option
 from whichgpu.cli.render.comparison import comparison_blocks
 from whichgpu.engine.advisor.objectives import shipped_objectives
-from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.core.canonical import json_value
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.explain.compare import compare
@@ -105,7 +105,7 @@ def _show(
 ) -> int:
     found = compare(before, after)
     if form == "json":
-        output.emit_json({"same": found.same, **plain(asdict(found))})
+        output.emit_json({"same": found.same, **json_value(asdict(found))})
     else:
         phrases = Phrases(advisor.vocabulary)
         blocks = comparison_blocks(found, names_of(advisor), phrases, sides, everything=everything)

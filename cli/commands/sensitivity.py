@@ -14,7 +14,7 @@ from whichgpu.cli.options import all_option
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.sensitivity import sensitivity_blocks
-from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.core.canonical import json_value
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.sensitivity import SENSITIVITY_DECISIONS
 from whichgpu.engine.explain.sensitivity import sensitivity as find_turns
@@ -43,7 +43,7 @@ def sensitivity(
     advisor = load(rules, builtin=builtin)
     found = find_turns(saved.decision, advisor, limit=limit)
     if form == "json":
-        output.emit_json(plain(asdict(found)))
+        output.emit_json(json_value(asdict(found)))
     else:
         phrases = Phrases(advisor.vocabulary)
         output.emit_blocks(sensitivity_blocks(found, names_of(advisor), phrases, everything=everything), form)

@@ -13,7 +13,7 @@ from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.whynot import why_not_blocks
-from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.core.canonical import json_value
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import to_dict
 from whichgpu.engine.explain.nearest import WHY_NOT_DECISIONS
@@ -45,7 +45,7 @@ def why_not(*, decision: str, gpu: str, limit: int, form: str, rules: tuple[str,
     if form == "json":
         told = asdict(found)
         told["rejections"] = [to_dict(step) for step in found.rejections]
-        output.emit_json(plain(told))
+        output.emit_json(json_value(told))
     else:
         output.emit_blocks(why_not_blocks(found, gpu, names_of(advisor), phrases), form)
     return 0

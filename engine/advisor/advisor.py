@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from typing import Literal
 from typing import overload
 
-import whichgpu.engine.sizing.calculators  # noqa: F401  (registers the calculators)
 from whichgpu.engine.advisor.answer.decision import decision_dict
 from whichgpu.engine.advisor.answer.tradeoffs import trade_off_list
 from whichgpu.engine.advisor.further_facts import check_further_facts
@@ -36,7 +35,6 @@ from whichgpu.engine.advisor.tradeoffs import trade_offs
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue.tasks import check_profiles
-from whichgpu.engine.core.calculators import registered
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
@@ -58,6 +56,7 @@ from whichgpu.engine.rules.rulebook import load_rulebook
 from whichgpu.engine.rules.rulebook.model import KnownNames
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.sizing.calculators import memory_calculators
 
 
 if TYPE_CHECKING:
@@ -235,7 +234,7 @@ def load_advisor(
         for name, fact in vocabulary.facts.items()
         if fact.alias_when
     }
-    stages = prepare(rulebook, vocabulary, registered().values(), defaults_of(vocabulary), make_level)
+    stages = prepare(rulebook, vocabulary, memory_calculators().values(), defaults_of(vocabulary), make_level)
     return Advisor(
         vocabulary=vocabulary,
         knowledge=knowledge,

@@ -10,7 +10,7 @@ from whichgpu.engine.advisor.answer.plans import parallelism_dict
 from whichgpu.engine.advisor.answer.plans import speed_dict
 from whichgpu.engine.advisor.intake import Workload
 from whichgpu.engine.advisor.intake import unknown_gpu
-from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.core.canonical import json_value
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.plans.fit_suggestions import Relief
@@ -67,7 +67,7 @@ def size_workload(
         ],
         "relief": _relief_dict(relief) if relief else None,
     }
-    rounded: answer_types.SizeAnswer = plain(answer)
+    rounded: answer_types.SizeAnswer = json_value(answer)
     return rounded
 
 

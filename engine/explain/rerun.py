@@ -16,7 +16,7 @@ from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.intake import Workload
 from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.core.canonical import json_value
 from whichgpu.engine.core.canonical import rounded
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import Problem
@@ -63,7 +63,7 @@ def with_changes(given: Mapping[str, Value], changes: Iterable[str], advisor: Ad
         InputError: a change is wrong.
     """
     texts = tuple(changes)
-    read = advisor.read({name: plain(value) for name, value in given.items()}, texts).given
+    read = advisor.read({name: json_value(value) for name, value in given.items()}, texts).given
     written = [text.partition("=")[0].strip() for text in texts]
     touched = {advisor.vocabulary.resolve(name) or name for name in written}
     for name in written:
