@@ -14,10 +14,10 @@ from whichgpu.cli.options import all_option
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.sensitivity import sensitivity_blocks
-from whichgpu.engine.core.canonical import json_value
-from whichgpu.engine.explain.derivation import Phrases
-from whichgpu.engine.explain.sensitivity import SENSITIVITY_DECISIONS
-from whichgpu.engine.explain.sensitivity import sensitivity as find_turns
+from whichgpu.engine.core import json_value
+from whichgpu.engine.explain import SENSITIVITY_DECISIONS
+from whichgpu.engine.explain import Phrases
+from whichgpu.engine.explain import sensitivity as find_turns
 
 
 @click.command()

@@ -13,11 +13,11 @@ from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.whynot import why_not_blocks
-from whichgpu.engine.core.canonical import json_value
-from whichgpu.engine.explain.derivation import Phrases
-from whichgpu.engine.explain.derivation import to_dict
-from whichgpu.engine.explain.nearest import WHY_NOT_DECISIONS
-from whichgpu.engine.explain.whynot import why_not as find_why_not
+from whichgpu.engine.core import json_value
+from whichgpu.engine.explain import WHY_NOT_DECISIONS
+from whichgpu.engine.explain import Phrases
+from whichgpu.engine.explain import to_dict
+from whichgpu.engine.explain import why_not as find_why_not
 
 
 @click.command(name="why-not")

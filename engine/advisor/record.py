@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.keys import RECORD_FORMAT
-from whichgpu.engine.core.canonical import canonical_json
-from whichgpu.engine.core.canonical import digest
-from whichgpu.engine.core.canonical import json_value
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import canonical_json
+from whichgpu.engine.core import digest
+from whichgpu.engine.core import json_value
 
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from whichgpu.engine.catalogue.bundle import Knowledge
 from whichgpu.engine.catalogue.bundle import KnowledgeLayer
 from whichgpu.engine.catalogue.bundle import knowledge_digest
-from whichgpu.engine.catalogue.gpu_facts import gpu_facts
+from whichgpu.engine.catalogue.facts_of_gpus import gpu_facts
 from whichgpu.engine.catalogue.model import CostItem
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.catalogue.model import MemoryReserve
@@ -23,9 +23,9 @@ from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.catalogue.model import Offer
 from whichgpu.engine.catalogue.model import SourceRecord
 from whichgpu.engine.catalogue.prices import offer_order
-from whichgpu.engine.core.folders import locate
-from whichgpu.engine.core.yaml.cache import recall
-from whichgpu.engine.core.yaml.cache import remember
+from whichgpu.engine.core import locate
+from whichgpu.engine.core import recall
+from whichgpu.engine.core import remember
 
 
 _GPUS = TypeAdapter(list[Gpu])

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TypedDict
 from typing import Unpack
 
-from whichgpu.engine.catalogue.tasks import profile_of
-from whichgpu.engine.core.calculators import Calculator
-from whichgpu.engine.core.calculators import calculator
-from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.catalogue import profile_of
+from whichgpu.engine.core import Calculator
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import calculator
+from whichgpu.engine.core import registered
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.job import Job

@@ -8,16 +8,16 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.yaml import MappingNode
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import ScalarNode
-from whichgpu.engine.core.yaml import SequenceNode
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import place_within
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import RulebookError
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import place_within
 from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.yaml import MappingNode
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import ScalarNode
-from whichgpu.engine.core.yaml import SequenceNode
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import place_within
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import place_within
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.language.parsing import parse_cell
 from whichgpu.engine.rules.language.parsing import parse_condition

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from whichgpu.engine.core.yaml import MappingNode
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import ScalarNode
-from whichgpu.engine.core.yaml import SequenceNode
-from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import place_of
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.language.tree import facts_read
 from whichgpu.engine.rules.rulebook.conditions import read_cells

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.folders import distinct
-from whichgpu.engine.core.folders import is_rule_file
-from whichgpu.engine.core.folders import layer_names
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import SequenceNode
-from whichgpu.engine.core.yaml import read_yaml
-from whichgpu.engine.core.yaml import read_yaml_text
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import RulebookError
+from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import distinct
+from whichgpu.engine.core import is_rule_file
+from whichgpu.engine.core import layer_names
+from whichgpu.engine.core import read_yaml
+from whichgpu.engine.core import read_yaml_text
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook.entries import read_entry
 from whichgpu.engine.rules.rulebook.layers import Stack

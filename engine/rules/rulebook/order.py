@@ -11,10 +11,10 @@ from graphlib import TopologicalSorter
 from itertools import pairwise
 from itertools import permutations
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.yaml import ScalarNode
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import RulebookError
+from whichgpu.engine.core import ScalarNode
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Table
 from whichgpu.engine.rules.rulebook.reading import Context

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from whichgpu.engine.core.yaml import MappingNode
-from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
 from whichgpu.engine.rules.rulebook.grammar import CLAIM_KEYS
 from whichgpu.engine.rules.rulebook.grammar import QUANTITIES
 from whichgpu.engine.rules.rulebook.grammar import STATUSES

@@ -12,15 +12,15 @@ from dataclasses import field
 from typing import NamedTuple
 from typing import TypeVar
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml.node import MappingNode
-from whichgpu.engine.core.yaml.node import Node
-from whichgpu.engine.core.yaml.node import ScalarNode
-from whichgpu.engine.core.yaml.node import SequenceNode
-from whichgpu.engine.core.yaml.node import place_of
-from whichgpu.engine.core.yaml.plain import typed
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import typed
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook.grammar import DATE_PATTERN

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml import MappingNode
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import ScalarNode
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import untyped
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import untyped
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import read_value
 from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.yaml import MappingNode
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import SequenceNode
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import SequenceNode
 from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.model import Effect

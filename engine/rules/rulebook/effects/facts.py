@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.yaml import MappingNode
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import ScalarNode
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import WhichgpuError
 from whichgpu.engine.rules.language.parsing import parse_expression
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.rulebook.conditions import check_reads

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import ScalarNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import ScalarNode
 from whichgpu.engine.rules.language.texts import check_template
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.model import Effect

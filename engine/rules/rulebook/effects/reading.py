@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import ScalarNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import ScalarNode
 from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.language.texts import template_facts
 from whichgpu.engine.rules.rulebook.conditions import spot_of

@@ -9,8 +9,8 @@ from dataclasses import field
 from dataclasses import replace
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Outcome
 from whichgpu.engine.explain.rerun import FactChange
 from whichgpu.engine.explain.rerun import OutOfDecisionsError
 from whichgpu.engine.explain.rerun import WhatIfSearch
@@ -23,7 +23,7 @@ from whichgpu.engine.explain.rerun import unstated_objective
 from whichgpu.engine.explain.rerun import valid
 from whichgpu.engine.interview import Answered
 from whichgpu.engine.interview import answered
-from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules import FactDef
 
 
 #: Re-decisions of one analysis, the first among them.
