@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from typing import Literal
 from typing import overload
 
-import whichgpu.engine.sizing.calculators  # noqa: F401  (registers the calculators)
 from whichgpu.engine.advisor.answer.decision import decision_dict
 from whichgpu.engine.advisor.answer.tradeoffs import trade_off_list
 from whichgpu.engine.advisor.further_facts import check_further_facts
@@ -34,30 +33,30 @@ from whichgpu.engine.advisor.stages import prepare
 from whichgpu.engine.advisor.tradeoffs import TradeOff
 from whichgpu.engine.advisor.tradeoffs import trade_offs
 from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue import check_profiles
 from whichgpu.engine.catalogue import load_knowledge
-from whichgpu.engine.catalogue.tasks import check_profiles
-from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.folders import distinct
-from whichgpu.engine.core.folders import locate
-from whichgpu.engine.core.gc_pause import collection_paused
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.version import VERSION
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.facts import coerce
-from whichgpu.engine.rules.facts import load_vocabulary
-from whichgpu.engine.rules.inference.driver import durable_available
-from whichgpu.engine.rules.inference.firing import Level
-from whichgpu.engine.rules.language import parse_condition
-from whichgpu.engine.rules.resolution.run import Default
-from whichgpu.engine.rules.resolution.run import MakeLevel
-from whichgpu.engine.rules.rulebook import load_rulebook
-from whichgpu.engine.rules.rulebook.model import Known
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.core import VERSION
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import collection_paused
+from whichgpu.engine.core import distinct
+from whichgpu.engine.core import locate
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.rules import Default
+from whichgpu.engine.rules import KnownNames
+from whichgpu.engine.rules import Level
+from whichgpu.engine.rules import MakeLevel
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import coerce
+from whichgpu.engine.rules import durable_available
+from whichgpu.engine.rules import load_rulebook
+from whichgpu.engine.rules import load_vocabulary
+from whichgpu.engine.rules import parse_condition
+from whichgpu.engine.sizing import memory_calculators
 
 
 if TYPE_CHECKING:
@@ -235,7 +234,7 @@ def load_advisor(
         for name, fact in vocabulary.facts.items()
         if fact.alias_when
     }
-    stages = prepare(rulebook, vocabulary, registered().values(), defaults_of(vocabulary), make_level)
+    stages = prepare(rulebook, vocabulary, memory_calculators().values(), defaults_of(vocabulary), make_level)
     return Advisor(
         vocabulary=vocabulary,
         knowledge=knowledge,
@@ -258,10 +257,10 @@ def shipped_advisor() -> Advisor:
     return load_advisor()
 
 
-def known_names(knowledge: Knowledge) -> Known:
+def known_names(knowledge: Knowledge) -> KnownNames:
     """What rule files may refer to."""
     gpus = knowledge.gpus.values()
-    return Known(
+    return KnownNames(
         sources=frozenset(knowledge.sources),
         gpus=frozenset(name for gpu in gpus for name in (gpu.id, gpu.family, gpu.series)),
         figures=frozenset(knowledge.figures),

@@ -12,14 +12,14 @@ from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import PlanRound
 from whichgpu.engine.advisor.outcome import Rejection
 from whichgpu.engine.advisor.stages import RuleSet
+from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.plans.gate import Refusal
-from whichgpu.engine.plans.gate import figure_problems
-from whichgpu.engine.plans.maker import PlanMaker
-from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import PlanMaker
+from whichgpu.engine.plans import Refusal
+from whichgpu.engine.plans import figure_problems
 
 
 def named_gpus(facts: Facts, knowledge: Knowledge) -> list[tuple[Gpu, bool]]:

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.model import Claim
-from whichgpu.engine.rules.rulebook.model import Quantity
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.rules import Claim
+from whichgpu.engine.rules import Points
+from whichgpu.engine.rules import Quantity
+from whichgpu.engine.rules import Rule
 
 
 #: The source of what no guide says.

@@ -9,25 +9,25 @@ from dataclasses import dataclass
 from typing import Any
 from typing import NamedTuple
 
+from whichgpu.engine.catalogue import GpuMatch
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue.gpu_names import GpuMatch
-from whichgpu.engine.core.canonical import rounded
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.core.yaml import Mapping as MappingNode
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar as ScalarNode
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import plain
-from whichgpu.engine.rules.facts import RESERVED
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.facts import gpu_and_count
-from whichgpu.engine.rules.facts import read_value
-from whichgpu.engine.rules.language import evaluate
-from whichgpu.engine.rules.language.tree import Expr
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import plain
+from whichgpu.engine.core import rounded
+from whichgpu.engine.rules import RESERVED
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import evaluate
+from whichgpu.engine.rules import gpu_and_count
+from whichgpu.engine.rules import read_value
 
 
 @dataclass(frozen=True, slots=True)

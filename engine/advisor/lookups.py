@@ -9,15 +9,15 @@ from dataclasses import field
 from pathlib import Path
 
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue.configs import model_from_config
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.core.values import number
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.resolution.model import FactCandidate
-from whichgpu.engine.sizing.composed import composed_spec
+from whichgpu.engine.catalogue import ModelSpec
+from whichgpu.engine.catalogue import model_from_config
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import number
+from whichgpu.engine.rules import FactCandidate
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.sizing import composed_spec
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from whichgpu.engine.advisor.options import TradeOffSettings
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.core.constants import Entry
-from whichgpu.engine.core.constants import read_constants
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.folders import locate
+from whichgpu.engine.core import Entry
+from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import locate
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import read_constants
 
 
 class _Entry(Entry):

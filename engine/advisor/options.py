@@ -18,14 +18,14 @@ from whichgpu.engine.advisor.survey import Measures
 from whichgpu.engine.advisor.survey import is_job
 from whichgpu.engine.advisor.survey import length_known
 from whichgpu.engine.advisor.survey import measure
-from whichgpu.engine.catalogue.tasks import profile_of
-from whichgpu.engine.core.constants import Entry
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.facts import coerce
-from whichgpu.engine.rules.language.domains import inside
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.catalogue import profile_of
+from whichgpu.engine.core import Entry
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import coerce
+from whichgpu.engine.rules import inside
 
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.rank import Ranked
 from whichgpu.engine.advisor.survey import UNMEASURED
 from whichgpu.engine.advisor.survey import Measures
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.plans.gate import Refusal
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.resolve import Resolution
-from whichgpu.engine.sizing.job import Assumed
+from whichgpu.engine.catalogue import ModelSpec
+from whichgpu.engine.core import Facts
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import Refusal
+from whichgpu.engine.rules import Resolution
+from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.sizing import Assumed
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,20 +30,20 @@ from whichgpu.engine.advisor.round import run_round
 from whichgpu.engine.advisor.stages import RuleSet
 from whichgpu.engine.advisor.stages import Stages
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.tasks import profile_of
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.plans.candidates import candidate_plans
-from whichgpu.engine.plans.maker import PlanMaker
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.rulebook.effects import Ask
-from whichgpu.engine.rules.rulebook.effects import ConsiderCounts
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.sizing.intake import job_from_facts
+from whichgpu.engine.catalogue import ModelSpec
+from whichgpu.engine.catalogue import profile_of
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Value
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import PlanMaker
+from whichgpu.engine.plans import candidate_plans
+from whichgpu.engine.rules import Ask
+from whichgpu.engine.rules import ConsiderCounts
+from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.sizing import job_from_facts
 
 
 #: ``candidate_plans``, or what stands in for it.

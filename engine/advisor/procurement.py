@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from dataclasses import field
 from datetime import date
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.plans.costs.comparison import CostComparison
-from whichgpu.engine.plans.costs.comparison import compare_costs
-from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.offers import price_age_days
-from whichgpu.engine.plans.costs.ownership import owned_form
-from whichgpu.engine.plans.costs.power import CARD_SEGMENTS
-from whichgpu.engine.plans.costs.power import DESK_CARDS
-from whichgpu.engine.plans.costs.procurement import Flip
-from whichgpu.engine.plans.costs.procurement import nearest_flip
-from whichgpu.engine.plans.costs.procurement import procurement_facts
-from whichgpu.engine.plans.costs.procurement import procurement_figures
-from whichgpu.engine.plans.costs.thresholds import Threshold
-from whichgpu.engine.plans.costs.thresholds import guide_thresholds
-from whichgpu.engine.plans.costs.thresholds import thresholds_disagree
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.resolution.model import FactCandidate
-from whichgpu.engine.sizing.model import Figure
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
+from whichgpu.engine.plans import CARD_SEGMENTS
+from whichgpu.engine.plans import DESK_CARDS
+from whichgpu.engine.plans import CostComparison
+from whichgpu.engine.plans import EconomicsConstants
+from whichgpu.engine.plans import Flip
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import Threshold
+from whichgpu.engine.plans import compare_costs
+from whichgpu.engine.plans import guide_thresholds
+from whichgpu.engine.plans import load_economics
+from whichgpu.engine.plans import nearest_flip
+from whichgpu.engine.plans import owned_form
+from whichgpu.engine.plans import price_age_days
+from whichgpu.engine.plans import procurement_facts
+from whichgpu.engine.plans import procurement_figures
+from whichgpu.engine.plans import thresholds_disagree
+from whichgpu.engine.rules import FactCandidate
+from whichgpu.engine.sizing import Figure
 
 
 _JUDGED = ("whichgpu-judgement",)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.keys import RECORD_FORMAT
-from whichgpu.engine.core.canonical import canonical_json
-from whichgpu.engine.core.canonical import digest
-from whichgpu.engine.core.canonical import plain
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import canonical_json
+from whichgpu.engine.core import digest
+from whichgpu.engine.core import json_value
 
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def decision_digest(decision: Mapping[str, object]) -> str:
 
 def make_record(decision: Mapping[str, object]) -> Record:
     """Seal a decision."""
-    value = plain(decision)
+    value = json_value(decision)
     return Record(decision_digest(value), value)
 
 

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whichgpu.engine.core.calculators import Calculator
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.inference.firing import fire
-from whichgpu.engine.rules.inference.reference import Evaluation
-from whichgpu.engine.rules.resolution.run import Default
-from whichgpu.engine.rules.resolution.run import FactResolver
-from whichgpu.engine.rules.resolution.run import MakeLevel
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Rulebook
-from whichgpu.engine.rules.rulebook.order import levels
-from whichgpu.engine.rules.rulebook.resolve import Resolution
-from whichgpu.engine.rules.rulebook.resolve import Resolver
+from whichgpu.engine.core import Calculator
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import RulebookError
+from whichgpu.engine.rules import Default
+from whichgpu.engine.rules import Evaluation
+from whichgpu.engine.rules import FactResolver
+from whichgpu.engine.rules import MakeLevel
+from whichgpu.engine.rules import Resolution
+from whichgpu.engine.rules import Resolver
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import fire
+from whichgpu.engine.rules import levels
 
 
 #: The moments of a decision, in order. A fact can be read from its moment on.

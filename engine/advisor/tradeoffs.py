@@ -17,10 +17,10 @@ from whichgpu.engine.advisor.pipeline import DecisionContext
 from whichgpu.engine.advisor.pipeline import round_on
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import is_job
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.usage import usage_of
-from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.core import Value
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import load_economics
+from whichgpu.engine.plans import usage_of
 
 
 @dataclass(frozen=True, slots=True)

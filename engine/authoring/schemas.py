@@ -14,20 +14,20 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic import TypeAdapter
 
-from whichgpu.engine.advisor.objectives import ObjectivesFile
+from whichgpu.engine.advisor import ObjectivesFile
 from whichgpu.engine.authoring.testing.expectations import EXPECTATIONS
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue.schemas import entry_schemas
-from whichgpu.engine.catalogue.schemas import knowledge_file_schemas
-from whichgpu.engine.catalogue.tasks import TasksFile
-from whichgpu.engine.plans.constants import PlanConstants
-from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.facts.model import Code
-from whichgpu.engine.rules.facts.model import FactDef
-from whichgpu.engine.rules.rulebook import rule_file_schema
-from whichgpu.engine.sizing.constants import SizingConstants
-from whichgpu.engine.sizing.speed_constants import SpeedConstants
+from whichgpu.engine.catalogue import TasksFile
+from whichgpu.engine.catalogue import entry_schemas
+from whichgpu.engine.catalogue import knowledge_file_schemas
+from whichgpu.engine.plans import EconomicsConstants
+from whichgpu.engine.plans import PlanConstants
+from whichgpu.engine.rules import Code
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import rule_file_schema
+from whichgpu.engine.sizing import SizingConstants
+from whichgpu.engine.sizing import SpeedConstants
 
 
 Schema = dict[str, Any]

@@ -20,7 +20,7 @@ from whichgpu.engine.catalogue.model import Offer
 from whichgpu.engine.catalogue.model import SourceRecord
 from whichgpu.engine.catalogue.model_names import ModelMatch
 from whichgpu.engine.catalogue.model_names import ModelNames
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Value
 
 
 @dataclass(frozen=True, slots=True)

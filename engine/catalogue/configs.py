@@ -15,9 +15,9 @@ from whichgpu.engine.catalogue.model import ModelKind
 from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.catalogue.model import Moe
 from whichgpu.engine.catalogue.parameters import parameter_count
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
 
 
 _MOST_BYTES = 5_000_000

@@ -11,7 +11,7 @@ from whichgpu.engine.catalogue.spelling import exact_form
 from whichgpu.engine.catalogue.spelling import memory_word
 from whichgpu.engine.catalogue.spelling import only_form_or_memory
 from whichgpu.engine.catalogue.spelling import telling_words
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core import nearest_words
 
 
 MatchKind = Literal["id", "family", "series", "none"]

@@ -27,14 +27,14 @@ from whichgpu.engine.catalogue.folder import unknown_sources
 from whichgpu.engine.catalogue.folder import valid
 from whichgpu.engine.catalogue.model import Offer
 from whichgpu.engine.catalogue.prices import merged
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.folders import knowledge_files
-from whichgpu.engine.core.yaml import Document
-from whichgpu.engine.core.yaml import find
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import read_document
+from whichgpu.engine.core import Document
+from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import find
+from whichgpu.engine.core import knowledge_files
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import read_document
 
 
 @dataclass(slots=True)

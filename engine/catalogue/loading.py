@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from whichgpu.engine.catalogue.bundle import Knowledge
 from whichgpu.engine.catalogue.bundle import KnowledgeLayer
 from whichgpu.engine.catalogue.bundle import knowledge_digest
-from whichgpu.engine.catalogue.gpu_facts import gpu_facts
+from whichgpu.engine.catalogue.facts_of_gpus import gpu_facts
 from whichgpu.engine.catalogue.model import CostItem
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.catalogue.model import MemoryReserve
@@ -23,8 +23,9 @@ from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.catalogue.model import Offer
 from whichgpu.engine.catalogue.model import SourceRecord
 from whichgpu.engine.catalogue.prices import offer_order
-from whichgpu.engine.core.folders import locate
-from whichgpu.engine.core.yaml import cache
+from whichgpu.engine.core import locate
+from whichgpu.engine.core import recall
+from whichgpu.engine.core import remember
 
 
 _GPUS = TypeAdapter(list[Gpu])
@@ -57,12 +58,12 @@ def load_knowledge(folder: Path | None = None, *, layers: Sequence[Path] = ()) -
     folder = folder or locate("knowledge")
     files = _files(folder)
     raw = _raw_digest(files)
-    content = cache.recall(_cache_kind(), raw)
+    content = recall(_cache_kind(), raw)
     if not isinstance(content, dict) or not {"gpus", "models", "offers", "digest"} <= content.keys():
         from whichgpu.engine.catalogue.folder import read_folder  # noqa: PLC0415  # Only a cold start reads files.
 
         content = read_folder(folder, files)
-        cache.remember(_cache_kind(), raw, content)
+        remember(_cache_kind(), raw, content)
     laid: list[KnowledgeLayer] = []
     for layer in layers:
         from whichgpu.engine.catalogue.layering import lay_over  # noqa: PLC0415  # Most runs have no layer.

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from whichgpu.engine.core.constants import Entry
+from whichgpu.engine.core import Entry
 
 
 Link = Literal[

@@ -11,7 +11,7 @@ from whichgpu.engine.catalogue.model_spelling import PUBLISHERS
 from whichgpu.engine.catalogue.model_spelling import VARIANT_WORDS
 from whichgpu.engine.catalogue.model_spelling import Spelling
 from whichgpu.engine.catalogue.model_spelling import spelling
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core import nearest_words
 
 
 _DATE = re.compile(r"\d{4}|\d{6}|\d{8}")

@@ -14,11 +14,11 @@ from itertools import takewhile
 from typing import Any
 
 from whichgpu.engine.catalogue.model import Offer
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.core import nearest_words
 
 
 COLUMNS = tuple(name for name in Offer.model_fields if name not in {"spot_only", "own"})

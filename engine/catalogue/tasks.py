@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from whichgpu.engine.core.constants import Entry
-from whichgpu.engine.core.constants import read_constants
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core import Entry
+from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import read_constants
 
 
 SizedAs = Literal["serving", "adapters", "full", "from_scratch", "trial"]

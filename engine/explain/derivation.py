@@ -9,13 +9,13 @@ from dataclasses import field
 from dataclasses import replace
 from typing import Any
 
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Value
 from whichgpu.engine.explain.evidence import Entry
 from whichgpu.engine.explain.evidence import Evidence
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language import format_number
-from whichgpu.engine.rules.language import format_value
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import format_number
+from whichgpu.engine.rules import format_value
 
 
 #: Figures of a plan that the trace names apart from the plan's facts.

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.losses import loss_of
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.interview.partial_plans import Watched
-from whichgpu.engine.rules.language import evaluate
-from whichgpu.engine.rules.language import facts_read
-from whichgpu.engine.rules.rulebook.effects import Fallback
-from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Judged
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.advisor import loss_of
+from whichgpu.engine.core import registered
+from whichgpu.engine.interview import Watched
+from whichgpu.engine.rules import Fallback
+from whichgpu.engine.rules import Points
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import evaluate
+from whichgpu.engine.rules import facts_read
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from dataclasses import field
 from dataclasses import replace
 from typing import Literal
 
-from whichgpu.engine.advisor.losses import loss_of
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor import Judged
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.advisor import loss_of
 from whichgpu.engine.explain.influencing_facts import InfluencingFacts
 from whichgpu.engine.explain.influencing_facts import best_of
 from whichgpu.engine.explain.rerun import FactChange
@@ -24,13 +24,13 @@ from whichgpu.engine.explain.rerun import WhatIfSearch
 from whichgpu.engine.explain.rerun import between
 from whichgpu.engine.explain.rerun import is_number
 from whichgpu.engine.explain.rerun import probes
-from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules import FactDef
 
 
 Goal = Literal["wins", "fits"]
 
 #: Re-decisions of one search, the first among them.
-DECISIONS = 300
+WHY_NOT_DECISIONS = 300
 #: Of these, so many are kept for pairs of facts.
 _FOR_PAIRS = 100
 #: The search ends when so many facts alone reach the goal: the nearest are tried first.

@@ -12,20 +12,20 @@ from datetime import datetime
 from typing import Any
 from typing import TypeGuard
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.intake import Workload
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.canonical import plain
-from whichgpu.engine.core.canonical import rounded
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.values import Scalar
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import coerce
-from whichgpu.engine.rules.language.domains import constants_compared
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Decision
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.advisor import Workload
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import Scalar
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import json_value
+from whichgpu.engine.core import rounded
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import coerce
+from whichgpu.engine.rules import constants_compared
 
 
 def recorded_facts(decision: Mapping[str, Any], advisor: Advisor) -> dict[str, Value]:
@@ -63,7 +63,7 @@ def with_changes(given: Mapping[str, Value], changes: Iterable[str], advisor: Ad
         InputError: a change is wrong.
     """
     texts = tuple(changes)
-    read = advisor.read({name: plain(value) for name, value in given.items()}, texts).given
+    read = advisor.read({name: json_value(value) for name, value in given.items()}, texts).given
     written = [text.partition("=")[0].strip() for text in texts]
     touched = {advisor.vocabulary.resolve(name) or name for name in written}
     for name in written:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 
-from whichgpu.engine.advisor.answer.wording import better_words
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.advisor import better_words
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import nearest_words
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import Step
 from whichgpu.engine.explain.derivation import StepBuilder

@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.answer.outranked import loss_text
-from whichgpu.engine.advisor.answer.outranked import named
-from whichgpu.engine.advisor.losses import Loss
-from whichgpu.engine.advisor.losses import LossKind
-from whichgpu.engine.advisor.losses import first_by_evidence
-from whichgpu.engine.advisor.losses import loss_of
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Judged
+from whichgpu.engine.advisor import Loss
+from whichgpu.engine.advisor import LossKind
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.advisor import first_by_evidence
+from whichgpu.engine.advisor import loss_of
+from whichgpu.engine.advisor import loss_text
+from whichgpu.engine.advisor import named
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import Step
 from whichgpu.engine.explain.derivation import StepBuilder
 from whichgpu.engine.explain.evidence import gather
 from whichgpu.engine.explain.influencing_facts import best_of
 from whichgpu.engine.explain.influencing_facts import influencing_facts
-from whichgpu.engine.explain.nearest import DECISIONS
+from whichgpu.engine.explain.nearest import WHY_NOT_DECISIONS
 from whichgpu.engine.explain.nearest import Search
 from whichgpu.engine.explain.nearest import nearest_changes
 from whichgpu.engine.explain.rerun import WhatIfSearch
@@ -76,7 +76,7 @@ class WhyNot:
 
 
 def why_not(
-    decision: Mapping[str, Any], gpu: str, advisor: Advisor, *, limit: int = DECISIONS, phrases: Phrases
+    decision: Mapping[str, Any], gpu: str, advisor: Advisor, *, limit: int = WHY_NOT_DECISIONS, phrases: Phrases
 ) -> WhyNot:
     """What stands against a GPU, by the present rulebook.
 

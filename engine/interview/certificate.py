@@ -11,22 +11,22 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Value
 from whichgpu.engine.interview.open_choice import OpenChoice
 from whichgpu.engine.interview.partial_plans import PlanShapes
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.verdict import Verdicts
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.language.domains import constants_compared
-from whichgpu.engine.rules.language.domains import representatives
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import constants_compared
+from whichgpu.engine.rules import representatives
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer.part_types import UnaskedFact
+    from whichgpu.engine.advisor import UnaskedFact
 
 
 @dataclass(frozen=True, slots=True)

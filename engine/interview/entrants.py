@@ -9,8 +9,8 @@ from dataclasses import field
 from itertools import product
 from typing import Any
 
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.core.values import Facts
+from whichgpu.engine.advisor import Judged
+from whichgpu.engine.core import Facts
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.possible_outcomes import truths_of
 from whichgpu.engine.interview.rule_groups import RuleGroup

@@ -8,15 +8,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.advisor.losses import first_by_evidence
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.advisor.outcome import PlanRound
-from whichgpu.engine.advisor.pipeline import asked_counts
-from whichgpu.engine.advisor.round import run_round
-from whichgpu.engine.advisor.survey import survey_claims
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.advisor import Judged
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.advisor import PlanRound
+from whichgpu.engine.advisor import asked_counts
+from whichgpu.engine.advisor import first_by_evidence
+from whichgpu.engine.advisor import run_round
+from whichgpu.engine.advisor import survey_claims
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
 from whichgpu.engine.interview.entrants import Comparer
 from whichgpu.engine.interview.entrants import Entrant
 from whichgpu.engine.interview.entrants import PossibleOutcome
@@ -31,8 +31,8 @@ from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.rule_index import RuleView
 from whichgpu.engine.interview.score_bounds import Field
 from whichgpu.engine.interview.score_bounds import ScoreBounds
-from whichgpu.engine.plans.candidates import candidate_plans
-from whichgpu.engine.rules.rulebook.effects import ConsiderCounts
+from whichgpu.engine.plans import candidate_plans
+from whichgpu.engine.rules import ConsiderCounts
 
 
 @dataclass(slots=True)

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.pipeline import asked_counts
-from whichgpu.engine.advisor.survey import Measures
-from whichgpu.engine.advisor.survey import is_job
-from whichgpu.engine.advisor.survey import length_known
-from whichgpu.engine.advisor.survey import measure
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Measures
+from whichgpu.engine.advisor import asked_counts
+from whichgpu.engine.advisor import is_job
+from whichgpu.engine.advisor import length_known
+from whichgpu.engine.advisor import measure
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Value
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.rule_index import RuleIndex
-from whichgpu.engine.plans.candidates import candidate_plans
-from whichgpu.engine.rules.language.domains import spread
+from whichgpu.engine.plans import candidate_plans
+from whichgpu.engine.rules import spread
 
 
 #: Plan facts that choosing itself reads beside cost and time. Others matter only to rules that read them.

@@ -10,12 +10,12 @@ from dataclasses import field
 from datetime import datetime
 from itertools import groupby
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.intake import Workload
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Decision
+from whichgpu.engine.advisor import Judged
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.advisor import Workload
+from whichgpu.engine.core import Value
 from whichgpu.engine.interview.certificate import Unasked
 from whichgpu.engine.interview.certificate import unasked_of
 from whichgpu.engine.interview.open_choice import Extra
@@ -35,8 +35,8 @@ from whichgpu.engine.interview.state import State
 from whichgpu.engine.interview.verdict import Verdicts
 from whichgpu.engine.interview.verdict import verdicts_of
 from whichgpu.engine.interview.verdict import with_comparison
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import ResolvedFacts
 
 
 #: The order in which a person thinks of a job; topics that the vocabulary adds follow by name.

@@ -10,12 +10,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.advisor.choice import joins_no_more
-from whichgpu.engine.advisor.choice import keeps_count
-from whichgpu.engine.advisor.choice import outweighs_guide
-from whichgpu.engine.advisor.choice import stands_as_well
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor import Judged
+from whichgpu.engine.advisor import Objective
+from whichgpu.engine.advisor import joins_no_more
+from whichgpu.engine.advisor import keeps_count
+from whichgpu.engine.advisor import outweighs_guide
+from whichgpu.engine.advisor import stands_as_well
 from whichgpu.engine.interview.entrants import MARKS
 from whichgpu.engine.interview.entrants import Comparer
 from whichgpu.engine.interview.entrants import Entrant

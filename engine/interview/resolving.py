@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.core.calculators import Calculator
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Calculator
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.possible_outcomes import combinations
 from whichgpu.engine.interview.possible_outcomes import overlays
@@ -18,10 +18,10 @@ from whichgpu.engine.interview.rule_index import Producers
 from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.rule_index import RuleView
 from whichgpu.engine.interview.rule_index import written_constants
-from whichgpu.engine.rules.language import evaluate
-from whichgpu.engine.rules.language import facts_read
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.resolution.run import Default
+from whichgpu.engine.rules import Default
+from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import evaluate
+from whichgpu.engine.rules import facts_read
 
 
 _MOST_RUNS = 64

@@ -8,24 +8,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.core.calculators import Calculator
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.language import Compiled
-from whichgpu.engine.rules.language import compile_expr
-from whichgpu.engine.rules.language import facts_read
-from whichgpu.engine.rules.language import parse_condition
-from whichgpu.engine.rules.language.domains import constants_compared
-from whichgpu.engine.rules.language.domains import representatives
-from whichgpu.engine.rules.language.domains import tangled
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.resolution.run import Default
-from whichgpu.engine.rules.rulebook.effects import Fallback
-from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.effects import SetFact
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.order import rows_above
-from whichgpu.engine.rules.rulebook.resolve import overriders
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.core import Calculator
+from whichgpu.engine.core import Value
+from whichgpu.engine.rules import Compiled
+from whichgpu.engine.rules import Default
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import Fallback
+from whichgpu.engine.rules import Points
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import SetFact
+from whichgpu.engine.rules import compile_expr
+from whichgpu.engine.rules import constants_compared
+from whichgpu.engine.rules import facts_read
+from whichgpu.engine.rules import overriders
+from whichgpu.engine.rules import parse_condition
+from whichgpu.engine.rules import representatives
+from whichgpu.engine.rules import rows_above
+from whichgpu.engine.rules import tangled
 
 
 #: The fact that says whether to rent or to buy.

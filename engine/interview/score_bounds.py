@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor import Objective
 from whichgpu.engine.interview.entrants import CLOSE
 from whichgpu.engine.interview.entrants import Comparer
 from whichgpu.engine.interview.entrants import Entrant

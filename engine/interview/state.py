@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dataclasses import replace
 from typing import Literal
 
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Value
 
 
 Origin = Literal["asked", "stated", "file"]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Value
 from whichgpu.engine.interview.certificate import Answered
 from whichgpu.engine.interview.certificate import answered
 from whichgpu.engine.interview.planner import Interviewer
 from whichgpu.engine.interview.resolving import live_rules
 from whichgpu.engine.interview.state import State
-from whichgpu.engine.rules.language.domains import spread
+from whichgpu.engine.rules import spread
 
 
 _MOST_RULES = 6
@@ -65,7 +65,7 @@ def _gpus(outcome: Outcome) -> frozenset[str]:
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer.part_types import UnknownFact
+    from whichgpu.engine.advisor import UnknownFact
 
 
 #: At most so many values of one fact are decided.

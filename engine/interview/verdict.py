@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.advisor.procurement import compute
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.advisor import compute
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
 from whichgpu.engine.interview.partial_plans import Watched
 from whichgpu.engine.interview.possible_outcomes import ALWAYS
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
@@ -22,8 +22,8 @@ from whichgpu.engine.interview.rule_index import ProcurementRules
 from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.rule_index import RuleView
 from whichgpu.engine.interview.rule_index import written_constants
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.language import evaluate
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.rules import evaluate
 
 
 #: What the answer says where no rule gives a verdict.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.generators import generator_memory
 from whichgpu.engine.sizing.job import Job

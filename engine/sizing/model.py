@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.constants import TURNED
-from whichgpu.engine.core.constants import Pick
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import TURNED
+from whichgpu.engine.core import Pick
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.serving import version_numbers

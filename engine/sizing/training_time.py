@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.constants import Pick
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Pick
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout

@@ -19,12 +19,12 @@ from whichgpu.engine.advisor.outcome import NoAnswer
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.pipeline import asked_facts
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Verdict
-from whichgpu.engine.rules.rulebook.resolve import Resolution
-from whichgpu.engine.rules.rulebook.resolve import verdict_of
+from whichgpu.engine.rules import Resolution
+from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Verdict
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import verdict_of
 
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from whichgpu.engine.advisor.answer.answer_types import Decision
 from whichgpu.engine.advisor.answer.answer_types import Record
 from whichgpu.engine.advisor.answer.keys import RECORD_FORMAT
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
 
 
 #: Keys that every decision now has, and that records of the same format from before do not.

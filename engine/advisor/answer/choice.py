@@ -16,9 +16,9 @@ from whichgpu.engine.advisor.losses import rules_behind
 from whichgpu.engine.advisor.options import gain_of
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.core import Facts
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
 
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import is_job
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.rules.rulebook.model import Quantity
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.rules import Quantity
+from whichgpu.engine.rules import Rule
 
 
 if TYPE_CHECKING:

@@ -41,9 +41,9 @@ from whichgpu.engine.advisor.losses import first_by_evidence
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core.canonical import plain
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.core import json_value
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
 
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def decision_dict(
     }
     if refused := refused_list(outcome):
         decision["refused"] = refused
-    rounded: answer_types.Decision = plain(decision)
+    rounded: answer_types.Decision = json_value(decision)
     if full:
         return rounded
     return cast("answer_types.DecisionLine", {key: value for key, value in rounded.items() if key not in BULKY_KEYS})

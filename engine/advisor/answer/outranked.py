@@ -13,13 +13,13 @@ from whichgpu.engine.advisor.losses import Loss
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import number
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.plans.topology import fabric_of
-from whichgpu.engine.plans.topology import ladder
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import number
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import fabric_of
+from whichgpu.engine.plans import ladder
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
 
 
 if TYPE_CHECKING:

@@ -9,15 +9,15 @@ from whichgpu.engine.advisor.answer.wording import spoken
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Unverified
 from whichgpu.engine.advisor.rank import Award
-from whichgpu.engine.catalogue.model import Offer
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.plans.costs.model import Commitment
-from whichgpu.engine.plans.costs.model import Cost
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.model import MemoryEstimate
+from whichgpu.engine.catalogue import Offer
+from whichgpu.engine.core import Facts
+from whichgpu.engine.plans import Commitment
+from whichgpu.engine.plans import Cost
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.sizing import Layout
+from whichgpu.engine.sizing import MemoryEstimate
 
 
 if TYPE_CHECKING:

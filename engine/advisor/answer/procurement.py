@@ -10,10 +10,10 @@ from typing import cast
 from whichgpu.engine.advisor.answer.wording import spoken
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.procurement import Procurement
-from whichgpu.engine.plans.costs.procurement import YES_NO
-from whichgpu.engine.plans.costs.procurement import comparison_entries
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.sizing.model import Figure
+from whichgpu.engine.plans import YES_NO
+from whichgpu.engine.plans import comparison_entries
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.sizing import Figure
 
 
 if TYPE_CHECKING:

@@ -17,15 +17,15 @@ from whichgpu.engine.advisor.outcome import Fired
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.outcome import fired_rules
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.plans.gate import Refusal
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.rulebook.effects import Disagree
-from whichgpu.engine.rules.rulebook.effects import Monitor
-from whichgpu.engine.rules.rulebook.effects import Say
-from whichgpu.engine.rules.rulebook.effects import ShowFigure
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.core import Facts
+from whichgpu.engine.plans import Refusal
+from whichgpu.engine.rules import Disagree
+from whichgpu.engine.rules import Monitor
+from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Say
+from whichgpu.engine.rules import ShowFigure
+from whichgpu.engine.rules import Vocabulary
 
 
 if TYPE_CHECKING:

@@ -15,20 +15,20 @@ from whichgpu.engine.advisor.outcome import CandidateJudgement
 from whichgpu.engine.advisor.outcome import Fired
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Rejection
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.plans.costs.ownership import Entry as CostEntry
-from whichgpu.engine.plans.costs.provenance import cost_grounds
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language import facts_read
-from whichgpu.engine.rules.language import words
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.rulebook.model import Effect
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.sizing.model import Figure
-from whichgpu.engine.sizing.model import Term
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
+from whichgpu.engine.plans import Entry as CostEntry
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import cost_grounds
+from whichgpu.engine.rules import Effect
+from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import facts_read
+from whichgpu.engine.rules import words
+from whichgpu.engine.sizing import Figure
+from whichgpu.engine.sizing import Term
 
 
 if TYPE_CHECKING:

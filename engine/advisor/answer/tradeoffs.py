@@ -9,9 +9,9 @@ from whichgpu.engine.advisor.answer.wording import ratio_words
 from whichgpu.engine.advisor.objectives import shipped_objectives
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.tradeoffs import TradeOff
-from whichgpu.engine.core.canonical import plain
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language import format_value
+from whichgpu.engine.core import json_value
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import format_value
 
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def trade_off_list(found: Sequence[TradeOff], outcome: Outcome, vocabulary: Voca
         }
         for entry in found
     ]
-    rounded: list[part_types.TradeOff] = plain(entries)
+    rounded: list[part_types.TradeOff] = json_value(entries)
     return rounded
 
 

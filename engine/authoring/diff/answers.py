@@ -12,20 +12,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import load_advisor
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.advisor.outcome import fired_rules
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.advisor import fired_rules
+from whichgpu.engine.advisor import load_advisor
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.plans.candidates import candidate_plans
-from whichgpu.engine.plans.maker import PlanMaker
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.rulebook.effects import Disagree
-from whichgpu.engine.rules.rulebook.effects import Monitor
-from whichgpu.engine.rules.rulebook.effects import Say
-from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import PlanMaker
+from whichgpu.engine.plans import candidate_plans
+from whichgpu.engine.rules import Disagree
+from whichgpu.engine.rules import Monitor
+from whichgpu.engine.rules import Say
+from whichgpu.engine.sizing import Job
 
 
 #: Keys of a workload that no vocabulary has to know.

@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.authoring.diff.answers import PARTS
 from whichgpu.engine.authoring.diff.answers import Answer
 from whichgpu.engine.authoring.diff.answers import Edition
@@ -29,8 +29,8 @@ from whichgpu.engine.authoring.diff.workloads import example_workloads
 from whichgpu.engine.authoring.diff.workloads import sample_workloads
 from whichgpu.engine.authoring.diff.workloads import scenario_workloads
 from whichgpu.engine.authoring.diff.workloads import workloads_in_tests
-from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.core import registered
+from whichgpu.engine.rules import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from whichgpu.engine.authoring.lint.formulas import Formula
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import Regions
 from whichgpu.engine.authoring.lint.regions import shown
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.layers import canonical
-from whichgpu.engine.rules.rulebook.layers import rule_digest
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import canonical
+from whichgpu.engine.rules import rule_digest
 
 
 #: What a rule is made of, in the order in which a difference is told. The first group can change an answer.

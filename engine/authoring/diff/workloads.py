@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.advisor.objectives import shipped_objectives
+from whichgpu.engine.advisor import shipped_objectives
 from whichgpu.engine.authoring.testing.scenarios import FOLDER as SCENARIOS
-from whichgpu.engine.catalogue.tasks import TaskProfile
-from whichgpu.engine.catalogue.tasks import profile_of
-from whichgpu.engine.catalogue.tasks import task_profiles
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.yaml import plain
-from whichgpu.engine.core.yaml import read_yaml
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.domains import drawn
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.catalogue import TaskProfile
+from whichgpu.engine.catalogue import profile_of
+from whichgpu.engine.catalogue import task_profiles
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.core import plain
+from whichgpu.engine.core import read_yaml
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import drawn
 
 
 #: Models in common use, by family, as people write them; most of the catalogue's others differ in size only.

@@ -18,16 +18,16 @@ from typing import Literal
 from pydantic import Field
 from pydantic import ValidationError
 
-from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.authoring.book.links import turned_round
 from whichgpu.engine.authoring.guides.numbers import missing_numbers
 from whichgpu.engine.authoring.testing.expectations import same
-from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.core.constants import Entry as Record
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.yaml import problems_from_pydantic
-from whichgpu.engine.core.yaml import read_document
-from whichgpu.engine.rules.rulebook.effects import Disagree
+from whichgpu.engine.core import Entry as Record
+from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.core import problems_from_pydantic
+from whichgpu.engine.core import read_document
+from whichgpu.engine.core import registered
+from whichgpu.engine.rules import Disagree
 
 
 #: Why a heuristic is carried by nothing: a seller's praise of itself, a statement that another is followed instead of

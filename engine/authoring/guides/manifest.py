@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.authoring.guides.guides import TOLD
 from whichgpu.engine.authoring.guides.guides import carriers
 from whichgpu.engine.authoring.guides.guides import catalogue_of
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.yaml import read_document
+from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.core import read_document
 
 
 _HEAD = """\

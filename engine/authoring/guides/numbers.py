@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.rules.rulebook.effects import ConsiderCounts
-from whichgpu.engine.rules.rulebook.effects import Monitor
-from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.effects import SetFact
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.rules import ConsiderCounts
+from whichgpu.engine.rules import Monitor
+from whichgpu.engine.rules import Points
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import SetFact
 
 
 if TYPE_CHECKING:

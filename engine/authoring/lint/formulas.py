@@ -11,22 +11,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from whichgpu.engine.rules.language.domains import Domains
-from whichgpu.engine.rules.language.domains import compares_with_constant
-from whichgpu.engine.rules.language.tree import MIRRORED
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Has
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
-from whichgpu.engine.rules.language.tree import facts_read
-from whichgpu.engine.rules.language.tree import to_nnf
-from whichgpu.engine.rules.language.tree import written
+from whichgpu.engine.rules import MIRRORED
+from whichgpu.engine.rules import And
+from whichgpu.engine.rules import Compare
+from whichgpu.engine.rules import Const
+from whichgpu.engine.rules import Domains
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import FactRef
+from whichgpu.engine.rules import Has
+from whichgpu.engine.rules import Known
+from whichgpu.engine.rules import Member
+from whichgpu.engine.rules import Not
+from whichgpu.engine.rules import Or
+from whichgpu.engine.rules import compares_with_constant
+from whichgpu.engine.rules import facts_read
+from whichgpu.engine.rules import to_nnf
+from whichgpu.engine.rules import written
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,18 +23,18 @@ from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.formulas import uncertain
 from whichgpu.engine.authoring.lint.search import GaveUp
 from whichgpu.engine.authoring.lint.search import solve
-from whichgpu.engine.core.values import Scalar
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.domains import Domains
-from whichgpu.engine.rules.language.domains import constants
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.rulebook.effects import SetFact
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Rulebook
-from whichgpu.engine.rules.rulebook.order import rows_above
-from whichgpu.engine.rules.rulebook.resolve import overriders
+from whichgpu.engine.core import Scalar
+from whichgpu.engine.core import Value
+from whichgpu.engine.rules import Const
+from whichgpu.engine.rules import Domains
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import SetFact
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import constants
+from whichgpu.engine.rules import overriders
+from whichgpu.engine.rules import rows_above
 
 
 #: A workload that shows a finding: values by fact; None for a fact that has to be unknown.

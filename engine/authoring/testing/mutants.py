@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace
 
-from whichgpu.engine.core.values import Scalar
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.tree import OPPOSITE
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Has
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
-from whichgpu.engine.rules.language.tree import written
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.core import Scalar
+from whichgpu.engine.rules import OPPOSITE
+from whichgpu.engine.rules import And
+from whichgpu.engine.rules import Compare
+from whichgpu.engine.rules import Const
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import FactRef
+from whichgpu.engine.rules import Has
+from whichgpu.engine.rules import Known
+from whichgpu.engine.rules import Member
+from whichgpu.engine.rules import Not
+from whichgpu.engine.rules import Or
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import written
 
 
 #: A limit moves by this share of itself, whole numbers by one at least.

@@ -16,14 +16,14 @@ from whichgpu.engine.authoring.testing.rule_tests import TestCases
 from whichgpu.engine.authoring.testing.rule_tests import chosen_rules
 from whichgpu.engine.authoring.testing.suggesting import Suggestion
 from whichgpu.engine.authoring.testing.suggesting import suggestions
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.compiling import compile_expr
-from whichgpu.engine.rules.language.domains import constants
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import compile_expr
+from whichgpu.engine.rules import constants
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from functools import cached_property
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.pipeline import ResolvedIntake
-from whichgpu.engine.advisor.procurement import compute
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import ResolvedIntake
+from whichgpu.engine.advisor import compute
 from whichgpu.engine.authoring.testing.rule_tests import key_of
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.facts import coerce
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.rulebook.model import Each
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import Value
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.rules import Each
+from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import coerce
 
 
 class LateFacts(Mapping[str, Value]):

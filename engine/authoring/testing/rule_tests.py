@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.compiling import Compiled
-from whichgpu.engine.rules.language.compiling import compile_expr
-from whichgpu.engine.rules.language.wording import words
-from whichgpu.engine.rules.rulebook.model import Each
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Rulebook
-from whichgpu.engine.rules.rulebook.model import RuleTest
-from whichgpu.engine.rules.rulebook.order import rows_above
-from whichgpu.engine.rules.rulebook.resolve import missing_facts
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.rules import Compiled
+from whichgpu.engine.rules import Each
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import RuleTest
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import compile_expr
+from whichgpu.engine.rules import missing_facts
+from whichgpu.engine.rules import rows_above
+from whichgpu.engine.rules import words
 
 
 #: From `given` and `plan` of a test (see ``RuleTest``) and the scope of its rule to all facts that the rule would see.

@@ -26,21 +26,21 @@ from whichgpu.engine.authoring.testing.expectations import Expectation
 from whichgpu.engine.authoring.testing.expectations import accelerators_in
 from whichgpu.engine.authoring.testing.expectations import rules_in
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml import Mapping as MappingNode
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Sequence
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import plain
-from whichgpu.engine.core.yaml import read_yaml
-from whichgpu.engine.rules.rulebook.grammar import Key
-from whichgpu.engine.rules.rulebook.model import Rulebook
-from whichgpu.engine.rules.rulebook.reading import Fields
-from whichgpu.engine.rules.rulebook.reading import Reader
-from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import RulebookError
+from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import plain
+from whichgpu.engine.core import read_yaml
+from whichgpu.engine.rules import Fields
+from whichgpu.engine.rules import Key
+from whichgpu.engine.rules import Reader
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import kind_of
 
 
 FOLDER = "scenarios"
@@ -139,7 +139,7 @@ def run_scenarios(scenarios: Iterable[Scenario], decide: Decide, knowledge: Know
 
 
 def _items(node: Node, reader: Reader) -> tuple[Node, ...]:
-    if isinstance(node, Sequence):
+    if isinstance(node, SequenceNode):
         return node.items
     reader.add(
         "wrong-form",

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 from typing import Final
 
-from whichgpu.engine.core.yaml.node import Mapping
+from whichgpu.engine.core.yaml.node import MappingNode
 from whichgpu.engine.core.yaml.node import Node
-from whichgpu.engine.core.yaml.node import Scalar
-from whichgpu.engine.core.yaml.node import Sequence
+from whichgpu.engine.core.yaml.node import ScalarNode
+from whichgpu.engine.core.yaml.node import SequenceNode
 from whichgpu.engine.core.yaml.node import Source
 
 
@@ -101,9 +101,9 @@ def _prune(folder: Path) -> None:
 
 def pack(node: Node) -> list[Any]:
     """The JSON form of a node."""
-    if isinstance(node, Scalar):
+    if isinstance(node, ScalarNode):
         return [node.text, node.line, node.column, 1] if node.quoted else [node.text, node.line, node.column]
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         return [node.line, node.column, *(pack(part) for entry in node.entries for part in entry)]
     return [[], node.line, node.column, *map(pack, node.items)]
 
@@ -119,9 +119,9 @@ def unpack(packed: Any, source: Source) -> Node | None:
 def _unpack(packed: Any, source: Source) -> Node:
     first = packed[0]
     if first.__class__ is str:
-        return Scalar(first, packed[1], packed[2], len(packed) > 3, source)
+        return ScalarNode(first, packed[1], packed[2], len(packed) > 3, source)
     if first.__class__ is int:
         parts = [_unpack(part, source) for part in packed[2:]]
         entries: Any = tuple(zip(parts[::2], parts[1::2], strict=True))
-        return Mapping(entries, first, packed[1], source)
-    return Sequence(tuple([_unpack(part, source) for part in packed[3:]]), packed[1], packed[2], source)
+        return MappingNode(entries, first, packed[1], source)
+    return SequenceNode(tuple([_unpack(part, source) for part in packed[3:]]), packed[1], packed[2], source)

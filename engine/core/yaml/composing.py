@@ -10,10 +10,10 @@ import yaml
 
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.yaml.node import Mapping
+from whichgpu.engine.core.yaml.node import MappingNode
 from whichgpu.engine.core.yaml.node import Node
-from whichgpu.engine.core.yaml.node import Scalar
-from whichgpu.engine.core.yaml.node import Sequence
+from whichgpu.engine.core.yaml.node import ScalarNode
+from whichgpu.engine.core.yaml.node import SequenceNode
 from whichgpu.engine.core.yaml.node import Source
 from whichgpu.engine.core.yaml.node import place_of
 
@@ -46,7 +46,7 @@ class _Frame:
     column: int
     as_key: bool  # This collection stands where a key should: reported, then dropped.
     parts: list[Any] = field(default_factory=list)
-    seen: dict[str, Scalar] = field(default_factory=dict)
+    seen: dict[str, ScalarNode] = field(default_factory=dict)
 
     @property
     def wants_key(self) -> bool:
@@ -90,7 +90,7 @@ class _Composer:
         if kind is yaml.ScalarEvent:
             self._refuse_properties(event)
             mark = event.start_mark
-            self._place(Scalar(event.value, mark.line + 1, mark.column + 1, bool(event.style), self.source))
+            self._place(ScalarNode(event.value, mark.line + 1, mark.column + 1, bool(event.style), self.source))
         elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
             self._open(event, is_mapping=kind is yaml.MappingStartEvent)
         elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
@@ -98,7 +98,7 @@ class _Composer:
         elif kind is yaml.AliasEvent:
             self._report("alias", event, f"the alias *{event.anchor} is not allowed here", "write the value out")
             mark = event.start_mark
-            self._place(Scalar(f"*{event.anchor}", mark.line + 1, mark.column + 1, True, self.source))
+            self._place(ScalarNode(f"*{event.anchor}", mark.line + 1, mark.column + 1, True, self.source))
         elif kind is yaml.DocumentStartEvent:
             self._documents += 1
             if self._documents > 1:
@@ -136,25 +136,26 @@ class _Composer:
         frame = self._stack.pop()
         node: Node
         if frame.as_key:
-            node = Scalar(f"<key in line {frame.line}, {frame.column}>", frame.line, frame.column, True, self.source)
+            text = f"<key in line {frame.line}, {frame.column}>"
+            node = ScalarNode(text, frame.line, frame.column, True, self.source)
         elif frame.is_mapping:
             entries = tuple(zip(frame.parts[::2], frame.parts[1::2], strict=True))
-            node = Mapping(entries, frame.line, frame.column, self.source)
+            node = MappingNode(entries, frame.line, frame.column, self.source)
         else:
-            node = Sequence(tuple(frame.parts), frame.line, frame.column, self.source)
+            node = SequenceNode(tuple(frame.parts), frame.line, frame.column, self.source)
         self._place(node)
 
     def _place(self, node: Node) -> None:
         if not self._stack:
-            if not (isinstance(node, Scalar) and not node.quoted and not node.text):
+            if not (isinstance(node, ScalarNode) and not node.quoted and not node.text):
                 self.root = node
             return
         frame = self._stack[-1]
-        if frame.wants_key and isinstance(node, Scalar):
+        if frame.wants_key and isinstance(node, ScalarNode):
             self._check_key(frame, node)
         frame.parts.append(node)
 
-    def _check_key(self, frame: _Frame, key: Scalar) -> None:
+    def _check_key(self, frame: _Frame, key: ScalarNode) -> None:
         first = frame.seen.setdefault(key.text, key)
         if first is not key:
             message = f"the key {key.text!r} stands twice, first in line {first.line}"

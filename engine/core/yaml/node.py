@@ -46,7 +46,7 @@ class Source:
 
 
 # Named tuples, since thousands are made on every start and a frozen dataclass costs four times as much to make.
-class Scalar(NamedTuple):
+class ScalarNode(NamedTuple):
     """A leaf: always text, typed later by the fact or field it stands for. Block scalars count as quoted."""
 
     text: str
@@ -56,10 +56,10 @@ class Scalar(NamedTuple):
     source: Source
 
 
-class Mapping(NamedTuple):
+class MappingNode(NamedTuple):
     """Keys with their values, in the order of the file. Keys are unique."""
 
-    entries: tuple[tuple[Scalar, Node], ...]
+    entries: tuple[tuple[ScalarNode, Node], ...]
     line: int
     column: int
     source: Source
@@ -68,7 +68,7 @@ class Mapping(NamedTuple):
         """The value of ``key``, or None."""
         return next((value for name, value in self.entries if name.text == key), None)
 
-    def key(self, key: str) -> Scalar | None:
+    def key(self, key: str) -> ScalarNode | None:
         """The key itself, for its place."""
         return next((name for name, _ in self.entries if name.text == key), None)
 
@@ -77,7 +77,7 @@ class Mapping(NamedTuple):
         return tuple(name.text for name, _ in self.entries)
 
 
-class Sequence(NamedTuple):
+class SequenceNode(NamedTuple):
     """A list."""
 
     items: tuple[Node, ...]
@@ -86,15 +86,15 @@ class Sequence(NamedTuple):
     source: Source
 
 
-Node = Scalar | Mapping | Sequence
+Node = ScalarNode | MappingNode | SequenceNode
 
 
 def place_of(node: Node) -> Place:
     """Where a node stands; a scalar's place spans its text as far as the line goes."""
-    return _span_of(node) if isinstance(node, Scalar) else node.source.place(node.line, node.column)
+    return _span_of(node) if isinstance(node, ScalarNode) else node.source.place(node.line, node.column)
 
 
-def _span_of(scalar: Scalar) -> Place:
+def _span_of(scalar: ScalarNode) -> Place:
     line = scalar.source.line(scalar.line)
     start = scalar.column - 1
     if not line.startswith(("'", '"'), start) or not scalar.quoted:
@@ -103,7 +103,7 @@ def _span_of(scalar: Scalar) -> Place:
     return scalar.source.place(scalar.line, scalar.column, (end if end > 0 else len(line) - 1) - start + 1)
 
 
-def place_within(scalar: Scalar, start: int, length: int = 1) -> Place:
+def place_within(scalar: ScalarNode, start: int, length: int = 1) -> Place:
     """The place of ``scalar.text[start : start + length]`` in the file.
 
     Follows quotes and lines that YAML has folded. Where escapes hide the spot, the scalar's own place is returned.
@@ -141,8 +141,8 @@ def find(node: Node, path: tuple[str | int, ...]) -> Node:
     Steps that lead nowhere are skipped: pydantic puts names of union members between the keys of a location.
     """
     for step in path:
-        if isinstance(node, Mapping):
+        if isinstance(node, MappingNode):
             node = node.get(str(step)) or node
-        elif isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
+        elif isinstance(node, SequenceNode) and isinstance(step, int) and 0 <= step < len(node.items):
             node = node.items[step]
     return node

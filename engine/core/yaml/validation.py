@@ -10,7 +10,7 @@ from typing import Any
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml.node import Mapping
+from whichgpu.engine.core.yaml.node import MappingNode
 from whichgpu.engine.core.yaml.node import Node
 from whichgpu.engine.core.yaml.node import find
 from whichgpu.engine.core.yaml.node import place_of
@@ -59,5 +59,5 @@ def _problem(finding: Any, node: Node, path: tuple[str | int, ...], known: tuple
 
 def _key_place(node: Node, location: tuple[str | int, ...]) -> Place:
     holder = find(node, location[:-1]) if location else None
-    key = holder.key(str(location[-1])) if isinstance(holder, Mapping) else None
+    key = holder.key(str(location[-1])) if isinstance(holder, MappingNode) else None
     return place_of(key or find(node, location))

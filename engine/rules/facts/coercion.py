@@ -9,12 +9,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.values import Scalar
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import Scalar
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import nearest_words
 from whichgpu.engine.rules.facts.model import FactDef
 from whichgpu.engine.rules.facts.model import fold
 from whichgpu.engine.rules.facts.numbers import Refused

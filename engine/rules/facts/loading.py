@@ -12,14 +12,14 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml import Document
-from whichgpu.engine.core.yaml import find
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import problems_from_pydantic
-from whichgpu.engine.core.yaml import read_document
+from whichgpu.engine.core import Document
+from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import find
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import problems_from_pydantic
+from whichgpu.engine.core import read_document
 from whichgpu.engine.rules.facts.coercion import read_value
 from whichgpu.engine.rules.facts.model import RESERVED
 from whichgpu.engine.rules.facts.model import Code

@@ -12,7 +12,7 @@ from pydantic import ConfigDict
 from pydantic import Field
 from pydantic import field_validator
 
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core import nearest_words
 from whichgpu.engine.rules.facts.units import Unit
 from whichgpu.engine.rules.facts.units import parse_unit
 

@@ -9,9 +9,9 @@ from dataclasses import field
 from itertools import count
 from typing import get_args
 
-from whichgpu.engine.core.errors import InternalError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import InternalError
+from whichgpu.engine.core import Value
 from whichgpu.engine.rules.inference.compile import NO_GUARD
 from whichgpu.engine.rules.inference.compile import Batch
 from whichgpu.engine.rules.inference.compile import Field

@@ -19,7 +19,7 @@ from decimal import Decimal
 from itertools import count
 from typing import Literal
 
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Value
 
 
 Kind = Literal["number", "word", "bool"]

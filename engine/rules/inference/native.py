@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.core import Scalar
 from whichgpu.engine.rules.inference.encode import MAX_FACTOR
 from whichgpu.engine.rules.inference.encode import Kind
 from whichgpu.engine.rules.inference.encode import Unencodable

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from functools import partial
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
 from whichgpu.engine.rules.language import Compiled
 from whichgpu.engine.rules.language import compile_expr
 from whichgpu.engine.rules.language import conjuncts

@@ -5,7 +5,7 @@ Problems are collected, so that one expression reports all of them; a part that 
 
 from __future__ import annotations
 
-from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.core import Scalar
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import yes_or_no
 from whichgpu.engine.rules.language.grammar import Raw

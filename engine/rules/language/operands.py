@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import nearest_words
 from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary

@@ -8,16 +8,16 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.yaml import Mapping
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar
-from whichgpu.engine.core.yaml import Sequence
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import place_within
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import RulebookError
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import place_within
 from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
@@ -45,7 +45,7 @@ from whichgpu.engine.rules.language.tree import Not
 from whichgpu.engine.rules.language.tree import Or
 
 
-Where = Place | Scalar | None
+Where = Place | ScalarNode | None
 
 
 def parse_condition(
@@ -124,7 +124,7 @@ def _problem(bad: BadExpression, text: str, place: Where) -> Problem:
 
 def locate(text: str, place: Where, start: int, length: int) -> Place:
     """The place of a part of an expression in the file it came from."""
-    if isinstance(place, Scalar):
+    if isinstance(place, ScalarNode):
         return place_within(place, start, length)
     if place is None:
         return Place("expression", 1, start + 1, length, text if text.isprintable() and len(text) <= 300 else "")
@@ -177,17 +177,17 @@ class _Cells:
         return FactRef(self.fact.name)
 
     def read(self, cell: Node) -> Expr | None:
-        if isinstance(cell, Mapping):
+        if isinstance(cell, MappingNode):
             raise RulebookError(Problem("bad-cell", "a cell is a word, a list or a comparison", place_of(cell)))
-        return self._list(cell) if isinstance(cell, Sequence) else self._text(cell)
+        return self._list(cell) if isinstance(cell, SequenceNode) else self._text(cell)
 
-    def _list(self, cell: Sequence) -> Expr:
+    def _list(self, cell: SequenceNode) -> Expr:
         where = place_of(cell)
         if not cell.items:
             raise RulebookError(Problem("bad-cell", "the list is empty", where, fix="write - for anything"))
         parts: list[Expr] = []
         for item in cell.items:
-            if not isinstance(item, Scalar):
+            if not isinstance(item, ScalarNode):
                 raise RulebookError(Problem("bad-cell", "a list in a cell holds words or numbers", where))
             part = self._text(item)
             if part is None:
@@ -199,7 +199,7 @@ class _Cells:
             return Member(self.ref, tuple(dict.fromkeys(values))) if len(parts) > 1 else parts[0]
         return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 
-    def _text(self, cell: Scalar) -> Expr | None:
+    def _text(self, cell: ScalarNode) -> Expr | None:
         text, stripped, fact = cell.text, cell.text.strip(), self.fact
         if len(text) > MAX_LENGTH:
             raise self._bad("expression-too-long", f"longer than {MAX_LENGTH} characters", cell, 0, 1)
@@ -226,7 +226,7 @@ class _Cells:
         const = self._const(stripped, cell)
         return Has(self.ref, const.value) if fact.type == "list" else Compare("==", self.ref, const)
 
-    def _const(self, value: str, cell: Scalar) -> Const:
+    def _const(self, value: str, cell: ScalarNode) -> Const:
         fact, start = self.fact, cell.text.find(value)
         kind: LeafKind = "number" if fact.numeric or fact.items == "int" else "quoted"
         leaf = RawLeaf(kind, value, start, start + len(value))
@@ -240,7 +240,7 @@ class _Cells:
         self,
         code: str,
         message: str,
-        cell: Scalar,
+        cell: ScalarNode,
         start: int,
         length: int,
         fix: str | None = None,

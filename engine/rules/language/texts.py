@@ -7,9 +7,9 @@ import re
 from decimal import Decimal
 from functools import lru_cache
 
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import Value
 from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary

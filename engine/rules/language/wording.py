@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core import Facts
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language.compiling import evaluate

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.core.calculators import Calculator
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Calculator
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
 from whichgpu.engine.rules.inference.firing import Level as RuleLevel
 from whichgpu.engine.rules.inference.firing import fire
 from whichgpu.engine.rules.language import evaluate

@@ -3,7 +3,7 @@
 from whichgpu.engine.rules.language.tree import written
 from whichgpu.engine.rules.rulebook.load import load_rulebook
 from whichgpu.engine.rules.rulebook.load import load_rules_text
-from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import KnownNames
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 from whichgpu.engine.rules.rulebook.model import Verdict
@@ -19,7 +19,7 @@ from whichgpu.engine.rules.rulebook.schema import rule_file_schema
 
 __all__ = [
     "Collision",
-    "Known",
+    "KnownNames",
     "Resolution",
     "Resolver",
     "Rule",

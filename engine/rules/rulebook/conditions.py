@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.yaml import Mapping
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar
-from whichgpu.engine.core.yaml import Sequence
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import place_within
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import place_within
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.language.parsing import parse_cell
 from whichgpu.engine.rules.language.parsing import parse_condition
@@ -42,22 +42,22 @@ def read_conditions(node: Node, stage: Stage, each: Each, context: Context) -> t
 
 
 def _read_line(node: Node, stage: Stage, each: Each, context: Context) -> Condition | None:
-    if isinstance(node, Mapping) and node.keys() == ("any",):
+    if isinstance(node, MappingNode) and node.keys() == ("any",):
         return _read_any(node, stage, each, context)
-    if not isinstance(node, Scalar) or is_empty(node):
+    if not isinstance(node, ScalarNode) or is_empty(node):
         context.add("wrong-form", f"a line of `when` is {kind_of(node)}", node, fix=_FORM)
         return None
     expr = read_condition(node, stage, each, context)
     return None if expr is None else Condition(expr, one_line(node.text), place_of(node))
 
 
-def _read_any(node: Mapping, stage: Stage, each: Each, context: Context) -> Condition | None:
+def _read_any(node: MappingNode, stage: Stage, each: Each, context: Context) -> Condition | None:
     (name, alternatives), *_ = node.entries
     operands: list[Expr] = []
     texts: list[str] = []
     items = context.items(alternatives, "`any`")
     for item in items:
-        if not isinstance(item, Scalar) or is_empty(item):
+        if not isinstance(item, ScalarNode) or is_empty(item):
             context.add("wrong-form", f"an alternative of `any` is {kind_of(item)}", item, fix=_FORM)
             continue
         expr = read_condition(item, stage, each, context)
@@ -72,7 +72,7 @@ def _read_any(node: Mapping, stage: Stage, each: Each, context: Context) -> Cond
     return Condition(expr, " or ".join(texts), place_of(name))
 
 
-def read_condition(node: Scalar, stage: Stage, each: Each, context: Context) -> Expr | None:
+def read_condition(node: ScalarNode, stage: Stage, each: Each, context: Context) -> Expr | None:
     """One condition as a tree, checked for what this stage and scope may read. None after a problem."""
     try:
         expr = parse_condition(node.text, context.vocabulary, node, each, known_gpus=context.known.gpus)
@@ -82,7 +82,7 @@ def read_condition(node: Scalar, stage: Stage, each: Each, context: Context) -> 
     return expr if check_reads(expr, node, stage, each, context) else None
 
 
-def check_reads(expr: Expr, node: Scalar, stage: Stage, each: Each, context: Context) -> bool:
+def check_reads(expr: Expr, node: ScalarNode, stage: Stage, each: Each, context: Context) -> bool:
     """Whether such a rule may read all that ``expr`` reads; if not, each such fact is a problem."""
     fine = True
     for name in sorted(facts_read(expr)):
@@ -95,7 +95,7 @@ def check_reads(expr: Expr, node: Scalar, stage: Stage, each: Each, context: Con
     return fine
 
 
-def spot_of(name: str, node: Scalar) -> Place:
+def spot_of(name: str, node: ScalarNode) -> Place:
     """Where ``node`` names a fact; the whole node if it uses another spelling."""
     match = re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", node.text)
     return place_within(node, match.start(), len(name)) if match else place_of(node)
@@ -111,7 +111,7 @@ def read_cells(
 ) -> tuple[Condition, ...]:
     """The conditions of a row, in the order of the columns; cells that say "anything" have none."""
     cells = context.items(node, "`if`")
-    if isinstance(node, Sequence) and len(cells) != len(columns):
+    if isinstance(node, SequenceNode) and len(cells) != len(columns):
         message = f"the row has {_count(len(cells), 'cell')} for {_count(len(columns), 'column')}"
         context.add("wrong-form", message, node, fix="write one cell for each column, `-` where anything will do")
         return ()
@@ -126,7 +126,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _read_cell(node: Node, fact: FactDef, stage: Stage, each: Each, context: Context) -> Condition | None:
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         fix = "write `-` (anything), a value, a list of values, 7..13, or a comparison such as `< 3` or `is known`"
         context.add("wrong-form", "a cell is a mapping (key: value)", node, fix=fix)
         return None
@@ -135,6 +135,6 @@ def _read_cell(node: Node, fact: FactDef, stage: Stage, each: Each, context: Con
     except WhichgpuError as error:
         context.extend(error.problems)
         return None
-    if expr is None or (isinstance(node, Scalar) and not check_reads(expr, node, stage, each, context)):
+    if expr is None or (isinstance(node, ScalarNode) and not check_reads(expr, node, stage, each, context)):
         return None
     return Condition(expr, written(expr), place_of(node), fact.name)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from whichgpu.engine.core.yaml import Mapping
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar
-from whichgpu.engine.core.yaml import Sequence
-from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import place_of
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.language.tree import facts_read
 from whichgpu.engine.rules.rulebook.conditions import read_cells
@@ -42,10 +42,10 @@ from whichgpu.engine.rules.rulebook.ruletests import read_tests
 
 def read_entry(node: Node, topic: str, context: Context) -> tuple[list[Rule], Table | None]:
     """The rules of one entry of a file, and the table if it is one. What it takes away is noted in ``context``."""
-    if isinstance(node, Mapping) and node.key("disable"):
+    if isinstance(node, MappingNode) and node.key("disable"):
         _read_disabling(node, context)
         return [], None
-    if isinstance(node, Mapping) and node.key("table"):
+    if isinstance(node, MappingNode) and node.key("table"):
         return _read_table(node, topic, context)
     hint = "start a rule with `- id: its-name`, or a table with `- table: its-name`"
     fields = context.fields(node, RULE_KEYS, "a rule", hint=hint)
@@ -56,7 +56,7 @@ def read_entry(node: Node, topic: str, context: Context) -> tuple[list[Rule], Ta
     return [_finish(Draft(begun, node, fields, then), context)], None
 
 
-def _read_disabling(node: Mapping, context: Context) -> None:
+def _read_disabling(node: MappingNode, context: Context) -> None:
     fields = context.fields(node, DISABLE_KEYS, "a disabling") or {}
     if "disable" not in fields or "because" not in fields:
         return
@@ -69,7 +69,7 @@ def _read_replaces(owner: str, fields: Fields, context: Context) -> str | None:
     if "replaces" not in fields:
         return None
     node = fields["replaces"][1]
-    if not isinstance(node, Scalar):
+    if not isinstance(node, ScalarNode):
         context.add("wrong-form", "`replaces` is no name", node, fix="name one rule or table")
         return None
     context.removals.append(Removal(node, Reader().text(fields, "because"), owner))
@@ -83,7 +83,7 @@ def _begin(fields: Fields, key: str, what: str, node: Node, topic: str, context:
     go on with, so that the rest is judged as well.
     """
     where = fields[key][1] if key in fields else node
-    name = where.text if key in fields and isinstance(where, Scalar) else "(no id)"
+    name = where.text if key in fields and isinstance(where, ScalarNode) else "(no id)"
     if key in fields and context.id(where, what) is not None:
         context.claim(name, where)
     scope = _read_scope(fields, context)
@@ -115,7 +115,7 @@ def _read_then(fields: Fields, context: Context) -> Fields | None:
     return context.fields(fields["then"][1], EFFECT_KEYS, "`then`") if "then" in fields else {}
 
 
-def _read_table(node: Mapping, topic: str, context: Context) -> tuple[list[Rule], Table | None]:
+def _read_table(node: MappingNode, topic: str, context: Context) -> tuple[list[Rule], Table | None]:
     fields = context.fields(node, TABLE_KEYS, "a table") or {}
     begun = _begin(fields, "table", "the name of a table", node, topic, context)
     if begun is None:
@@ -151,7 +151,7 @@ def _read_columns(fields: Fields, stage: Stage, each: Each, context: Context) ->
     columns: list[FactDef | None] = []
     for item in context.items(node, "`columns`"):
         fact = None
-        if isinstance(item, Scalar):
+        if isinstance(item, ScalarNode):
             fact = context.fact(item, "a column")
             complaint = reading_complaint(fact, stage, each) if fact else None
             if complaint:
@@ -160,7 +160,7 @@ def _read_columns(fields: Fields, stage: Stage, each: Each, context: Context) ->
         else:
             context.add("wrong-form", "a column is no fact", item, fix="name a fact of the vocabulary")
         columns.append(fact)
-    if isinstance(node, Sequence) and not columns:
+    if isinstance(node, SequenceNode) and not columns:
         context.add("wrong-form", "`columns` names no fact", node, fix="name the facts that the cells speak about")
     return tuple(columns)
 

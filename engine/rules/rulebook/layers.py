@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Any
 from typing import Literal
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import place_of
 from whichgpu.engine.rules.rulebook.model import Change
 from whichgpu.engine.rules.rulebook.model import Layer
 from whichgpu.engine.rules.rulebook.model import Rule

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.folders import distinct
-from whichgpu.engine.core.folders import is_rule_file
-from whichgpu.engine.core.folders import layer_names
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Sequence
-from whichgpu.engine.core.yaml import read_yaml
-from whichgpu.engine.core.yaml import read_yaml_text
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import RulebookError
+from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import distinct
+from whichgpu.engine.core import is_rule_file
+from whichgpu.engine.core import layer_names
+from whichgpu.engine.core import read_yaml
+from whichgpu.engine.core import read_yaml_text
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook.entries import read_entry
 from whichgpu.engine.rules.rulebook.layers import Stack
 from whichgpu.engine.rules.rulebook.layers import combined
 from whichgpu.engine.rules.rulebook.layers import rule_digest
-from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import KnownNames
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 from whichgpu.engine.rules.rulebook.order import check_overrides
@@ -31,7 +31,7 @@ from whichgpu.engine.rules.rulebook.reading import kind_of
 def load_rulebook(
     folders: Iterable[Path | str],
     vocabulary: Vocabulary,
-    known: Known | None = None,
+    known: KnownNames | None = None,
     *,
     cached: bool = True,
     tests: bool = True,
@@ -49,7 +49,7 @@ def load_rulebook(
     Raises:
         RulebookError: with every problem of every file, each with its place, the nearest valid word and the fix.
     """
-    context = Context(vocabulary, known or Known(), tests=tests)
+    context = Context(vocabulary, known or KnownNames(), tests=tests)
     paths = distinct(folders)
     names = layer_names(paths)
     layers = [(name, _read_folder(path, context, cached=cached)) for name, path in zip(names, paths, strict=True)]
@@ -57,10 +57,10 @@ def load_rulebook(
 
 
 def load_rules_text(
-    text: str, vocabulary: Vocabulary, known: Known | None = None, *, name: str = "rules.yaml"
+    text: str, vocabulary: Vocabulary, known: KnownNames | None = None, *, name: str = "rules.yaml"
 ) -> Rulebook:
     """A rulebook from one text, for editors and tests. ``name`` is what places call it."""
-    context = Context(vocabulary, known or Known())
+    context = Context(vocabulary, known or KnownNames())
     try:
         nodes = [(Path(name).stem, read_yaml_text(text, name, error=RulebookError))]
     except RulebookError as error:
@@ -110,7 +110,7 @@ def _assemble(layers: list[tuple[str, list[tuple[str, Node]]]], context: Context
 
 def _entries(node: Node, context: Context) -> tuple[Node, ...]:
     """The entries of a rule file."""
-    if isinstance(node, Sequence):
+    if isinstance(node, SequenceNode):
         return node.items
     message = f"a rule file is a list, and this one holds {kind_of(node)}"
     context.add("wrong-form", message, node, fix="start each rule with `- id: its-name`")

@@ -9,9 +9,9 @@ from dataclasses import fields
 from typing import ClassVar
 from typing import Literal
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Value
 from whichgpu.engine.rules.language.tree import Expr
 
 
@@ -181,7 +181,7 @@ class Rulebook:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNames:
     """Names that live outside the rulebook. An empty set means: do not check."""
 
     sources: frozenset[str] = frozenset()

@@ -11,10 +11,10 @@ from graphlib import TopologicalSorter
 from itertools import pairwise
 from itertools import permutations
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import RulebookError
+from whichgpu.engine.core import ScalarNode
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Table
 from whichgpu.engine.rules.rulebook.reading import Context
@@ -188,7 +188,7 @@ def check_overrides(rules: Iterable[Rule], tables: Iterable[Table], context: Con
 
 
 def _check_name(
-    rule: Rule, name: Scalar, by_id: Mapping[str, Rule], rows: Mapping[str, tuple[str, ...]], context: Context
+    rule: Rule, name: ScalarNode, by_id: Mapping[str, Rule], rows: Mapping[str, tuple[str, ...]], context: Context
 ) -> None:
     targets = [by_id[row] for row in rows.get(name.text, (name.text,)) if row in by_id]
     if name.text not in context.places:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from whichgpu.engine.core.yaml import Mapping
-from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
 from whichgpu.engine.rules.rulebook.grammar import CLAIM_KEYS
 from whichgpu.engine.rules.rulebook.grammar import QUANTITIES
 from whichgpu.engine.rules.rulebook.grammar import STATUSES
@@ -68,7 +68,7 @@ def source_heads(source: str) -> set[str]:
 def read_claim(then: Fields, context: Context) -> Claim | None:
     """The claim of a rule with this ``then``; None without one, or after a problem."""
     node = then["claim"][1] if "claim" in then else None
-    if not isinstance(node, Mapping):
+    if not isinstance(node, MappingNode):
         quantity = context.word(then, "claim", QUANTITIES)
         return Claim(quantity) if quantity else None
     fields = context.fields(node, CLAIM_KEYS, "`claim`") or {}

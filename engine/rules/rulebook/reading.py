@@ -5,33 +5,33 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterable
-from collections.abc import Sequence as AbstractSequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import field
 from typing import NamedTuple
 from typing import TypeVar
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml.node import Mapping
-from whichgpu.engine.core.yaml.node import Node
-from whichgpu.engine.core.yaml.node import Scalar
-from whichgpu.engine.core.yaml.node import Sequence
-from whichgpu.engine.core.yaml.node import place_of
-from whichgpu.engine.core.yaml.plain import typed
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import typed
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook.grammar import DATE_PATTERN
 from whichgpu.engine.rules.rulebook.grammar import ID_PATTERN
 from whichgpu.engine.rules.rulebook.grammar import Key
-from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import KnownNames
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
 #: A mapping as read: key to (the key itself, its value).
-Fields = dict[str, tuple[Scalar, Node]]
+Fields = dict[str, tuple[ScalarNode, Node]]
 
 WordT = TypeVar("WordT", bound=str)
 
@@ -63,7 +63,7 @@ class Reader:
         self, code: str, message: str, node: Node, known: Iterable[str], *, asked: str | None = None, fix: str
     ) -> None:
         """Note a name or word that is not among the ``known`` ones: with the nearest of them, or else the fix."""
-        word = asked or (node.text if isinstance(node, Scalar) else "")
+        word = asked or (node.text if isinstance(node, ScalarNode) else "")
         nearest = nearest_words(word, sorted(known), limit=1)
         self.add(code, message, node, nearest=nearest, fix=None if nearest else fix)
 
@@ -84,9 +84,9 @@ class Reader:
     def __len__(self) -> int:
         return len(self._found)
 
-    def fields(self, node: Node, keys: AbstractSequence[Key], what: str, *, hint: str | None = None) -> Fields | None:
+    def fields(self, node: Node, keys: Sequence[Key], what: str, *, hint: str | None = None) -> Fields | None:
         """A mapping's entries by key; unknown and missing keys are problems and left out. None if it is no mapping."""
-        if not isinstance(node, Mapping):
+        if not isinstance(node, MappingNode):
             self.add("wrong-form", f"{what} is {kind_of(node)} and should be a mapping (key: value)", node, fix=hint)
             return None
         valid = [key.name for key in keys]
@@ -108,17 +108,17 @@ class Reader:
         if key not in fields:
             return ""
         node = fields[key][1]
-        if isinstance(node, Scalar) and not is_empty(node) and node.text.strip():
+        if isinstance(node, ScalarNode) and not is_empty(node) and node.text.strip():
             return " ".join(node.text.split())
         self.add("wrong-form", f"`{key}` is {kind_of(node)} and should be text", node)
         return ""
 
-    def word(self, fields: Fields, key: str, choices: AbstractSequence[WordT]) -> WordT | None:
+    def word(self, fields: Fields, key: str, choices: Sequence[WordT]) -> WordT | None:
         """The one of ``choices`` that stands under a key; None where none does, and after a problem."""
         if key not in fields:
             return None
         node = fields[key][1]
-        if isinstance(node, Scalar) and node.text in choices:
+        if isinstance(node, ScalarNode) and node.text in choices:
             return choices[choices.index(node.text)]
         fix = f"write one of {', '.join(choices)}"
         self.unknown("unknown-word", f"`{key}` cannot be {kind_of(node)}", node, choices, fix=fix)
@@ -129,7 +129,7 @@ class Reader:
         if key not in fields:
             return False
         node = fields[key][1]
-        value = typed(node.text) if isinstance(node, Scalar) and not node.quoted else None
+        value = typed(node.text) if isinstance(node, ScalarNode) and not node.quoted else None
         if isinstance(value, bool):
             return value
         self.add("wrong-form", f"`{key}` is {kind_of(node)} and should be true or false", node)
@@ -137,17 +137,17 @@ class Reader:
 
     def items(self, node: Node, what: str) -> tuple[Node, ...]:
         """The items of a list."""
-        if isinstance(node, Sequence):
+        if isinstance(node, SequenceNode):
             return node.items
         self.add("wrong-form", f"{what} is {kind_of(node)} and should be a list", node, fix="start each item with `- `")
         return ()
 
-    def names(self, node: Node, what: str) -> tuple[Scalar, ...]:
+    def names(self, node: Node, what: str) -> tuple[ScalarNode, ...]:
         """One name or a list of names, each once."""
-        items = node.items if isinstance(node, Sequence) else (node,)
-        names: dict[str, Scalar] = {}
+        items = node.items if isinstance(node, SequenceNode) else (node,)
+        names: dict[str, ScalarNode] = {}
         for item in items:
-            if not isinstance(item, Scalar) or is_empty(item) or not item.text.strip():
+            if not isinstance(item, ScalarNode) or is_empty(item) or not item.text.strip():
                 self.add("wrong-form", f"{what} holds {kind_of(item)} and should hold names", item)
             elif item.text in names:
                 self.add("named-twice", f"{what} names {item.text!r} twice", item, fix="keep one of them")
@@ -157,7 +157,7 @@ class Reader:
 
     def number(self, node: Node, what: str) -> float | None:
         """A finite plain number."""
-        value = typed(node.text) if isinstance(node, Scalar) else None
+        value = typed(node.text) if isinstance(node, ScalarNode) else None
         if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf"):
             return value
         self.add("wrong-form", f"{what} is {kind_of(node)} and should be a number", node)
@@ -165,10 +165,10 @@ class Reader:
 
     def id(self, node: Node, what: str) -> str | None:
         """A kebab-case name."""
-        if isinstance(node, Scalar) and re.match(ID_PATTERN, node.text):
+        if isinstance(node, ScalarNode) and re.match(ID_PATTERN, node.text):
             return node.text
         fix = "write it in kebab-case: small letters and digits, joined by single hyphens"
-        if isinstance(node, Scalar):
+        if isinstance(node, ScalarNode):
             kebab = re.sub(r"[^a-z0-9]+", "-", node.text.lower()).strip("-")
             fix = f"{fix}, such as {kebab}" if kebab else fix
         self.add("bad-id", f"{what} cannot be {kind_of(node)}", node, fix=fix)
@@ -176,7 +176,7 @@ class Reader:
 
     def date(self, node: Node, what: str) -> str | None:
         """A calendar day as ``2026-12-31``."""
-        if isinstance(node, Scalar) and re.match(DATE_PATTERN, node.text):
+        if isinstance(node, ScalarNode) and re.match(DATE_PATTERN, node.text):
             with suppress(ValueError):
                 return datetime.date.fromisoformat(node.text).isoformat()
         self.add("wrong-form", f"{what} is {kind_of(node)} and should be a day such as 2026-12-31", node)
@@ -185,22 +185,22 @@ class Reader:
 
 def kind_of(node: Node) -> str:
     """What a node is, in the words of an error."""
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         return "a mapping (key: value)"
-    if isinstance(node, Sequence):
+    if isinstance(node, SequenceNode):
         return "a list"
     return "nothing" if is_empty(node) else repr(node.text)
 
 
 def whole_number(node: Node) -> int | None:
     """A whole number from 1, or None."""
-    count = typed(node.text) if isinstance(node, Scalar) else None
+    count = typed(node.text) if isinstance(node, ScalarNode) else None
     return count if isinstance(count, int) and not isinstance(count, bool) and count > 0 else None
 
 
 def is_empty(node: Node) -> bool:
     """Whether a value was left out (``because:`` with nothing behind it)."""
-    return isinstance(node, Scalar) and not node.quoted and typed(node.text) is None
+    return isinstance(node, ScalarNode) and not node.quoted and typed(node.text) is None
 
 
 class Draft(NamedTuple):
@@ -216,7 +216,7 @@ class Draft(NamedTuple):
 class Removal:
     """A rule or table of a layer below that is disabled, or replaced ``by`` another."""
 
-    name: Scalar
+    name: ScalarNode
     because: str
     by: str | None = None
 
@@ -226,10 +226,10 @@ class Context(Reader):
     """What the reading of a rulebook shares: the vocabulary, outside names, and what was found so far."""
 
     vocabulary: Vocabulary
-    known: Known
+    known: KnownNames
     tests: bool = True  # whether the tests inside rules are read
     places: dict[str, list[Place]] = field(default_factory=dict)  # rule and table ids -> where they stand
-    overrides: list[tuple[str, Scalar]] = field(default_factory=list)  # rule -> name it overrides, as written
+    overrides: list[tuple[str, ScalarNode]] = field(default_factory=list)  # rule -> name it overrides, as written
     removals: list[Removal] = field(default_factory=list)  # what the layer being read takes from those below
     layer: str = ""  # the layer being read
 
@@ -242,7 +242,7 @@ class Context(Reader):
             self.add("duplicate-id", message, node, fix="give one of them another id")
         seen.append(place)
 
-    def fact(self, node: Scalar, what: str) -> FactDef | None:
+    def fact(self, node: ScalarNode, what: str) -> FactDef | None:
         """The fact that is named at ``node``."""
         asked = node.text.strip()
         found = self.vocabulary.fact(asked)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml import Mapping
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import untyped
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import untyped
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import read_value
 from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS
@@ -31,7 +31,7 @@ def read_tests(node: Node, each: Each, context: Context) -> tuple[RuleTest, ...]
     tests: list[RuleTest] = []
     base: RuleTest | None = None
     for item in context.items(node, "`tests`"):
-        if isinstance(item, Mapping) and item.key("near_miss"):
+        if isinstance(item, MappingNode) and item.key("near_miss"):
             test = _read_near_miss(item, base, each, context)
         else:
             test = _read_test(item, each, context)
@@ -56,7 +56,7 @@ def _read_facts(fields: Fields, key: str, context: Context) -> dict[str, object]
     if key not in fields:
         return {}
     node = fields[key][1]
-    if not isinstance(node, Mapping):
+    if not isinstance(node, MappingNode):
         context.add("wrong-form", f"`{key}` is {kind_of(node)}", node, fix="write {fact: value}")
         return {}
     facts: dict[str, object] = {}
@@ -79,7 +79,7 @@ def _read_plan(fields: Fields, each: Each, context: Context) -> dict[str, object
     if each == "workload":
         context.add("misplaced-fact", "a rule for each: workload sees no plan", key, fix="leave `plan` out")
         return {}
-    if not isinstance(node, Mapping):
+    if not isinstance(node, MappingNode):
         context.add("wrong-form", f"`plan` is {kind_of(node)}", node, fix="write {gpu: nvidia-l40s, count: 8}")
         return {}
     plan: dict[str, object] = {}
@@ -92,7 +92,7 @@ def _read_plan(fields: Fields, each: Each, context: Context) -> dict[str, object
     return plan
 
 
-def _read_plan_entry(name: Scalar, value: Node, context: Context) -> tuple[str, object] | None:
+def _read_plan_entry(name: ScalarNode, value: Node, context: Context) -> tuple[str, object] | None:
     """One entry of ``plan``: ``gpu``, ``count``, or a fact by its full name."""
     key = _plan_key(name.text)
     if key in _BUILDING:
@@ -118,12 +118,12 @@ def _plan_key(text: str) -> str:
 
 def _read_gpu(node: Node, context: Context) -> object:
     known = context.known.gpus
-    if not isinstance(node, Scalar):
+    if not isinstance(node, ScalarNode):
         context.add("wrong-form", f"a GPU is {kind_of(node)}", node, fix="name a GPU by its id")
     elif known and node.text not in known:
         message = f"no GPU has the id {node.text!r}"
         context.unknown("unknown-gpu", message, node, known, fix="name a GPU of the catalogue")
-    return node.text if isinstance(node, Scalar) else ""
+    return node.text if isinstance(node, ScalarNode) else ""
 
 
 def _read_count(node: Node, context: Context) -> object:
@@ -147,7 +147,7 @@ def _read_value(fact: FactDef, node: Node, context: Context) -> object:
     return UNKNOWN if reading.value is None else reading.value
 
 
-def _read_near_miss(node: Mapping, base: RuleTest | None, each: Each, context: Context) -> RuleTest | None:
+def _read_near_miss(node: MappingNode, base: RuleTest | None, each: Each, context: Context) -> RuleTest | None:
     fields = context.fields(node, NEAR_MISS_KEYS, "a near miss")
     if fields is None or "near_miss" not in fields:
         return None
@@ -156,14 +156,14 @@ def _read_near_miss(node: Mapping, base: RuleTest | None, each: Each, context: C
         message = "a near miss varies the test above it, and none there fires"
         context.add("bad-near-miss", message, key, fix="put a test with `fires: true` above it")
         return None
-    if not isinstance(change, Mapping) or len(change.entries) != 1:
-        said = f"changes {len(change.entries)} things" if isinstance(change, Mapping) else f"is {kind_of(change)}"
+    if not isinstance(change, MappingNode) or len(change.entries) != 1:
+        said = f"changes {len(change.entries)} things" if isinstance(change, MappingNode) else f"is {kind_of(change)}"
         context.add("bad-near-miss", f"a near miss changes exactly one thing; this one {said}", key, fix=_ONE_THING)
         return None
     return _vary(base, change, each, context)
 
 
-def _vary(base: RuleTest, change: Mapping, each: Each, context: Context) -> RuleTest | None:
+def _vary(base: RuleTest, change: MappingNode, each: Each, context: Context) -> RuleTest | None:
     """The base test with the one change merged in."""
     (name, value), *_ = change.entries
     given, plan = dict(base.given), dict(base.plan)

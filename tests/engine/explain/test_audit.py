@@ -15,11 +15,11 @@ from whichgpu.engine.advisor.record import Record
 from whichgpu.engine.advisor.record import make_record
 from whichgpu.engine.advisor.record import read_saved
 from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.explain.audit import audit
-from whichgpu.engine.explain.audit import check_complete
-from whichgpu.engine.explain.audit import check_intact
-from whichgpu.engine.explain.audit import check_reproducible
-from whichgpu.engine.explain.audit import check_silence
+from whichgpu.engine.explain.auditing import audit
+from whichgpu.engine.explain.auditing import check_complete
+from whichgpu.engine.explain.auditing import check_intact
+from whichgpu.engine.explain.auditing import check_reproducible
+from whichgpu.engine.explain.auditing import check_silence
 
 
 Decided = Callable[[str], dict[str, Any]]

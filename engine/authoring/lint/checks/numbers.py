@@ -11,15 +11,15 @@ from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.finding import StatedNumber
 from whichgpu.engine.authoring.lint.finding import check
 from whichgpu.engine.authoring.lint.formulas import leaves
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.rulebook.effects import Fallback
-from whichgpu.engine.rules.rulebook.effects import Reject
-from whichgpu.engine.rules.rulebook.effects import SetFact
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules import Compare
+from whichgpu.engine.rules import Const
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import FactRef
+from whichgpu.engine.rules import Fallback
+from whichgpu.engine.rules import Member
+from whichgpu.engine.rules import Reject
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import SetFact
 
 
 #: "About 7" and "7 to 13" are limits that leave some room.

@@ -10,8 +10,8 @@ from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.finding import check
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import named
-from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules import Points
+from whichgpu.engine.rules import Rule
 
 
 @check("error", silence="with the preference's id")

@@ -10,10 +10,10 @@ from whichgpu.engine.authoring.lint.finding import check
 from whichgpu.engine.authoring.lint.formulas import leaves
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import named
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import facts_read
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import Known
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import facts_read
 
 
 @check("error")

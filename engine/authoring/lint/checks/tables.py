@@ -14,10 +14,10 @@ from whichgpu.engine.authoring.lint.formulas import literal
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import named
 from whichgpu.engine.authoring.lint.regions import shown
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import to_nnf
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Table
+from whichgpu.engine.rules import Known
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Table
+from whichgpu.engine.rules import to_nnf
 
 
 @check("error", silence="with the table's name, or drop ``complete``")

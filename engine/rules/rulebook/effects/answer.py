@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.yaml import Mapping
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import SequenceNode
 from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.model import Effect
@@ -75,13 +75,13 @@ class Monitor(Effect):
 
 
 def _read_monitor(node: Node, _: Draft, context: Context) -> list[Effect]:
-    if not isinstance(node, Mapping) or not node.entries:
+    if not isinstance(node, MappingNode) or not node.entries:
         context.add("wrong-form", f"`monitor` is {kind_of(node)}", node, fix="write {figure: [low, high]}")
         return []
     effects: list[Effect] = []
     for name, value in node.entries:
-        items = value.items if isinstance(value, Sequence) else (value,)
-        if isinstance(value, Sequence) and len(items) != 2:
+        items = value.items if isinstance(value, SequenceNode) else (value,)
+        if isinstance(value, SequenceNode) and len(items) != 2:
             context.add(
                 "wrong-form", f"the target of {name.text!r} has {len(items)} numbers", value, fix="write [low, high]"
             )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.yaml import Mapping
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import WhichgpuError
 from whichgpu.engine.rules.language.parsing import parse_expression
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.rulebook.conditions import check_reads
@@ -45,14 +45,14 @@ class SetFact(Effect):
 
 def _read_settings(node: Node, draft: Draft, context: Context) -> list[Effect]:
     """The facts a rule sets, sorted by name; those with problems are left out."""
-    if not isinstance(node, Mapping) or not node.entries:
+    if not isinstance(node, MappingNode) or not node.entries:
         context.add("wrong-form", f"`set` is {kind_of(node)}", node, fix=_SET_FORM)
         return []
     found = (_read_setting(name, value, draft, context) for name, value in node.entries)
     return [*sorted((effect for effect in found if effect is not None), key=lambda effect: effect.fact)]
 
 
-def _read_setting(name: Scalar, value: Node, draft: Draft, context: Context) -> SetFact | None:
+def _read_setting(name: ScalarNode, value: Node, draft: Draft, context: Context) -> SetFact | None:
     fact = context.fact(name, "`set`")
     if fact is None:
         return None
@@ -61,7 +61,7 @@ def _read_setting(name: Scalar, value: Node, draft: Draft, context: Context) -> 
         message, fix = complaint
         context.add("unsettable-fact", message, name, fix=fix, fact=fact.name)
         return None
-    if not isinstance(value, Scalar) or is_empty(value):
+    if not isinstance(value, ScalarNode) or is_empty(value):
         context.add("wrong-form", f"`{fact.name}` is set to {kind_of(value)}", value, fix=_SET_FORM, fact=fact.name)
         return None
     try:

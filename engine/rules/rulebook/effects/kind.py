@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import ScalarNode
 from whichgpu.engine.rules.language.texts import check_template
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.model import Effect
@@ -26,7 +26,7 @@ class EffectKind:
 
 def read_template(node: Node, draft: Draft, context: Context) -> str:
     """A text with facts in it, checked; "" after a problem."""
-    if not isinstance(node, Scalar) or not node.text.strip():
+    if not isinstance(node, ScalarNode) or not node.text.strip():
         context.add("wrong-form", f"a text of {draft.rule.id} is {kind_of(node)} and should be text", node)
         return ""
     context.extend(check_template(node.text, context.vocabulary, node, draft.rule.each))

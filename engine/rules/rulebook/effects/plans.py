@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Node
 from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
 from whichgpu.engine.rules.rulebook.effects.kind import read_template
 from whichgpu.engine.rules.rulebook.grammar import BANDS

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import ScalarNode
 from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.language.texts import template_facts
 from whichgpu.engine.rules.rulebook.conditions import spot_of
@@ -48,7 +48,7 @@ def read_effects(draft: Draft, context: Context) -> tuple[tuple[Effect, ...], st
     return tuple(effects), text, frozenset(mentions)
 
 
-def _fits(name: str, where: Scalar, draft: Draft, context: Context) -> bool:
+def _fits(name: str, where: ScalarNode, draft: Draft, context: Context) -> bool:
     """Whether the effect may stand in this rule, with what it needs beside it."""
     key = _KEYS[name]
     if draft.rule.stage not in key.stages:
@@ -85,7 +85,7 @@ def _or(words: tuple[str, ...]) -> str:
 def _mentions(node: Node, draft: Draft, context: Context) -> set[str]:
     """The facts a template shows. They have to be there when the rule fires, as those that it reads."""
     mentioned: set[str] = set()
-    if not isinstance(node, Scalar):
+    if not isinstance(node, ScalarNode):
         return mentioned
     for name in template_facts(node.text):
         fact = context.vocabulary.fact(name)

@@ -9,8 +9,8 @@ from dataclasses import field
 from dataclasses import replace
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Outcome
 from whichgpu.engine.explain.rerun import FactChange
 from whichgpu.engine.explain.rerun import OutOfDecisionsError
 from whichgpu.engine.explain.rerun import WhatIfSearch
@@ -23,11 +23,11 @@ from whichgpu.engine.explain.rerun import unstated_objective
 from whichgpu.engine.explain.rerun import valid
 from whichgpu.engine.interview import Answered
 from whichgpu.engine.interview import answered
-from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules import FactDef
 
 
 #: Re-decisions of one analysis, the first among them.
-DECISIONS = 400
+SENSITIVITY_DECISIONS = 400
 #: Of these, so many may narrow a number down to where the decision flips.
 _FOR_NARROWING = 150
 #: Factors by which a number without a threshold nearby is varied.
@@ -60,7 +60,7 @@ class Sensitivity:
     complete: bool
 
 
-def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = DECISIONS) -> Sensitivity:
+def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = SENSITIVITY_DECISIONS) -> Sensitivity:
     """Vary each fact alone: stated ones, assumed ones, and those that are still open.
 
     A number is tried at the thresholds of the rules that read it, at the ends of its range, and at a half to twice its

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Value
 
 
 _FP8_SINCE = 8.9  # NVIDIA compute capability: Ada Lovelace and later

@@ -10,13 +10,13 @@ from whichgpu.engine.advisor.answer.plans import parallelism_dict
 from whichgpu.engine.advisor.answer.plans import speed_dict
 from whichgpu.engine.advisor.intake import Workload
 from whichgpu.engine.advisor.intake import unknown_gpu
-from whichgpu.engine.core.canonical import plain
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.plans.fit_suggestions import Relief
-from whichgpu.engine.plans.fit_suggestions import Step
-from whichgpu.engine.plans.fit_suggestions import relief_of
-from whichgpu.engine.sizing.memory import granted_of
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import json_value
+from whichgpu.engine.plans import Relief
+from whichgpu.engine.plans import Step
+from whichgpu.engine.plans import relief_of
+from whichgpu.engine.sizing import granted_of
 
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def size_workload(
         ],
         "relief": _relief_dict(relief) if relief else None,
     }
-    rounded: answer_types.SizeAnswer = plain(answer)
+    rounded: answer_types.SizeAnswer = json_value(answer)
     return rounded
 
 
