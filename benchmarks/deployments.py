@@ -32,7 +32,7 @@ from mapping import line_of  # noqa: E402
 
 from whichgpu.engine.advisor.advisor import Advisor  # noqa: E402
 from whichgpu.engine.advisor.advisor import load_advisor  # noqa: E402
-from whichgpu.engine.advisor.size import size_workload  # noqa: E402
+from whichgpu.engine.advisor.size_answer import size_workload  # noqa: E402
 from whichgpu.engine.core.errors import InputError  # noqa: E402
 
 

@@ -17,12 +17,12 @@ from whichgpu.cli.layers import layer_folders
 from whichgpu.cli.prices import own_prices_file
 from whichgpu.cli.prices import with_own_prices
 from whichgpu.cli.render.names import Names
+from whichgpu.engine.catalogue import SourceRecord
 from whichgpu.engine.catalogue import load_knowledge
-from whichgpu.engine.catalogue.model import SourceRecord
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.yaml import read_yaml
-from whichgpu.engine.core.yaml import read_yaml_text
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import read_yaml
+from whichgpu.engine.core import read_yaml_text
 
 
 def load(rules: tuple[str, ...] = (), *, builtin: bool = True, tests: bool = True) -> Advisor:

@@ -12,13 +12,13 @@ from whichgpu.cli import exits
 from whichgpu.cli import output
 from whichgpu.cli.inputs import Line
 from whichgpu.cli.inputs import json_lines
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import WhichgpuError
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer.answer_types import RefusedError
-    from whichgpu.engine.advisor.answer.answer_types import RefusedLine
+    from whichgpu.engine.advisor import RefusedError
+    from whichgpu.engine.advisor import RefusedLine
 
 
 JsonObject = Mapping[str, Any]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core import WhichgpuError
 
 
 ANSWERED = 0

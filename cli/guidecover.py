@@ -14,10 +14,10 @@ from whichgpu.cli.render.blocks import Item
 from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.blocks import Table
 from whichgpu.cli.render.figures import count_of
-from whichgpu.engine.authoring.guides.guides import Standing
-from whichgpu.engine.authoring.guides.guides import check_coverage
-from whichgpu.engine.authoring.guides.guides import standings
-from whichgpu.engine.authoring.guides.manifest import refreshed_manifest
+from whichgpu.engine.authoring import Standing
+from whichgpu.engine.authoring import check_coverage
+from whichgpu.engine.authoring import refreshed_manifest
+from whichgpu.engine.authoring import standings
 
 
 def guide_cover(advisor: Advisor) -> dict[str, Any]:

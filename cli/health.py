@@ -15,7 +15,7 @@ from whichgpu.cli.render.blocks import Pairs
 from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.blocks import Table
 from whichgpu.cli.render.figures import count_of
-from whichgpu.engine.rules.inference.firing import engine_status
+from whichgpu.engine.rules import engine_status
 
 
 if TYPE_CHECKING:

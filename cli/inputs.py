@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 from typing import NoReturn
 
-from whichgpu.engine.advisor.record import Saved
-from whichgpu.engine.advisor.record import read_saved as saved_in
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.advisor import Saved
+from whichgpu.engine.advisor import read_saved as saved_in
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
 
 
 STDIN = "-"

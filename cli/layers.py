@@ -6,15 +6,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.folders import distinct
-from whichgpu.engine.core.folders import locate
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import RulebookError
+from whichgpu.engine.core import distinct
+from whichgpu.engine.core import locate
 
 
 if TYPE_CHECKING:
     from whichgpu.engine.catalogue import Knowledge
-    from whichgpu.engine.rules.facts import Vocabulary
+    from whichgpu.engine.rules import Vocabulary
 
 
 #: Folders of this place's own rules, separated like those of ``PATH``.
@@ -39,7 +39,7 @@ def load_catalogue(rules: tuple[str, ...] = (), *, own_prices: bool = True) -> K
 
 def load_facts(rules: tuple[str, ...] = ()) -> Vocabulary:
     """The vocabulary alone, with the facts of the layers."""
-    from whichgpu.engine.rules.facts import load_vocabulary  # noqa: PLC0415 - only some commands need the vocabulary.
+    from whichgpu.engine.rules import load_vocabulary  # noqa: PLC0415 - only some commands need the vocabulary.
 
     return load_vocabulary(locate("knowledge"), layers=layer_folders(rules))
 

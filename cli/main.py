@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import click
 
 from whichgpu.cli import exits
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core import nearest_words
 
 
 @dataclass(frozen=True, slots=True)

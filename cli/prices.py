@@ -9,15 +9,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from whichgpu.cli import output
+from whichgpu.engine.catalogue import COLUMNS
 from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue import Offer
+from whichgpu.engine.catalogue import merged
+from whichgpu.engine.catalogue import offer_order
 from whichgpu.engine.catalogue import parse_prices
 from whichgpu.engine.catalogue import with_offers
-from whichgpu.engine.catalogue.model import Offer
-from whichgpu.engine.catalogue.prices import COLUMNS
-from whichgpu.engine.catalogue.prices import merged
-from whichgpu.engine.catalogue.prices import offer_order
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
 
 
 def own_prices_file() -> Path:

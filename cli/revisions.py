@@ -9,9 +9,9 @@ import tarfile
 from pathlib import Path
 from tempfile import mkdtemp
 
-from whichgpu.engine.authoring.diff.answers import Edition
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.authoring import Edition
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
 
 
 #: The word for the rulebook that comes with the program.

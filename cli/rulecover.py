@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from whichgpu import Advisor
-from whichgpu.engine.authoring.guides.guides import standings
-from whichgpu.engine.authoring.guides.guides import uncarried
-from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.authoring import standings
+from whichgpu.engine.authoring import uncarried
+from whichgpu.engine.core import WhichgpuError
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer.plan_types import Recommendation
+    from whichgpu.engine.advisor import Recommendation
 
 
 #: Sizes in billions of parameters that stand for a small, a middle and a large model of each family.

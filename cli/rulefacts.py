@@ -6,9 +6,9 @@ from typing import Any
 
 from whichgpu import Advisor
 from whichgpu.cli.render.figures import number
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.rules.rulebook import Rule
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.rules import Rule
 
 
 def rule_names(advisor: Advisor) -> set[str]:

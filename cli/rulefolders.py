@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from whichgpu.cli.layers import layer_folders
-from whichgpu.engine.core.folders import locate
+from whichgpu.engine.core import locate
 
 
 def folders_of(rules: tuple[str, ...], *, builtin: bool) -> list[Path]:

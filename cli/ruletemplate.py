@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whichgpu.engine.rules.rulebook.model import Each
-from whichgpu.engine.rules.rulebook.model import Stage
+from whichgpu.engine.rules import Each
+from whichgpu.engine.rules import Stage
 
 
 @dataclass(frozen=True, slots=True)

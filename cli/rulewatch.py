@@ -24,7 +24,7 @@ from whichgpu.engine.authoring import Finding
 from whichgpu.engine.authoring import Scenario
 from whichgpu.engine.authoring import ScenarioResult
 from whichgpu.engine.authoring import TestResult
-from whichgpu.engine.authoring.inspection import inspect
+from whichgpu.engine.authoring import inspect
 
 
 #: What of an answer is compared.

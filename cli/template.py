@@ -11,10 +11,10 @@ import yaml
 from whichgpu.cli.render.facts import accepts
 from whichgpu.cli.render.facts import settles
 from whichgpu.cli.render.facts import topic_key
-from whichgpu.engine.catalogue.tasks import profile_of
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.catalogue import profile_of
+from whichgpu.engine.core import Value
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import Vocabulary
 
 
 _WIDTH = 96

@@ -11,6 +11,7 @@ import gc
 import os
 import signal
 import sys
+from collections import OrderedDict
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -26,8 +27,11 @@ from hypothesis import settings
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.advisor import shipped_advisor
+from whichgpu.engine.advisor.pipeline import decide_workload
+from whichgpu.engine.advisor.tradeoffs import trade_offs
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.yaml import read_yaml
+from whichgpu.engine.interview.partial_plans import partial_plans
 
 
 _CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "derandomize": True}
@@ -48,6 +52,7 @@ SLOW = (
     "acceptance/test_soak.py",
     "acceptance/test_unseen_cases.py",
     "cli/report/test_report_in_browser.py",
+    "cli/report/test_report_page.py",
     "cli/test_broken_records.py",
     "cli/test_explain_commands.py",
     "cli/test_guides.py",
@@ -56,16 +61,19 @@ SLOW = (
     "cli/test_rules_checking.py",
     "cli/test_rules_command.py",
     "cli/test_rules_editing.py",
+    "engine/advisor/answer/test_check.py",
+    "engine/advisor/answer/test_decision_contract.py",
+    "engine/advisor/test_tradeoffs.py",
     "engine/authoring/diff/test_comparing.py",
     "engine/authoring/lint/test_random_rulebooks.py",
+    "engine/authoring/test_file_schemas.py",
     "engine/authoring/testing/test_coverage_of_tests.py",
     "engine/explain/test_audit.py",
     "engine/explain/test_sensitivity.py",
-    "engine/advisor/answer/test_check.py",
     "engine/explain/test_whynot.py",
     "engine/interview/test_planner.py",
     "engine/plans/test_gate.py",
-    "engine/advisor/answer/test_decision_contract.py",
+    "engine/sizing/test_accuracy_bars.py",
 )
 
 
@@ -93,6 +101,16 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if whole and options.numprocesses is None and not (options.usepdb or options.collectonly):
         options.numprocesses = "auto"
         options.dist = "worksteal"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Load all modules without the garbage collector: what is made then stays. It took a third of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:
@@ -160,3 +178,59 @@ def example_decisions(advisor: Advisor, examples: dict[str, Path]) -> dict[str, 
 def example_answers(example_decisions: dict[str, Decision]) -> dict[str, dict[str, Any]]:
     """The JSON value of the decision on every example. Not to be changed."""
     return {name: decision.to_dict() for name, decision in example_decisions.items()}
+
+
+def _kept(call: Callable[..., Any], key: Callable[..., object]) -> Callable[..., Any]:
+    """``call``, keeping its latest results; where the key is None nothing is kept."""
+    kept: OrderedDict[object, tuple[Any, object]] = OrderedDict()  # with the arguments, so that an id stays theirs
+
+    def again(*arguments: Any, **options: Any) -> Any:
+        at = key(*arguments, **options)
+        if at is None:
+            return call(*arguments, **options)
+        entry = kept.get(at)
+        if entry is None:
+            entry = kept[at] = call(*arguments, **options), arguments
+            if len(kept) > 250:
+                kept.popitem(last=False)
+        return entry[0]
+
+    return again
+
+
+def _written(facts: Mapping[str, object]) -> str:
+    return repr(sorted(facts.items()))  # 1, 1.0 and True are equal, and not the same answer.
+
+
+@pytest.fixture(scope="session")
+def _keeping() -> dict[str, Callable[..., Any]]:
+    """By the place where it is looked up: what costs most of a decision, and depends on nothing but its arguments."""
+    advisor = shipped_advisor()
+
+    def workload(context: object, workload: Any, objective: object, today: object = None) -> object:
+        return (_written(workload.given), repr(objective), today) if context is advisor.context else None
+
+    def further(
+        context: object, given: Mapping[str, object], outcome: object, _all: object, settings: object
+    ) -> object:
+        shipped = context is advisor.context and settings is advisor.trade_off_settings
+        return (_written(given), id(outcome)) if shipped else None
+
+    def partial(by: Advisor, given: Mapping[str, object], counts: object = ()) -> object:
+        return (_written(given), counts) if by is advisor else None
+
+    return {
+        "whichgpu.engine.advisor.advisor.decide_workload": _kept(decide_workload, workload),
+        "whichgpu.engine.advisor.advisor.trade_offs": _kept(trade_offs, further),
+        "whichgpu.engine.interview.partial_plans.partial_plans": _kept(partial_plans, partial),
+    }
+
+
+@pytest.fixture
+def decided_once(_keeping: dict[str, Callable[..., Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the shipped rules no workload is decided twice: for tests of what is asked, shown and made of decisions.
+
+    That decisions repeat is for acceptance/test_determinism.py and engine/explain/test_audit.py to show, without this.
+    """
+    for place, call in _keeping.items():
+        monkeypatch.setattr(place, call)

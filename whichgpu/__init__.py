@@ -23,19 +23,19 @@ if not os.path.isdir(os.path.join(_HERE, "engine")):  # noqa: PTH112, PTH118
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.advisor import Advisor
-    from whichgpu.engine.advisor.advisor import Decision
-    from whichgpu.engine.advisor.advisor import load_advisor
-    from whichgpu.engine.advisor.api import decide
-    from whichgpu.engine.advisor.api import size
-    from whichgpu.engine.advisor.intake import Workload
-    from whichgpu.engine.core.errors import InputError
-    from whichgpu.engine.core.errors import InternalError
-    from whichgpu.engine.core.errors import KnowledgeError
-    from whichgpu.engine.core.errors import Problem
-    from whichgpu.engine.core.errors import RulebookError
-    from whichgpu.engine.core.errors import WhichgpuError
-    from whichgpu.engine.core.version import VERSION as __version__  # noqa: N811
+    from whichgpu.engine.advisor import Advisor
+    from whichgpu.engine.advisor import Decision
+    from whichgpu.engine.advisor import Workload
+    from whichgpu.engine.advisor import decide
+    from whichgpu.engine.advisor import load_advisor
+    from whichgpu.engine.advisor import size
+    from whichgpu.engine.core import VERSION as __version__  # noqa: N811
+    from whichgpu.engine.core import InputError
+    from whichgpu.engine.core import InternalError
+    from whichgpu.engine.core import KnowledgeError
+    from whichgpu.engine.core import Problem
+    from whichgpu.engine.core import RulebookError
+    from whichgpu.engine.core import WhichgpuError
 
 
 _PLACES = {

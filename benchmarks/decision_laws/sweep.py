@@ -27,7 +27,7 @@ from decision_laws.reading import shown
 from decision_laws.reading import speed_ratio
 from decision_laws.reading import stands_equal
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.size import size_workload
+from whichgpu.engine.advisor.size_answer import size_workload
 from whichgpu.engine.core.errors import InputError
 
 

@@ -34,18 +34,18 @@ from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.decision import decision_blocks
 from whichgpu.cli.render.screen import Screen
 from whichgpu.cli.render.text import to_text
-from whichgpu.engine.advisor.record import make_record
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.advisor import make_record
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
 from whichgpu.engine.interview import Done
 from whichgpu.engine.interview import Interviewer
 from whichgpu.engine.interview import Question
 from whichgpu.engine.interview import State
-from whichgpu.engine.interview.tried_answers import missing_answers
+from whichgpu.engine.interview import missing_answers
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer.part_types import Interview
+    from whichgpu.engine.advisor import Interview
 
 
 _session_option = click.option("--session", metavar="FILE", type=click.Path(dir_okay=False), help="Keep answers here.")

@@ -13,9 +13,9 @@ from whichgpu.cli.options import all_option
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.audit import audit_blocks
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.explain.audit import audit as audit_record
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.explain import audit as audit_record
 
 
 #: Something that was checked does not hold. What is no record at all exits with 2.

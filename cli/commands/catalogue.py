@@ -16,9 +16,9 @@ from whichgpu.cli.render.catalogue import gpu_page
 from whichgpu.cli.render.catalogue import model_list
 from whichgpu.cli.render.catalogue import model_page
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.catalogue import ModelSpec
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
 
 
 @click.command()

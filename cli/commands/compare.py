@@ -19,15 +19,15 @@ from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.options import set_option
 from whichgpu.cli.render.comparison import comparison_blocks
-from whichgpu.engine.advisor.objectives import shipped_objectives
-from whichgpu.engine.core.canonical import plain
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.explain.compare import compare
-from whichgpu.engine.explain.derivation import Phrases
-from whichgpu.engine.explain.rerun import decide_again
-from whichgpu.engine.explain.rerun import unstated_objective
-from whichgpu.engine.explain.rerun import with_changes
+from whichgpu.engine.advisor import shipped_objectives
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import json_value
+from whichgpu.engine.explain import Phrases
+from whichgpu.engine.explain import compare
+from whichgpu.engine.explain import decide_again
+from whichgpu.engine.explain import unstated_objective
+from whichgpu.engine.explain import with_changes
 
 
 _decision = click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))
@@ -105,7 +105,7 @@ def _show(
 ) -> int:
     found = compare(before, after)
     if form == "json":
-        output.emit_json({"same": found.same, **plain(asdict(found))})
+        output.emit_json({"same": found.same, **json_value(asdict(found))})
     else:
         phrases = Phrases(advisor.vocabulary)
         blocks = comparison_blocks(found, names_of(advisor), phrases, sides, everything=everything)

@@ -13,10 +13,10 @@ from whichgpu.cli.options import output_format
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.facts import fact_list
 from whichgpu.cli.render.facts import fact_page
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import Vocabulary
 
 
 @click.command()

@@ -11,9 +11,9 @@ from whichgpu.cli.inputs import STDIN
 from whichgpu.cli.layers import load_facts
 from whichgpu.cli.options import layers_option
 from whichgpu.cli.template import template
-from whichgpu.engine.catalogue.tasks import task_profiles
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.catalogue import task_profiles
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
 
 
 @click.command()

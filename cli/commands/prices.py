@@ -14,8 +14,8 @@ from whichgpu.cli.prices import own_prices_file
 from whichgpu.cli.prices import read_offers
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.prices import offer_list
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
 
 
 class ShowOrDo(click.Group):

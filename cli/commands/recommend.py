@@ -22,10 +22,10 @@ from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.options import set_option
 from whichgpu.cli.render.decision import decision_blocks
-from whichgpu.engine.advisor.objectives import shipped_objectives
-from whichgpu.engine.advisor.record import make_record
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.advisor import make_record
+from whichgpu.engine.advisor import shipped_objectives
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
 
 
 @click.command()

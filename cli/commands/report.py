@@ -11,11 +11,11 @@ from whichgpu.cli.advisor import load
 from whichgpu.cli.advisor import names_of
 from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.report.page import report_page
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.explain.derivation import Phrases
-from whichgpu.engine.explain.evidence import gather
-from whichgpu.engine.explain.why import Explainer
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.explain import Explainer
+from whichgpu.engine.explain import Phrases
+from whichgpu.engine.explain import gather
 
 
 @click.command()

@@ -24,12 +24,12 @@ from whichgpu.cli.render.rules import rule_list
 from whichgpu.cli.render.ruletests import coverage_blocks
 from whichgpu.cli.rulecover import cover_of
 from whichgpu.cli.rulefacts import brief_rule
+from whichgpu.engine.authoring import RuleTestFacts
 from whichgpu.engine.authoring import coverage_of_tests
-from whichgpu.engine.authoring.testing.rule_test_facts import RuleTestFacts
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.rules import Rulebook
 
 
 #: Something was checked and found wanting. A rulebook that cannot be read at all exits with 2.

@@ -14,10 +14,10 @@ from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.rulediff import comparison_blocks
 from whichgpu.cli.revisions import Editions
-from whichgpu.engine.authoring.diff.comparing import Comparison
-from whichgpu.engine.authoring.diff.comparing import Moved
-from whichgpu.engine.authoring.diff.comparing import Told
-from whichgpu.engine.authoring.diff.comparing import compare
+from whichgpu.engine.authoring import Comparison
+from whichgpu.engine.authoring import Moved
+from whichgpu.engine.authoring import Told
+from whichgpu.engine.authoring import compare
 
 
 @click.command(name="diff")

@@ -12,10 +12,10 @@ from whichgpu.cli.inputs import read_text
 from whichgpu.cli.layers import layer_folders
 from whichgpu.cli.options import layers_option
 from whichgpu.cli.render.figures import count_of
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.folders import is_rule_file
-from whichgpu.engine.rules.rulebook.formatting import formatted
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import is_rule_file
+from whichgpu.engine.rules import formatted
 
 
 FOUND_WANTING = 1

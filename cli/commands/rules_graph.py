@@ -9,13 +9,13 @@ from whichgpu.cli import output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.mermaid import to_mermaid
-from whichgpu.engine.authoring.book.links import links_of
-from whichgpu.engine.authoring.book.links import neighbourhood
-from whichgpu.engine.authoring.book.links import topic_graph
-from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.authoring import links_of
+from whichgpu.engine.authoring import neighbourhood
+from whichgpu.engine.authoring import topic_graph
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import registered
 
 
 @click.command(name="graph")

@@ -15,11 +15,11 @@ from whichgpu.cli.render.rules import finding_blocks
 from whichgpu.cli.render.rules import github_findings
 from whichgpu.engine.authoring import ALL_CHECKS
 from whichgpu.engine.authoring import Finding
-from whichgpu.engine.authoring.inspection import inspect
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.authoring import inspect
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import RulebookError
+from whichgpu.engine.core import nearest_words
 
 
 #: The rulebook has an error. One that cannot be read at all exits with 2.

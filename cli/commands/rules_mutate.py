@@ -9,9 +9,9 @@ from whichgpu.cli.advisor import load
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.ruletests import mutation_blocks
+from whichgpu.engine.authoring import RuleTestFacts
 from whichgpu.engine.authoring import mutate
-from whichgpu.engine.authoring.inspection import worked_out_facts
-from whichgpu.engine.authoring.testing.rule_test_facts import RuleTestFacts
+from whichgpu.engine.authoring import worked_out_facts
 
 
 FOUND_WANTING = 1

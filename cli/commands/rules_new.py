@@ -13,19 +13,19 @@ from whichgpu.cli.layers import load_facts
 from whichgpu.cli.ruletemplate import DEFAULT_EACH
 from whichgpu.cli.ruletemplate import rule_template
 from whichgpu.cli.ruletemplate import table_template
-from whichgpu.engine.authoring.schemas import LAYER_FOLDER
-from whichgpu.engine.authoring.schemas import LAYER_SCHEMAS
-from whichgpu.engine.authoring.schemas import file_schemas
-from whichgpu.engine.authoring.schemas import text_of
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.folders import is_rule_file
-from whichgpu.engine.rules.rulebook.grammar import EACH
-from whichgpu.engine.rules.rulebook.grammar import EACH_OF_STAGE
-from whichgpu.engine.rules.rulebook.grammar import ID_PATTERN
-from whichgpu.engine.rules.rulebook.grammar import STAGES
-from whichgpu.engine.rules.rulebook.model import Each
-from whichgpu.engine.rules.rulebook.model import Stage
+from whichgpu.engine.authoring import LAYER_FOLDER
+from whichgpu.engine.authoring import LAYER_SCHEMAS
+from whichgpu.engine.authoring import file_schemas
+from whichgpu.engine.authoring import text_of
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import is_rule_file
+from whichgpu.engine.rules import EACH
+from whichgpu.engine.rules import EACH_OF_STAGE
+from whichgpu.engine.rules import ID_PATTERN
+from whichgpu.engine.rules import STAGES
+from whichgpu.engine.rules import Each
+from whichgpu.engine.rules import Stage
 
 
 @click.command(name="new")

@@ -20,16 +20,16 @@ from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.rulepage import rule_page
 from whichgpu.cli.rulefacts import full_rule
 from whichgpu.cli.rulefacts import unknown_rule
-from whichgpu.engine.authoring.book.links import Links
-from whichgpu.engine.authoring.book.links import links_of
-from whichgpu.engine.authoring.diff.answers import answer_of
-from whichgpu.engine.authoring.diff.workloads import Named
-from whichgpu.engine.authoring.diff.workloads import example_workloads
-from whichgpu.engine.authoring.diff.workloads import scenario_workloads
-from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.rules.language import words
-from whichgpu.engine.rules.rulebook import Rule
+from whichgpu.engine.authoring import Links
+from whichgpu.engine.authoring import Named
+from whichgpu.engine.authoring import answer_of
+from whichgpu.engine.authoring import example_workloads
+from whichgpu.engine.authoring import links_of
+from whichgpu.engine.authoring import scenario_workloads
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import registered
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import words
 
 
 @click.command(name="show")

@@ -22,6 +22,7 @@ from whichgpu.cli.render.rules import result_blocks
 from whichgpu.cli.render.ruletests import github_scenarios
 from whichgpu.cli.render.ruletests import scenario_blocks
 from whichgpu.cli.rulefolders import folders_of
+from whichgpu.engine.authoring import RuleTestFacts
 from whichgpu.engine.authoring import Scenario
 from whichgpu.engine.authoring import ScenarioResult
 from whichgpu.engine.authoring import TestResult
@@ -29,10 +30,9 @@ from whichgpu.engine.authoring import load_scenarios
 from whichgpu.engine.authoring import needs_all
 from whichgpu.engine.authoring import run_rule_tests
 from whichgpu.engine.authoring import run_scenarios
-from whichgpu.engine.authoring.testing.rule_test_facts import RuleTestFacts
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import nearest_words
 
 
 FOUND_WANTING = 1

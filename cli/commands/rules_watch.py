@@ -17,7 +17,7 @@ from whichgpu.cli.rulewatch import Snapshot
 from whichgpu.cli.rulewatch import report
 from whichgpu.cli.rulewatch import snapshot
 from whichgpu.cli.rulewatch import stamps
-from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core import WhichgpuError
 
 
 @click.command()

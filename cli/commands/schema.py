@@ -11,13 +11,13 @@ from whichgpu.cli.layers import load_catalogue
 from whichgpu.cli.layers import load_facts
 from whichgpu.cli.options import layers_option
 from whichgpu.cli.render.figures import count_of
-from whichgpu.engine.advisor.answer.answer_types import SHAPES
-from whichgpu.engine.advisor.answer.schema import schema_of
-from whichgpu.engine.advisor.answer.schema import schema_text
-from whichgpu.engine.advisor.answer.schema import type_schema
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.advisor import SHAPES
+from whichgpu.engine.advisor import schema_of
+from whichgpu.engine.advisor import schema_text
+from whichgpu.engine.advisor import type_schema
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import nearest_words
 
 
 @click.command()
@@ -57,8 +57,8 @@ def schema(*, shape: str, page: bool, folder: Path | None, rules: tuple[str, ...
 
 
 def _texts(rules: tuple[str, ...]) -> dict[str, str]:
-    from whichgpu.engine.authoring.schemas import file_schemas  # noqa: PLC0415 - loads every room; most calls need none.
-    from whichgpu.engine.authoring.schemas import text_of  # noqa: PLC0415
+    from whichgpu.engine.authoring import file_schemas  # noqa: PLC0415 - loads every room; most calls need none.
+    from whichgpu.engine.authoring import text_of  # noqa: PLC0415
 
     schemas = file_schemas(load_facts(rules), load_catalogue(rules, own_prices=False))
     return {name: text_of(content) for name, content in schemas.items()}

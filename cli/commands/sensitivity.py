@@ -14,16 +14,20 @@ from whichgpu.cli.options import all_option
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.sensitivity import sensitivity_blocks
-from whichgpu.engine.core.canonical import plain
-from whichgpu.engine.explain.derivation import Phrases
-from whichgpu.engine.explain.sensitivity import DECISIONS
-from whichgpu.engine.explain.sensitivity import sensitivity as find_turns
+from whichgpu.engine.core import json_value
+from whichgpu.engine.explain import SENSITIVITY_DECISIONS
+from whichgpu.engine.explain import Phrases
+from whichgpu.engine.explain import sensitivity as find_turns
 
 
 @click.command()
 @click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))
 @click.option(
-    "--limit", type=click.IntRange(1, 5000), default=DECISIONS, show_default=True, help="Decisions that may be made."
+    "--limit",
+    type=click.IntRange(1, 5000),
+    default=SENSITIVITY_DECISIONS,
+    show_default=True,
+    help="Decisions that may be made.",
 )
 @all_option
 @output_format("text", "json", "markdown")
@@ -39,7 +43,7 @@ def sensitivity(
     advisor = load(rules, builtin=builtin)
     found = find_turns(saved.decision, advisor, limit=limit)
     if form == "json":
-        output.emit_json(plain(asdict(found)))
+        output.emit_json(json_value(asdict(found)))
     else:
         phrases = Phrases(advisor.vocabulary)
         output.emit_blocks(sensitivity_blocks(found, names_of(advisor), phrases, everything=everything), form)

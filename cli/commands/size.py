@@ -16,11 +16,11 @@ from whichgpu.cli.options import jsonl_option
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import set_option
 from whichgpu.cli.render.size import size_blocks
-from whichgpu.engine.advisor.size import size_workload
+from whichgpu.engine.advisor import size_workload
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer.answer_types import SizeAnswer
+    from whichgpu.engine.advisor import SizeAnswer
 
 
 @click.command()

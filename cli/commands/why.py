@@ -10,11 +10,11 @@ from whichgpu.cli.advisor import names_of
 from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import output_format
 from whichgpu.cli.render.derivation import derivation_blocks
-from whichgpu.engine.explain.derivation import Phrases
-from whichgpu.engine.explain.derivation import cut_at
-from whichgpu.engine.explain.derivation import to_dict
-from whichgpu.engine.explain.evidence import gather
-from whichgpu.engine.explain.why import Explainer
+from whichgpu.engine.explain import Explainer
+from whichgpu.engine.explain import Phrases
+from whichgpu.engine.explain import cut_at
+from whichgpu.engine.explain import gather
+from whichgpu.engine.explain import to_dict
 
 
 @click.command()

@@ -13,11 +13,11 @@ from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import output_format
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.whynot import why_not_blocks
-from whichgpu.engine.core.canonical import plain
-from whichgpu.engine.explain.derivation import Phrases
-from whichgpu.engine.explain.derivation import to_dict
-from whichgpu.engine.explain.nearest import DECISIONS
-from whichgpu.engine.explain.whynot import why_not as find_why_not
+from whichgpu.engine.core import json_value
+from whichgpu.engine.explain import WHY_NOT_DECISIONS
+from whichgpu.engine.explain import Phrases
+from whichgpu.engine.explain import to_dict
+from whichgpu.engine.explain import why_not as find_why_not
 
 
 @click.command(name="why-not")
@@ -26,7 +26,7 @@ from whichgpu.engine.explain.whynot import why_not as find_why_not
 @click.option(
     "--limit",
     type=click.IntRange(1, 3000),
-    default=DECISIONS,
+    default=WHY_NOT_DECISIONS,
     show_default=True,
     help="Decisions that the search for the nearest change may make.",
 )
@@ -45,7 +45,7 @@ def why_not(*, decision: str, gpu: str, limit: int, form: str, rules: tuple[str,
     if form == "json":
         told = asdict(found)
         told["rejections"] = [to_dict(step) for step in found.rejections]
-        output.emit_json(plain(told))
+        output.emit_json(json_value(told))
     else:
         output.emit_blocks(why_not_blocks(found, gpu, names_of(advisor), phrases), form)
     return 0

@@ -19,17 +19,17 @@ from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.figures import value_text
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.template import workload_text
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
 from whichgpu.engine.interview import Done
 from whichgpu.engine.interview import Interviewer
+from whichgpu.engine.interview import Origin
 from whichgpu.engine.interview import Question
 from whichgpu.engine.interview import State
 from whichgpu.engine.interview import answered
-from whichgpu.engine.interview.state import Origin
-from whichgpu.engine.interview.tried_answers import effects_of
-from whichgpu.engine.interview.tried_answers import waiting_for
-from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.interview import effects_of
+from whichgpu.engine.interview import waiting_for
+from whichgpu.engine.rules import FactDef
 
 
 class StoppedError(Exception):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whichgpu import Advisor
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import fold
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import Value
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import fold
 
 
 #: Words that steer, with what they do. An answer that looks like one is written with a leading "=".

@@ -11,11 +11,11 @@ from typing import Any
 
 from whichgpu.cli import output
 from whichgpu.cli.inputs import read_text
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.interview.state import Answer
-from whichgpu.engine.interview.state import State
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import Value
+from whichgpu.engine.interview import Answer
+from whichgpu.engine.interview import State
 
 
 FORMAT = "whichgpu.session/1"

@@ -18,20 +18,20 @@ from whichgpu.cli.render.facts import accepts
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import value_text
 from whichgpu.cli.render.names import Names
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Outcome
 from whichgpu.engine.interview import Answer
 from whichgpu.engine.interview import Answered
+from whichgpu.engine.interview import Effect
 from whichgpu.engine.interview import Question
 from whichgpu.engine.interview import State
-from whichgpu.engine.interview.tried_answers import Effect
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import fold
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import fold
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer.part_types import Interview
-    from whichgpu.engine.advisor.answer.part_types import UnknownFact
+    from whichgpu.engine.advisor import Interview
+    from whichgpu.engine.advisor import UnknownFact
 
 
 _BEARS_ON = {

@@ -22,7 +22,7 @@ from whichgpu.cli.render.figures import usd
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.plan import short_name
 from whichgpu.cli.render.speed import headline_speed
-from whichgpu.engine.advisor.answer.wording import ratio_words
+from whichgpu.engine.advisor import ratio_words
 
 
 JsonObject = Mapping[str, Any]

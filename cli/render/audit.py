@@ -8,7 +8,7 @@ from whichgpu.cli.render.blocks import Heading
 from whichgpu.cli.render.blocks import Item
 from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.blocks import Tone
-from whichgpu.engine.explain.audit import Check
+from whichgpu.engine.explain import Check
 
 
 SHOWN_FINDINGS = 12

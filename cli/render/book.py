@@ -16,14 +16,14 @@ from whichgpu.cli.render.mermaid import to_mermaid
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.rulepage import origin_words
 from whichgpu.cli.render.rulepage import purpose
-from whichgpu.engine.authoring.book.links import Links
-from whichgpu.engine.authoring.book.links import links_of
-from whichgpu.engine.authoring.book.links import topic_graph
-from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.rules.language import words
-from whichgpu.engine.rules.rulebook.model import Condition
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Table
+from whichgpu.engine.authoring import Links
+from whichgpu.engine.authoring import links_of
+from whichgpu.engine.authoring import topic_graph
+from whichgpu.engine.core import registered
+from whichgpu.engine.rules import Condition
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Table
+from whichgpu.engine.rules import words
 
 
 _MADE = "<!-- Made by `whichgpu rules docs`; edit the rules and not this page. -->"

@@ -18,9 +18,9 @@ from whichgpu.cli.render.figures import gb_and_gib
 from whichgpu.cli.render.figures import number
 from whichgpu.cli.render.figures import usd
 from whichgpu.cli.render.figures import value_text
+from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue import ModelSpec
 
 
 #: Fields that other lines of the page already say, or that describe the record and not the thing.

@@ -18,9 +18,9 @@ from whichgpu.cli.render.figures import usd
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.plan import short_name
 from whichgpu.cli.render.reasons import origin
-from whichgpu.engine.advisor.answer.wording import ratio_words
-from whichgpu.engine.advisor.objectives import shipped_objectives
-from whichgpu.engine.catalogue.tasks import task_profiles
+from whichgpu.engine.advisor import ratio_words
+from whichgpu.engine.advisor import shipped_objectives
+from whichgpu.engine.catalogue import task_profiles
 
 
 JsonObject = Mapping[str, Any]

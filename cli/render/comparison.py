@@ -14,10 +14,10 @@ from whichgpu.cli.render.blocks import Table
 from whichgpu.cli.render.figures import joined
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.whynot import plan_name
-from whichgpu.engine.explain.derivation import Phrases
-from whichgpu.engine.explain.differences import Change
-from whichgpu.engine.explain.differences import Comparison
-from whichgpu.engine.explain.differences import shown
+from whichgpu.engine.explain import Change
+from whichgpu.engine.explain import Comparison
+from whichgpu.engine.explain import Phrases
+from whichgpu.engine.explain import shown
 
 
 SHOWN = 12

@@ -33,7 +33,7 @@ from whichgpu.cli.render.plan import summary_sentence
 from whichgpu.cli.render.procurement import procurement_blocks
 from whichgpu.cli.render.reasons import reason_blocks
 from whichgpu.cli.render.reasons import ruled_out_blocks
-from whichgpu.engine.advisor.objectives import shipped_objectives
+from whichgpu.engine.advisor import shipped_objectives
 
 
 JsonObject = Mapping[str, Any]

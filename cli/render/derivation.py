@@ -8,7 +8,7 @@ from whichgpu.cli.render.blocks import Line
 from whichgpu.cli.render.blocks import Outline
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.names import Names
-from whichgpu.engine.explain.derivation import Step
+from whichgpu.engine.explain import Step
 
 
 _GIVEN = {

@@ -14,7 +14,7 @@ from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.blocks import Table
 from whichgpu.cli.render.figures import number
 from whichgpu.cli.render.figures import value_text
-from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules import FactDef
 
 
 #: The order in which a person thinks of a job; topics that the vocabulary adds follow by name.

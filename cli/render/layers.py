@@ -13,8 +13,8 @@ from whichgpu.cli.render.blocks import Item
 from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.rules import shown_place
-from whichgpu.engine.catalogue.bundle import KnowledgeLayer
-from whichgpu.engine.rules.rulebook.model import Change
+from whichgpu.engine.catalogue import KnowledgeLayer
+from whichgpu.engine.rules import Change
 
 
 _KNOWLEDGE = ("facts", "codes", "gpus", "models", "sources", "others")

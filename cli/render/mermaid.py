@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.authoring.book.links import Graph
-from whichgpu.engine.authoring.book.links import Node
+from whichgpu.engine.authoring import Graph
+from whichgpu.engine.authoring import Node
 
 
 _SHAPES = {"fact": ("([", "])"), "calculator": ("[[", "]]"), "topic": ("[", "]")}

@@ -10,7 +10,7 @@ from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.blocks import Table
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import usd
-from whichgpu.engine.catalogue.model import Offer
+from whichgpu.engine.catalogue import Offer
 
 
 def offer_list(offers: Sequence[Offer]) -> list[Block]:

@@ -16,7 +16,7 @@ from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
 from whichgpu.cli.render.figures import number
 from whichgpu.cli.render.names import Names
-from whichgpu.engine.advisor.answer.wording import better_words
+from whichgpu.engine.advisor import better_words
 
 
 JsonObject = Mapping[str, Any]

@@ -15,13 +15,13 @@ from whichgpu.cli.render.blocks import Table
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
 from whichgpu.cli.render.figures import number
-from whichgpu.engine.authoring.diff.comparing import Comparison
-from whichgpu.engine.authoring.diff.comparing import Moved
-from whichgpu.engine.authoring.diff.comparing import Names
-from whichgpu.engine.authoring.diff.comparing import Told
-from whichgpu.engine.authoring.diff.rulediff import Region
-from whichgpu.engine.authoring.diff.rulediff import RuleChange
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.authoring import Comparison
+from whichgpu.engine.authoring import Moved
+from whichgpu.engine.authoring import Names
+from whichgpu.engine.authoring import Region
+from whichgpu.engine.authoring import RuleChange
+from whichgpu.engine.authoring import Told
+from whichgpu.engine.rules import Rule
 
 
 _SHOWN = 20

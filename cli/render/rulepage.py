@@ -16,11 +16,11 @@ from whichgpu.cli.render.figures import joined
 from whichgpu.cli.render.figures import number
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.rules import shown_place
-from whichgpu.engine.authoring.book.links import Links
-from whichgpu.engine.authoring.book.links import Origins
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language import words
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.authoring import Links
+from whichgpu.engine.authoring import Origins
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import words
 
 
 _MOST = 12

@@ -19,8 +19,8 @@ from whichgpu.cli.render.blocks import Verbatim
 from whichgpu.cli.render.figures import count_of
 from whichgpu.engine.authoring import Finding
 from whichgpu.engine.authoring import TestResult
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.rules.rulebook import Rule
+from whichgpu.engine.core import Place
+from whichgpu.engine.rules import Rule
 
 
 _TONES: dict[str, Tone] = {"error": "bad", "warning": "strong", "info": "plain"}

@@ -10,9 +10,9 @@ from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
 from whichgpu.cli.render.names import Names
-from whichgpu.engine.explain.derivation import Phrases
-from whichgpu.engine.explain.sensitivity import Sensitivity
-from whichgpu.engine.explain.sensitivity import Turn
+from whichgpu.engine.explain import Phrases
+from whichgpu.engine.explain import Sensitivity
+from whichgpu.engine.explain import Turn
 from whichgpu.engine.interview import Answered
 
 

@@ -17,12 +17,12 @@ from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.figures import joined
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.reasons import signed
-from whichgpu.engine.explain.derivation import Phrases
-from whichgpu.engine.explain.nearest import Nearest
-from whichgpu.engine.explain.nearest import Search
-from whichgpu.engine.explain.rerun import FactChange
-from whichgpu.engine.explain.rerun import read_back
-from whichgpu.engine.explain.whynot import WhyNot
+from whichgpu.engine.explain import FactChange
+from whichgpu.engine.explain import Nearest
+from whichgpu.engine.explain import Phrases
+from whichgpu.engine.explain import Search
+from whichgpu.engine.explain import WhyNot
+from whichgpu.engine.explain import read_back
 
 
 _PLAN_ID = re.compile(r"(?P<gpu>.+)x(?P<count>\d+)(?:-(?P<split>[a-z].*))?")

@@ -51,7 +51,7 @@ from whichgpu.cli.report.sections import provenance
 from whichgpu.cli.report.sections import rejected_section
 from whichgpu.cli.report.sections import source_section
 from whichgpu.cli.report.sections import tree_section
-from whichgpu.engine.explain.why import Explainer
+from whichgpu.engine.explain import Explainer
 
 
 JsonObject = Mapping[str, Any]

@@ -15,8 +15,8 @@ from whichgpu.cli.report.html import slug
 from whichgpu.cli.report.markup import Markup
 from whichgpu.cli.report.markup import join
 from whichgpu.cli.report.markup import tag
-from whichgpu.engine.explain.derivation import Step
-from whichgpu.engine.explain.why import Explainer
+from whichgpu.engine.explain import Explainer
+from whichgpu.engine.explain import Step
 
 
 JsonObject = Mapping[str, Any]

@@ -11,11 +11,9 @@ from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-from typing import Any
 from typing import Literal
 from typing import overload
 
-import whichgpu.engine.sizing.calculators  # noqa: F401  (registers the calculators)
 from whichgpu.engine.advisor.answer.decision import decision_dict
 from whichgpu.engine.advisor.answer.tradeoffs import trade_off_list
 from whichgpu.engine.advisor.further_facts import check_further_facts
@@ -35,32 +33,30 @@ from whichgpu.engine.advisor.stages import prepare
 from whichgpu.engine.advisor.tradeoffs import TradeOff
 from whichgpu.engine.advisor.tradeoffs import trade_offs
 from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue import check_profiles
 from whichgpu.engine.catalogue import load_knowledge
-from whichgpu.engine.catalogue.tasks import check_profiles
-from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.folders import distinct
-from whichgpu.engine.core.folders import locate
-from whichgpu.engine.core.gc_pause import collection_paused
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.version import VERSION
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.facts import coerce
-from whichgpu.engine.rules.facts import load_vocabulary
-from whichgpu.engine.rules.inference.driver import durable_available
-from whichgpu.engine.rules.inference.firing import Level
-from whichgpu.engine.rules.language import evaluate
-from whichgpu.engine.rules.language import parse_condition
-from whichgpu.engine.rules.resolution.run import Default
-from whichgpu.engine.rules.resolution.run import MakeLevel
-from whichgpu.engine.rules.rulebook import load_rulebook
-from whichgpu.engine.rules.rulebook.model import Known
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.core import VERSION
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import collection_paused
+from whichgpu.engine.core import distinct
+from whichgpu.engine.core import locate
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.rules import Default
+from whichgpu.engine.rules import KnownNames
+from whichgpu.engine.rules import Level
+from whichgpu.engine.rules import MakeLevel
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import coerce
+from whichgpu.engine.rules import durable_available
+from whichgpu.engine.rules import load_rulebook
+from whichgpu.engine.rules import load_vocabulary
+from whichgpu.engine.rules import parse_condition
+from whichgpu.engine.sizing import memory_calculators
 
 
 if TYPE_CHECKING:
@@ -85,14 +81,8 @@ class Decision:
     @collection_paused()
     def trade_offs(self) -> tuple[TradeOff, ...]:
         """What would be clearly cheaper or faster if one thing were allowed. Takes up to ten further decisions."""
-        advisor = self.advisor
-        return trade_offs(
-            advisor.context,
-            self.workload.given,
-            self.outcome,
-            advisor.objectives,
-            advisor.trade_off_settings,
-        )
+        advisor, given = self.advisor, self.workload.given
+        return trade_offs(advisor.context, given, self.outcome, advisor.objectives, advisor.trade_off_settings)
 
     @overload
     def to_dict(self, *, full: Literal[True] = True, trade_offs: bool = False) -> answer_types.Decision: ...
@@ -112,11 +102,7 @@ class Decision:
             "fired_by": advisor.fired_by,
             "engine_version": VERSION,
             "decided_at": self.decided_at.isoformat(),
-            "rulebook": {
-                "version": VERSION,
-                "digest": advisor.rulebook.digest,
-                "layers": advisor.layers(),
-            },
+            "rulebook": {"version": VERSION, "digest": advisor.rulebook.digest, "layers": advisor.layers()},
             "knowledge": {"digest": advisor.knowledge.digest, "prices_as_of": advisor.knowledge.prices_as_of},
         }
         answer = decision_dict(self.outcome, head, advisor.knowledge, advisor.rules, advisor.vocabulary, full=full)
@@ -235,7 +221,7 @@ def load_advisor(
     """
     knowledge_folder = knowledge_folder or locate("knowledge")
     folders = distinct((own_rules or locate("rules"), *rules_folders))
-    layers = layers_above(folders, own_rules)
+    layers = folders if own_rules else folders[1:]  # All but the shipped rules may bring knowledge of their own.
     vocabulary = load_vocabulary(knowledge_folder, layers=layers)
     knowledge = knowledge or load_knowledge(knowledge_folder, layers=layers)
     check_profiles(vocabulary.facts["task"].choices, knowledge_folder)
@@ -243,7 +229,12 @@ def load_advisor(
     rulebook = load_rulebook(folders, vocabulary, known_names(knowledge), tests=tests)
     objectives, default = load_objectives(knowledge_folder)
     check_objectives(vocabulary.facts["objective"].choices, objectives)
-    stages = prepare(rulebook, vocabulary, registered().values(), defaults_of(vocabulary), make_level)
+    alias_conditions = {
+        name: parse_condition(fact.alias_when, vocabulary, None, "workload")
+        for name, fact in vocabulary.facts.items()
+        if fact.alias_when
+    }
+    stages = prepare(rulebook, vocabulary, memory_calculators().values(), defaults_of(vocabulary), make_level)
     return Advisor(
         vocabulary=vocabulary,
         knowledge=knowledge,
@@ -253,16 +244,11 @@ def load_advisor(
         default_objective=default,
         stages=stages,
         context=DecisionContext(vocabulary, knowledge, stages, wishes(vocabulary)),
-        reader=Reader(vocabulary, knowledge, _alias_test(vocabulary)),
+        reader=Reader(vocabulary, knowledge, alias_conditions),
         fired_by="durable-rules" if durable_available() else "reference",
         trade_off_settings=load_trade_offs(knowledge_folder),
         folders=folders,
     )
-
-
-def layers_above(folders: Sequence[Path], own_rules: Path | None = None) -> tuple[Path, ...]:
-    """The folders that may bring knowledge of their own: all but the shipped rules."""
-    return tuple(folders[1:]) if own_rules is None else tuple(folders)
 
 
 @lru_cache(maxsize=1)
@@ -271,15 +257,14 @@ def shipped_advisor() -> Advisor:
     return load_advisor()
 
 
-def known_names(knowledge: Knowledge) -> Known:
+def known_names(knowledge: Knowledge) -> KnownNames:
     """What rule files may refer to."""
     gpus = knowledge.gpus.values()
-    return Known(
+    return KnownNames(
         sources=frozenset(knowledge.sources),
         gpus=frozenset(name for gpu in gpus for name in (gpu.id, gpu.family, gpu.series)),
         figures=frozenset(knowledge.figures),
         disagreements=frozenset(knowledge.disagreements),
-        heuristics=frozenset(),
     )
 
 
@@ -293,16 +278,3 @@ def defaults_of(vocabulary: Vocabulary) -> list[Default]:
             if value is not None:
                 defaults.append(Default(name, value, assumption.because, when))
     return defaults
-
-
-def _alias_test(vocabulary: Vocabulary) -> Any:
-    conditions = {
-        fact.name: parse_condition(fact.alias_when, vocabulary, None, "workload")
-        for fact in vocabulary.facts.values()
-        if fact.alias_when
-    }
-
-    def holds(fact: FactDef, given: Facts) -> bool:
-        return evaluate(conditions[fact.name], given) is True
-
-    return holds

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.advisor import shipped_advisor
-from whichgpu.engine.advisor.size import size_workload
+from whichgpu.engine.advisor.size_answer import size_workload
 
 
 if TYPE_CHECKING:

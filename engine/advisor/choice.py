@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.rank import Ranked
 from whichgpu.engine.advisor.survey import Measures
-from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.plans import Plan
 
 
 #: Room for rounding where two merits are compared, as a share: merits of small pieces of work are tiny.

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.model import Claim
-from whichgpu.engine.rules.rulebook.model import Quantity
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.rules import Claim
+from whichgpu.engine.rules import Points
+from whichgpu.engine.rules import Quantity
+from whichgpu.engine.rules import Rule
 
 
 #: The source of what no guide says.
@@ -119,30 +119,11 @@ def figures_of(plan: Plan, *, cost: float | None, speed: float | None, fired: It
     return PlanFigures(plan.id, plan.gpu, plan.count, cost, speed, hourly, plan.power_w, frozenset(fired))
 
 
-def claim_of(rule: Rule) -> tuple[Points, Claim] | None:
-    """The points of a rule with the claim that they stand for; None where it makes none."""
-    for effect in rule.effects:
-        if isinstance(effect, Points) and effect.claim is not None:
-            return effect, effect.claim
-    return None
-
-
 def quantity_of(plan: PlanFigures, quantity: Quantity) -> float | None:
     """The quantity that a claim is about, for one plan; None where it is not known or not above 0."""
-    match quantity:
-        case "speed":
-            value = plan.speed
-        case "cost":
-            value = plan.cost
-        case "throughput_per_usd":
-            value = _share(plan.speed, plan.usd_per_hour)
-        case "efficiency":
-            value = _share(plan.speed, plan.power_w)
-    return value if value is not None and value > 0 else None
-
-
-def _share(part: float | None, whole: float | None) -> float | None:
-    return part / whole if part is not None and whole else None
+    amount = plan.cost if quantity == "cost" else plan.speed
+    per = {"throughput_per_usd": plan.usd_per_hour, "efficiency": plan.power_w}.get(quantity, 1.0)
+    return amount / per if amount and per and amount > 0 else None
 
 
 def check_claim(rule: Rule, plan: PlanFigures, others: Comparables) -> CheckedClaim | None:
@@ -153,10 +134,9 @@ def check_claim(rule: Rule, plan: PlanFigures, others: Comparables) -> CheckedCl
         plan: the plan that it fired for.
         others: the plans of the round.
     """
-    found = claim_of(rule)
-    if found is None:
+    points = next((each for each in rule.effects if isinstance(each, Points) and each.claim), None)
+    if points is None or (claim := points.claim) is None:
         return None
-    points, claim = found
     mine = quantity_of(plan, claim.quantity)
     other = others.beside(plan, claim, rule.id) if mine is not None else None
     theirs = quantity_of(other, claim.quantity) if other is not None else None

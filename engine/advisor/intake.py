@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
-from dataclasses import replace
 from typing import Any
+from typing import NamedTuple
 
+from whichgpu.engine.catalogue import GpuMatch
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core.canonical import rounded
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.core.yaml import Mapping as MappingNode
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar as ScalarNode
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import plain
-from whichgpu.engine.rules.facts import RESERVED
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.facts import gpu_and_count
-from whichgpu.engine.rules.facts import read_value
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import plain
+from whichgpu.engine.core import rounded
+from whichgpu.engine.rules import RESERVED
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import evaluate
+from whichgpu.engine.rules import gpu_and_count
+from whichgpu.engine.rules import read_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +41,25 @@ class Workload:
     remarks: tuple[Problem, ...] = ()  # accepted, but worth saying: an open choice taken as "other"
 
 
+class _Item(NamedTuple):
+    """A fact as it is written, with the places of value and name; None where they are in no file."""
+
+    name: str
+    value: Any
+    place: Place | None = None
+    name_place: Place | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Turns raw workloads into checked ones.
 
-    ``alias_holds`` says whether a conditional alias applies, given the facts read so far.
+    ``alias_conditions`` are those of the facts whose other names hold only on some facts, by fact.
     """
 
     vocabulary: Vocabulary
     knowledge: Knowledge
-    alias_holds: Callable[[FactDef, Mapping[str, Value]], bool]
+    alias_conditions: Mapping[str, Expr]
 
     def read(self, raw: Node | Mapping[str, object], changes: Iterable[str] = ()) -> Workload:
         """Read a workload and the ``fact=value`` texts that change it.
@@ -56,177 +67,155 @@ class Reader:
         Raises:
             InputError: with every problem found.
         """
-        entries, problems = _entries(raw)
-        items, more = _changed(entries, changes, self.vocabulary)
-        problems += more
-        given: dict[str, Value] = {}
-        places: dict[str, str] = {}
-        remarks: list[Problem] = []
+        reading = _Reading(self)
+        items = reading.changed(reading.entries(raw), changes)
         reserved: dict[str, Any] = {}
-        conditional: list[tuple[str, Any, Place | None]] = []
-        for name, value, place in items:
-            if name in RESERVED:
-                reserved[name] = value
-            elif self.vocabulary.conditional_aliases(name):
-                conditional.append((name, value, place))
+        conditional: list[_Item] = []
+        for item in items:
+            if item.name in RESERVED:
+                reserved[item.name] = item.value
+            elif self.vocabulary.conditional_aliases(item.name):
+                conditional.append(item)
             else:
-                self._take(name, name, value, place, given, places, problems, remarks)
-        for name, value, place in conditional:
-            for target in self._targets(name, given):
-                self._take(target, name, value, place, given, places, problems, remarks)
-        _version_beside_engine(items, self.vocabulary, given)
-        gpu, count = self._reserved(reserved, problems)
-        if problems:
-            raise InputError(_at_names(problems, raw))
-        return Workload(given, reserved.get("id"), gpu, count, tuple(remarks))
+                reading.take(item.name, item)
+        for item in conditional:
+            for target in self._targets(item.name, reading.given):
+                reading.take(target, item)
+        _version_beside_engine(items, self.vocabulary, reading.given)
+        gpu, count = reading.configuration(reserved)
+        if reading.problems:
+            raise InputError(reading.problems)
+        return Workload(reading.given, reserved.get("id"), gpu, count, tuple(reading.remarks))
 
     def _targets(self, name: str, given: Mapping[str, Value]) -> list[str]:
         """The facts that a name with several meanings stands for here."""
         itself = self.vocabulary.fact(name)
         targets = [] if itself is None or itself.role == "output" else [name]
         for fact in self.vocabulary.conditional_aliases(name):
-            if fact.name not in given and (fact.alias_when is None or self.alias_holds(fact, given)):
+            condition = self.alias_conditions.get(fact.name)
+            if fact.name not in given and (condition is None or evaluate(condition, given) is True):
                 targets.append(fact.name)
         return targets or [name]
 
-    def _take(
-        self,
-        name: str,
-        written: str,
-        raw: Any,
-        place: Place | None,
-        given: dict[str, Value],
-        places: dict[str, str],
-        problems: list[Problem],
-        remarks: list[Problem],
-    ) -> None:
-        fact = self.vocabulary.fact(name)
-        if fact is None or fact.scope != "workload":
-            problems.append(_unknown_fact(written, place, self.vocabulary))
-            return
-        if fact.role == "output":
-            message = f"{written} is something that the answer says; it cannot be given"
-            problems.append(Problem("output-given", message, place, fact=written, fix="take the line out"))
-            return
-        if fact.name in places and places[fact.name] != written:
-            message = f"{written} and {places[fact.name]} name the same fact, {fact.name}"
-            problems.append(Problem("given-twice", message, place, fact=fact.name, fix="keep one of them"))
-            return
-        reading = read_value(fact, raw, place)
-        problems.extend(reading.problems)
-        remarks.extend(reading.warnings)
-        if reading.value is not None:
-            # At the digits that a record keeps, so that what is decided again from it is decided from the same.
-            value = float(rounded(reading.value)) if isinstance(reading.value, float) else reading.value
-            given[fact.name] = self._canonical_gpus(fact, value, place, problems)
-            places[fact.name] = written
 
-    def _canonical_gpus(self, fact: FactDef, value: Value, place: Place | None, problems: list[Problem]) -> Value:
+class _Reading:
+    """One workload as it is read: the facts so far, each with the name that it was written under, and what is wrong."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._vocabulary, self._knowledge = reader.vocabulary, reader.knowledge
+        self.given: dict[str, Value] = {}
+        self._written: dict[str, str] = {}
+        self.problems: list[Problem] = []
+        self.remarks: list[Problem] = []
+
+    def entries(self, raw: Node | Mapping[str, object]) -> list[_Item]:
+        """What is written, each with its place."""
+        if isinstance(raw, MappingNode):
+            # Scalars stay text: the fact they stand for says what they are.
+            read = [
+                (key, node, node.text if isinstance(node, ScalarNode) else plain(node)) for key, node in raw.entries
+            ]
+            return [_Item(key.text, value, place_of(node), place_of(key)) for key, node, value in read]
+        if isinstance(raw, Mapping):
+            return [_Item(str(name), value) for name, value in raw.items()]
+        message = "a workload is a mapping of facts to values, such as 'task: inference'"
+        self.problems.append(Problem("not-a-workload", message, place_of(raw), fix="write one 'fact: value' a line"))
+        return []
+
+    def changed(self, items: list[_Item], changes: Iterable[str]) -> list[_Item]:
+        """The entries with ``fact=value`` texts put in place of what they change."""
+        resolve = self._vocabulary.resolve
+        for change in changes:
+            name, equals, value = change.partition("=")
+            name = name.strip()
+            if not equals or not name:
+                message = f"--set {change!r} is not of the form fact=value"
+                self.problems.append(Problem("bad-set", message, fix="write, for example, --set param_count_b=8"))
+                continue
+            canonical = resolve(name) or name
+            items = [item for item in items if (resolve(item.name) or item.name) != canonical]
+            items.append(_Item(name, value.strip()))
+        return items
+
+    def take(self, name: str, item: _Item) -> None:
+        """Read what is written, for the fact of that name."""
+        fact, written, place = self._vocabulary.fact(name), item.name, item.place
+        if fact is None or fact.scope != "workload":
+            self.problems.append(_unknown_fact(written, item.name_place, self._vocabulary))
+        elif fact.role == "output":
+            message = f"{written} is something that the answer says; it cannot be given"
+            self.problems.append(Problem("output-given", message, item.name_place, written, fix="take the line out"))
+        elif self._written.get(fact.name, written) != written:
+            message = f"{written} and {self._written[fact.name]} name the same fact, {fact.name}"
+            self.problems.append(Problem("given-twice", message, place, fact=fact.name, fix="keep one of them"))
+        else:
+            reading = read_value(fact, item.value, place)
+            self.problems += reading.problems
+            self.remarks += reading.warnings
+            if reading.value is not None:
+                # At the digits that a record keeps, so that what is decided again from it is decided from the same.
+                value = float(rounded(reading.value)) if isinstance(reading.value, float) else reading.value
+                self.given[fact.name] = self._canonical_gpus(fact, value, place)
+                self._written[fact.name] = written
+
+    def _canonical_gpus(self, fact: FactDef, value: Value, place: Place | None) -> Value:
         """GPU names in any spelling as the ids, families or series that rules know."""
         if fact.type == "gpu":
-            names = self._gpu(str(value), place, problems)
-            return names[0] if len(names) == 1 else self.knowledge.gpus[names[0]].series
+            names = self._gpu(str(value), place)
+            return names[0] if len(names) == 1 else self._knowledge.gpus[names[0]].series
         if fact.items == "gpu" and isinstance(value, tuple):
-            return tuple(dict.fromkeys(name for item in value for name in self._gpu(str(item), place, problems)))
+            return tuple(dict.fromkeys(name for item in value for name in self._gpu(str(item), place)))
         if fact.items == "gpu_count" and isinstance(value, tuple):
             pairs = (gpu_and_count(str(item)) for item in value)
-            return tuple(f"{name}:{count}" for gpu, count in pairs for name in self._gpu(gpu, place, problems))
+            return tuple(f"{name}:{count}" for gpu, count in pairs for name in self._gpu(gpu, place))
         return value
 
-    def _gpu(self, name: str, place: Place | None, problems: list[Problem]) -> tuple[str, ...]:
-        match = self.knowledge.find_gpu(name)
+    def _gpu(self, name: str, place: Place | None) -> tuple[str, ...]:
+        match = self._knowledge.find_gpu(name)
         if not match.found:
-            message = f"no GPU is called {name!r}"
-            fix = "see: whichgpu gpus"
-            problems.append(Problem("unknown-gpu", message, place, nearest=match.nearest, fix=fix))
+            self.problems.append(unknown_gpu(match, place))
             return (name,)
         if match.kind == "id":
             return match.ids
-        group = getattr(self.knowledge.gpus[match.ids[0]], match.kind)
-        members = self.knowledge.families if match.kind == "family" else self.knowledge.series
+        group = getattr(self._knowledge.gpus[match.ids[0]], match.kind)
+        members = self._knowledge.families if match.kind == "family" else self._knowledge.series
         return (group,) if members[group] == match.ids else match.ids
 
-    def _reserved(self, reserved: Mapping[str, Any], problems: list[Problem]) -> tuple[str | None, int | None]:
+    def configuration(self, reserved: Mapping[str, Any]) -> tuple[str | None, int | None]:
         """The configuration that ``size`` is asked about; a family or series means its last member by id (SXM)."""
         gpu: str | None = None
         if reserved.get("gpu") not in (None, ""):
-            match = self.knowledge.find_gpu(str(reserved["gpu"]))
-            gpu = match.ids[-1] if match.found else None
-            if gpu is None:
-                message = f"no GPU is called {str(reserved['gpu'])!r}"
-                problems.append(
-                    Problem("unknown-gpu", message, fact="gpu", nearest=match.nearest, fix="see: whichgpu gpus")
-                )
-        count = read_value(self.vocabulary.facts["num_gpus"], reserved.get("count"))
-        problems += count.problems
+            match = self._knowledge.find_gpu(str(reserved["gpu"]))
+            if match.found:
+                gpu = match.ids[-1]
+            else:
+                self.problems.append(unknown_gpu(match, fact="gpu"))
+        count = read_value(self._vocabulary.facts["num_gpus"], reserved.get("count"))
+        self.problems += count.problems
         return gpu, None if count.value is None else int(count.value)  # type: ignore[arg-type]
+
+
+def unknown_gpu(match: GpuMatch, place: Place | None = None, fact: str | None = None) -> Problem:
+    """The problem with a name that means no GPU."""
+    message = f"no GPU is called {match.asked!r}"
+    return Problem("unknown-gpu", message, place, fact, match.nearest, "see: whichgpu gpus")
 
 
 def _version_beside_engine(items: list[_Item], vocabulary: Vocabulary, given: dict[str, Value]) -> None:
     """A version written beside the serving engine ("vLLM 0.10.0") is its version, unless one is stated."""
     if "serving_engine" not in given or "serving_engine_version" in given:
         return
-    written = next((raw for name, raw, _ in items if vocabulary.resolve(name) == "serving_engine"), None)
+    written = next((item.value for item in items if vocabulary.resolve(item.name) == "serving_engine"), None)
     version = _VERSION.search(written) if isinstance(written, str) else None
     if version is not None:
         given["serving_engine_version"] = version.group(1)
 
 
 _VERSION = re.compile(r"[a-z.]\s*v?~?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
-_Item = tuple[str, Any, Place | None]
-
-
-def _entries(raw: Node | Mapping[str, object]) -> tuple[list[_Item], list[Problem]]:
-    if isinstance(raw, MappingNode):
-        items: list[_Item] = []
-        for key, node in raw.entries:
-            # Scalars stay text: the fact they stand for says what they are.
-            value = node.text if isinstance(node, ScalarNode) else plain(node)
-            items.append((key.text, value, place_of(node)))
-        return items, []
-    if isinstance(raw, Mapping):
-        return [(str(name), value, None) for name, value in raw.items()], []
-    message = "a workload is a mapping of facts to values, such as 'task: inference'"
-    place = place_of(raw)
-    return [], [Problem("not-a-workload", message, place, fix="write one 'fact: value' a line")]
-
-
-def _at_names(problems: list[Problem], raw: Node | Mapping[str, object]) -> list[Problem]:
-    """Problems with a fact's name point at the name and not at its value."""
-    if not isinstance(raw, MappingNode):
-        return problems
-    moved = []
-    for problem in problems:
-        key = raw.key(problem.fact) if problem.code in {"unknown-fact", "output-given"} and problem.fact else None
-        moved.append(replace(problem, place=place_of(key)) if key is not None and problem.place else problem)
-    return moved
-
-
-def _changed(items: list[_Item], changes: Iterable[str], vocabulary: Vocabulary) -> tuple[list[_Item], list[Problem]]:
-    """The entries with ``fact=value`` texts put in place of what they change."""
-    problems: list[Problem] = []
-    for change in changes:
-        name, equals, value = change.partition("=")
-        name = name.strip()
-        if not equals or not name:
-            message = f"--set {change!r} is not of the form fact=value"
-            problems.append(Problem("bad-set", message, fix="write, for example, --set param_count_b=8"))
-            continue
-        canonical = vocabulary.resolve(name) or name
-        items = [item for item in items if (vocabulary.resolve(item[0]) or item[0]) != canonical]
-        items.append((name, value.strip(), None))
-    return items, problems
 
 
 def _unknown_fact(name: str, place: Place | None, vocabulary: Vocabulary) -> Problem:
-    known = [
-        fact for fact in vocabulary.nearest(name) if (found := vocabulary.fact(fact)) and found.scope == "workload"
-    ]
-    return Problem(
-        "unknown-fact",
-        f"{name!r} is no fact of a workload",
-        place,
-        fact=name,
-        nearest=tuple(known),
-        fix=f"write {known[0]}" if known else "see: whichgpu facts",
-    )
+    near = ((word, vocabulary.fact(word)) for word in vocabulary.nearest(name))
+    known = tuple(word for word, fact in near if fact and fact.scope == "workload")
+    fix = f"write {known[0]}" if known else "see: whichgpu facts"
+    return Problem("unknown-fact", f"{name!r} is no fact of a workload", place, name, known, fix)

@@ -1,22 +1,23 @@
-"""Look-ups: what the catalogue says of the model that the workload names."""
+"""Look-ups: what the catalogue says of the named model, and stated facts that cannot be true of it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 
-from whichgpu.engine.advisor.stated import check_against_model
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue.configs import model_from_config
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.resolution.model import FactCandidate
-from whichgpu.engine.sizing.composed import composed_spec
+from whichgpu.engine.catalogue import ModelSpec
+from whichgpu.engine.catalogue import model_from_config
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import number
+from whichgpu.engine.rules import FactCandidate
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.sizing import composed_spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,9 @@ def memory_at_hand(given: Mapping[str, Value], knowledge: Knowledge) -> dict[str
         return {}
     members = [knowledge.gpus[gpu_id] for gpu_id in knowledge.find_gpu(str(given["current_gpu"])).ids]
     sizes = {gpu.vram_gb for gpu in members}
-    each = sizes.pop() if len(sizes) == 1 else None
-    stated = given.get("num_gpus")
-    count = stated if isinstance(stated, int) and not isinstance(stated, bool) else 1
-    if each is None:
+    if len(sizes) != 1 or (each := sizes.pop()) is None:
         return {}
+    count = number(given, "num_gpus") or 1
     inputs = ("current_gpu", "num_gpus") if "num_gpus" in given else ("current_gpu",)
     formula = "marketed memory of the GPU in use x how many there are"
     sources = tuple(members[0].evidence.get("vram_gb", ()))
@@ -138,3 +137,47 @@ def _claims(model: ModelSpec) -> dict[str, FactCandidate]:
 
 def _claim(model: ModelSpec, value: Value, formula: str) -> FactCandidate:
     return FactCandidate("looked_up", f"models.{model.id}", value, ("model_name",), formula, tuple(model.sources))
+
+
+#: Up to this ratio a stated figure may differ from the catalogue's: nominal sizes, pruned or extended versions, another
+#: way of counting embeddings. It is then used, with a warning. Beyond it another model is meant (whichgpu-judgement:
+#: the next size of a published family is about twice as large).
+_ANOTHER_MODEL = 2.0
+
+
+def check_against_model(given: Mapping[str, Value], model: ModelSpec) -> None:
+    """Refuse stated figures that another model must be meant by.
+
+    Raises:
+        InputError: with every figure that cannot be true of the model.
+    """
+    problems = list(_problems(given, model))
+    if problems:
+        raise InputError(problems)
+
+
+def _problems(given: Mapping[str, Value], model: ModelSpec) -> Iterator[Problem]:
+    size, active = model.params_b, number(given, "active_param_count_b")
+    if size is not None and _is_another(number(given, "param_count_b"), size):
+        yield _problem("param_count_b", given["param_count_b"], f"{size:g} billion parameters", model)
+        return  # The share of them that is active says nothing about a model that is not meant.
+    if model.moe is None and model.active_params_b is None:
+        if size is not None and model.layers is not None and _is_another(active, size):
+            words = f"{size:g} billion parameters, all of which work on every token"
+            yield _problem("active_param_count_b", given["active_param_count_b"], words, model)
+    elif model.active_params_b is not None and _is_another(active, model.active_params_b):
+        words = f"{model.active_params_b:g} billion active parameters"
+        yield _problem("active_param_count_b", given["active_param_count_b"], words, model)
+
+
+def _is_another(stated: float | None, known: float) -> bool:
+    return stated is not None and stated > 0 and not known / _ANOTHER_MODEL <= stated <= known * _ANOTHER_MODEL
+
+
+def _problem(fact: str, stated: Value, known: str, model: ModelSpec) -> Problem:
+    return Problem(
+        "contradicts-the-model",
+        f"{fact} is {stated}, and {model.name} has {known}",
+        fact=fact,
+        fix=f"take {fact} out to use the catalogue's figures, or take model_name out to plan a model of your own",
+    )

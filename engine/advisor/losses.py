@@ -36,7 +36,7 @@ def loss_of(entry: Judged, answer: Judged | None, judged: Sequence[Judged]) -> L
         answer: the recommended plan.
         judged: all plans of the round, among them the one that beats this one.
     """
-    if answer is None or answer is entry or entry.standing is None or answer.standing is None:
+    if answer is None or answer is entry:
         return None
     first = first_by_evidence(answer, judged)
     behind = first.ranked.score - entry.ranked.score
@@ -52,16 +52,15 @@ def loss_of(entry: Judged, answer: Judged | None, judged: Sequence[Judged]) -> L
         by = next(other for other in judged if other.ranked.plan.id == entry.standing.dominated_by)
         return Loss("dominated", by, (), *_ratios(entry, by), behind=behind)
     if not entry.standing.eligible:
-        pool = [other for other in judged if other.standing and other.standing.eligible]
-        best = min(pool, key=lambda other: _merit(other) or 0.0, default=answer)
+        pool = [other for other in judged if other.standing.eligible]
+        best = min(pool, key=lambda other: other.standing.merit or 0.0, default=answer)
         return Loss("merit", best, (), *_ratios(entry, best), behind=behind)
     return Loss("score", first, (), *_ratios(entry, first), behind=behind)
 
 
 def first_by_evidence(answer: Judged, judged: Sequence[Judged]) -> Judged:
     """The plan for which rules and evidence speak: the answer, or the one that it stands in for."""
-    name = answer.standing.stands_in_for if answer.standing else None
-    return next((entry for entry in judged if entry.ranked.plan.id == name), answer)
+    return next((entry for entry in judged if entry.ranked.plan.id == answer.standing.stands_in_for), answer)
 
 
 def rules_behind(kind: LossKind, entry: Judged, first: Judged) -> tuple[str, ...]:
@@ -78,15 +77,8 @@ def rules_behind(kind: LossKind, entry: Judged, first: Judged) -> tuple[str, ...
 
 def _ratios(entry: Judged, other: Judged) -> tuple[float | None, float | None, float | None]:
     mine, its = entry.measures, other.measures
-    return (
-        _ratio(mine.cost, its.cost),
-        _ratio(mine.time, its.time),
-        _ratio(_merit(entry), _merit(other)),
-    )
-
-
-def _merit(entry: Judged) -> float | None:
-    return entry.standing.merit if entry.standing else None
+    merits = _ratio(entry.standing.merit, other.standing.merit)
+    return _ratio(mine.cost, its.cost), _ratio(mine.time, its.time), merits
 
 
 def _ratio(mine: float | None, its: float | None) -> float | None:

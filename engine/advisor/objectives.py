@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Mapping
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel
-from pydantic import ConfigDict
-
-from whichgpu.engine.advisor.options import Loosening
 from whichgpu.engine.advisor.options import TradeOffSettings
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.core.constants import read_constants
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.folders import locate
+from whichgpu.engine.core import Entry
+from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import locate
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import read_constants
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Entry(Entry):
     meaning: str
     aim: str
     best_plan: str
@@ -34,51 +28,29 @@ class _Entry(BaseModel):
     sources: tuple[str, ...]
 
 
-class _Evidence(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Evidence(Entry):
     cost_points: float
     speed_points: float
     around_usd_per_hour: float
     sources: tuple[str, ...]
 
 
-class _Guides(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Guides(Entry):
     most_cost_ratio: float
     sources: tuple[str, ...]
 
 
-class _Dominance(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Dominance(Entry):
     margin: float
     sources: tuple[str, ...]
 
 
-class _TradeOffs(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    least_gain: float
-    most_decisions: int
-    most_listed: int
-    steps: tuple[float, ...]
-    serving_precisions: dict[str, dict[str, tuple[str, ...]]]
-    training_precisions: dict[str, dict[str, tuple[str, ...]]]
-    targets: dict[str, Loosening]
-    budgets: dict[str, Loosening]
-    loads: dict[str, Loosening]
-    narrowing: tuple[str, ...]
-    places: tuple[str, ...]
-    cards: tuple[str, ...]
+class _TradeOffs(TradeOffSettings):
     sources: tuple[str, ...]
 
 
-class ObjectivesFile(BaseModel):
+class ObjectivesFile(Entry):
     """Everything in ``knowledge/objectives.yaml``."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     objectives: dict[str, _Entry]
     default: str
@@ -98,19 +70,12 @@ def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
     objectives = {
         name: Objective(
             name=name,
-            cost_exponent=entry.cost_exponent,
-            time_exponent=entry.time_exponent,
-            gain_of_doubling=entry.gain_of_doubling,
-            preference_share=entry.preference_share,
+            **dict(entry),
             cost_points=file.evidence.cost_points,
             speed_points=file.evidence.speed_points,
             around_usd_per_hour=file.evidence.around_usd_per_hour,
             guide_cost_ratio=file.guides.most_cost_ratio,
             dominance_margin=file.dominance.margin,
-            meaning=entry.meaning,
-            aim=entry.aim,
-            best_plan=entry.best_plan,
-            sources=entry.sources,
         )
         for name, entry in sorted(file.objectives.items())
     }
@@ -157,5 +122,4 @@ def load_trade_offs(folder: Path) -> TradeOffSettings:
     Raises:
         KnowledgeError: with the place of what is wrong.
     """
-    entry = read_constants(ObjectivesFile, "objectives.yaml", folder).trade_offs
-    return TradeOffSettings(**{field.name: getattr(entry, field.name) for field in fields(TradeOffSettings)})
+    return read_constants(ObjectivesFile, "objectives.yaml", folder).trade_offs

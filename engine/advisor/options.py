@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 from typing import Literal
 
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.relaxing import THE_WORK
 from whichgpu.engine.advisor.survey import Measures
 from whichgpu.engine.advisor.survey import is_job
 from whichgpu.engine.advisor.survey import length_known
 from whichgpu.engine.advisor.survey import measure
-from whichgpu.engine.catalogue.tasks import profile_of
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.facts import coerce
-from whichgpu.engine.rules.language.domains import inside
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.catalogue import profile_of
+from whichgpu.engine.core import Entry
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import coerce
+from whichgpu.engine.rules import inside
 
 
 if TYPE_CHECKING:
@@ -32,12 +35,15 @@ if TYPE_CHECKING:
 Loosening = Literal["more", "less"]
 Kind = Literal["precision", "spot", "place", "card", "target", "budget", "load", "objective", "commitment", "owned"]
 
+#: Facts that say what the work is. Without them it would be other work.
+THE_WORK = frozenset({"task", "model_name", "model_family", "param_count_b", "model_size_class", "peft_method"})
+#: Where no fact helps alone, pairs of so many are tried.
+_PAIRED = 6
 #: Where work must go on at any time, nothing may be taken away.
 _LASTING_STAGES = frozenset({"production", "maintenance"})
 
 
-@dataclass(frozen=True, slots=True)
-class TradeOffSettings:
+class TradeOffSettings(Entry):
     """What is tried and what is shown. From ``knowledge/objectives.yaml``."""
 
     least_gain: float  # share by which an option must be cheaper or faster
@@ -90,9 +96,11 @@ def options_of(
     options += [Option("place", name, (None,)) for name in settings.places if name in given]
     options += [Option("card", name, (None,)) for name in settings.narrowing if name in given]
     options += _cards(outcome, given, settings, context)
-    for kind, limits in (("target", settings.targets), ("budget", settings.budgets), ("load", settings.loads)):
-        options += _limits(kind, limits, given, settings.steps, vocabulary)  # type: ignore[arg-type]
-    return options + list(_objectives(outcome.objective, objectives))
+    options += _limits(given, settings, vocabulary)
+    # Those that minimise cost or time alone, where they are not what the answer is.
+    now = outcome.objective.name if outcome.objective.stated else None
+    one_sided = [name for name, objective in objectives.items() if objective.one_sided and name != now]
+    return options + [Option("objective", "objective", (name,)) for name in one_sided]
 
 
 def _precisions(facts: Facts, settings: TradeOffSettings, vocabulary: Vocabulary) -> Iterator[Option]:
@@ -110,32 +118,21 @@ def _may_be_interrupted(facts: Facts) -> bool:
     return is_job(facts) or not (facts.get("lifecycle_stage") in _LASTING_STAGES or facts.get("latency_hard") is True)
 
 
-def _limits(
-    kind: Kind,
-    limits: Mapping[str, Loosening],
-    given: Mapping[str, Value],
-    steps: Iterable[float],
-    vocabulary: Vocabulary,
-) -> Iterator[Option]:
+def _limits(given: Mapping[str, Value], settings: TradeOffSettings, vocabulary: Vocabulary) -> Iterator[Option]:
     """Stated limits, loosened step by step within what the facts allow."""
-    for name, looser in limits.items():
+    by_kind: dict[Kind, Mapping[str, Loosening]]
+    by_kind = {"target": settings.targets, "budget": settings.budgets, "load": settings.loads}
+    for kind, name, looser in ((kind, *limit) for kind, limits in by_kind.items() for limit in limits.items()):
         now, fact = given.get(name), vocabulary.facts.get(name)
         if fact is None or not isinstance(now, int | float) or isinstance(now, bool):
             continue
-        wanted = [now * step if looser == "more" else now / step for step in steps]
+        wanted = [now * step if looser == "more" else now / step for step in settings.steps]
         if fact.type == "int":
             wanted = [round(value) for value in wanted]
         allowed = [value for value in wanted if inside(fact, value) and value != now]
         values = [coerce(fact, float(f"{value:.3g}") if fact.type != "int" else value) for value in allowed]
         if values:
             yield Option(kind, name, tuple(dict.fromkeys(values)), nested=True)
-
-
-def _objectives(now: Objective, objectives: Mapping[str, Objective]) -> Iterator[Option]:
-    """Those that minimise cost or time alone, where they are not what the answer is."""
-    for name, objective in objectives.items():
-        if objective.one_sided and not (now.stated and name == now.name):
-            yield Option("objective", "objective", (name,))
 
 
 def _cards(
@@ -203,3 +200,31 @@ def gain_of(one: Measures, other: Measures, objective: Objective) -> float:
                 return 1.0
             gain *= (its / mine) ** exponent
     return gain
+
+
+def relaxable_facts(
+    given: Mapping[str, Value],
+    rules: Sequence[Rule],
+    vocabulary: Vocabulary,
+    qualifies: Callable[[Mapping[str, Value]], bool],
+) -> tuple[tuple[str, ...], ...]:
+    """The stated facts without which some plan qualifies, one by one; pairs of them where none helps alone.
+
+    Args:
+        given: what was stated.
+        rules: those that reject, the one that rejects most plans first.
+        vocabulary: tells limits and wishes, which are tried first.
+        qualifies: whether some plan qualifies on other facts.
+    """
+    named = [name for rule in rules for name in sorted(rule.reads) if name in given]
+    wishes = [name for name in given if name in vocabulary.facts and vocabulary.facts[name].wish]
+    tried = [name for name in dict.fromkeys([*named, *wishes, *given]) if name not in THE_WORK]
+    alone = tuple((name,) for name in tried if qualifies(_without(given, (name,))))
+    if alone:
+        return alone
+    return tuple(pair for pair in combinations(tried[:_PAIRED], 2) if qualifies(_without(given, pair)))
+
+
+def _without(given: Mapping[str, Value], names: Iterable[str]) -> dict[str, Value]:
+    gone = frozenset(names)
+    return {name: value for name, value in given.items() if name not in gone}

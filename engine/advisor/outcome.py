@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Literal
@@ -13,14 +14,14 @@ from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.rank import Ranked
 from whichgpu.engine.advisor.survey import UNMEASURED
 from whichgpu.engine.advisor.survey import Measures
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.plans.gate import Refusal
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.resolve import Resolution
-from whichgpu.engine.sizing.job import Assumed
+from whichgpu.engine.catalogue import ModelSpec
+from whichgpu.engine.core import Facts
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import Refusal
+from whichgpu.engine.rules import Resolution
+from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.sizing import Assumed
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,10 @@ class Unverified:
     figure: str  # what is missing, such as plan.latency_ms
 
 
+#: Where a plan stands before the choice.
+BEFORE_CHOICE = Standing((False, False, False, False), None, eligible=False, dominated_by=None)
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A surviving plan with everything the rules read of it."""
@@ -53,7 +58,7 @@ class Judged:
     fallbacks: tuple[str, ...] = ()  # rules by which it is chosen only where no other plan qualifies
     card_bands: tuple[str, ...] = ()  # rules by which a guide names its card for the case
     count_bands: tuple[str, ...] = ()  # rules by which a guide names its count for the case
-    standing: Standing | None = None
+    standing: Standing = BEFORE_CHOICE
 
 
 CandidateVerdict = Literal["recommended", "alternative", "outranked", "rejected", "unproven"]
@@ -122,3 +127,24 @@ class Outcome:
     procurement: Procurement
     phases: tuple[tuple[str, Judged | None], ...]
     assumed: tuple[Assumed, ...]  # sizing inputs that the job filled in
+
+    @property
+    def judged(self) -> tuple[Judged, ...]:
+        """The plans that no rule rejects, the best first; none where no plans were made."""
+        return self.round.judged if self.round else ()
+
+
+def fired_rules(outcome: Outcome) -> Iterator[str]:
+    """The id of every rule that fired, on the workload or on any plan."""
+    yield from (rule.id for rule in outcome.intake.fired)
+    yield from (rule.id for rule in outcome.final.fired)
+    yield from (fired.rule.id for fired in outcome.fired)
+    if outcome.no_answer is not None:
+        yield from (rule.id for rule in outcome.no_answer.rules)
+    if outcome.round is not None:
+        yield from (rule.id for rule in outcome.round.survey.fired)
+        yield from (rule.id for rejection in outcome.round.rejections for rule in rejection.rules)
+        for judged in outcome.round.judged:
+            yield from judged.prefer.fired
+        for names in outcome.round.derived.values():
+            yield from names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -9,11 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from typing import NamedTuple
 
 from whichgpu.engine.advisor.candidates import judge_candidates
 from whichgpu.engine.advisor.intake import Workload
 from whichgpu.engine.advisor.lookups import look_up
+from whichgpu.engine.advisor.options import relaxable_facts
 from whichgpu.engine.advisor.outcome import CandidateJudgement
 from whichgpu.engine.advisor.outcome import Fired
 from whichgpu.engine.advisor.outcome import Judged
@@ -23,25 +26,24 @@ from whichgpu.engine.advisor.outcome import PlanRound
 from whichgpu.engine.advisor.procurement import Procurement
 from whichgpu.engine.advisor.procurement import compute
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.relaxing import relaxable_facts
 from whichgpu.engine.advisor.round import run_round
-from whichgpu.engine.advisor.ruleset import RuleSet
+from whichgpu.engine.advisor.stages import RuleSet
 from whichgpu.engine.advisor.stages import Stages
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.tasks import profile_of
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.plans.candidates import candidate_plans
-from whichgpu.engine.plans.maker import PlanMaker
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.rulebook.effects import Ask
-from whichgpu.engine.rules.rulebook.effects import ConsiderCounts
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.sizing.intake import job_from_facts
+from whichgpu.engine.catalogue import ModelSpec
+from whichgpu.engine.catalogue import profile_of
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Value
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import PlanMaker
+from whichgpu.engine.plans import candidate_plans
+from whichgpu.engine.rules import Ask
+from whichgpu.engine.rules import ConsiderCounts
+from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.sizing import job_from_facts
 
 
 #: ``candidate_plans``, or what stands in for it.
@@ -129,12 +131,8 @@ def asked_counts(rules: Iterable[Rule]) -> dict[int, str]:
 
 def asked_facts(rules: Iterable[Rule]) -> dict[str, str]:
     """Facts that fired rules want asked, each with the first rule that asks."""
-    facts: dict[str, str] = {}
-    for rule in sorted(rules, key=lambda rule: rule.id):
-        for effect in rule.effects:
-            if isinstance(effect, Ask):
-                facts.setdefault(effect.fact, rule.id)
-    return facts
+    last_first = sorted(rules, key=lambda rule: rule.id, reverse=True)
+    return {effect.fact: rule.id for rule in last_first for effect in rule.effects if isinstance(effect, Ask)}
 
 
 def _round(context: DecisionContext, maker: PlanMaker, intake: ResolvedFacts, objective: Objective) -> PlanRound:
@@ -172,32 +170,21 @@ def round_on(context: DecisionContext, given: Mapping[str, Value], objective: Ob
         return None
 
 
-def _qualifies(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> bool:
-    """Whether some plan qualifies on these facts."""
-    found = round_on(context, given, objective)
-    return found is not None and bool(found.judged)
-
-
 def _nothing_fits(
     plan_round: PlanRound, context: DecisionContext, workload: Workload, objective: Objective
 ) -> NoAnswer | None:
     if plan_round.judged:
         return None
-    counts: dict[str, int] = {}
-    by_id: dict[str, Rule] = {}
-    for rejection in plan_round.rejections:
-        for rule in rejection.rules:
-            counts[rule.id] = counts.get(rule.id, 0) + 1
-            by_id[rule.id] = rule
-    rules = [by_id[name] for name in sorted(counts, key=lambda name: (-counts[name], name))]
-    facts = sorted({name for rule in rules[:3] for name in rule.reads if name in plan_round.survey.facts})
+    hits = [rule for rejection in plan_round.rejections for rule in rejection.rules]
+    counts = Counter(rule.id for rule in hits)
+    rules = sorted({rule.id: rule for rule in hits}.values(), key=lambda rule: (-counts[rule.id], rule.id))
 
-    def find() -> tuple[tuple[str, ...], ...]:
-        return relaxable_facts(
-            workload.given, rules, context.vocabulary, lambda given: _qualifies(context, given, objective)
-        )
+    def qualifies(given: Mapping[str, Value]) -> bool:
+        found = round_on(context, given, objective)
+        return found is not None and bool(found.judged)
 
-    return NoAnswer("nothing_fits", rules=tuple(rules), facts=tuple(facts), find_relaxable=find)
+    find = partial(relaxable_facts, workload.given, rules, context.vocabulary, qualifies)
+    return NoAnswer("nothing_fits", (), tuple(rules), find)
 
 
 def _advise(
@@ -207,11 +194,9 @@ def _advise(
     chosen_facts: Facts = chosen.facts if chosen else {}
     settler = stages.outcome_of_chosen if chosen else stages.outcome
     final = settler.run({}, extra=procurement.claims, before=before, context=chosen_facts)
-    fired = []
-    for rule in final.fired:
-        scope = chosen.ranked.plan.id if chosen and rule.each == "chosen" else "workload"
-        fired.append(Fired(rule, scope, {**final.facts, **chosen_facts}))
-    return final, tuple(fired)
+    facts = {**final.facts, **chosen_facts}
+    scopes = {"chosen": chosen.ranked.plan.id} if chosen else {}
+    return final, tuple(Fired(rule, scopes.get(rule.each, "workload"), facts) for rule in final.fired)
 
 
 def _advise_candidates(rules: RuleSet, facts: Facts, candidates: Sequence[CandidateJudgement]) -> tuple[Fired, ...]:
@@ -231,21 +216,13 @@ def _phases(
     if intake.facts.get("trains_and_serves") is not True:
         return ()
     profile = profile_of(str(intake.facts["task"]))
-    if profile.trains:
-        other = _best(context, workload, {"task": profile.other_phase}, objective)
-        return (("training", chosen), ("serving", other))
-    training = intake.facts.get("training_task", profile.other_phase)
-    return (("training", _best(context, workload, {"task": training}, objective)), ("serving", chosen))
-
-
-def _best(
-    context: DecisionContext, workload: Workload, changes: Mapping[str, Value], objective: Objective
-) -> Judged | None:
-    """The best plan of the workload with some given facts changed."""
-    given = {**workload.given, **changes}
+    other: Value = profile.other_phase
+    if not profile.trains:
+        other = intake.facts.get("training_task", other)
+    given = {**workload.given, "task": other}
     given.pop("trains_and_serves", None)
-    if profile_of(str(given["task"])).serves:
+    if profile_of(str(other)).serves:
         given.pop("peft_method", None)
-    changed = replace(workload, given=given)
-    outcome = decide_workload(context, changed, objective)
-    return outcome.chosen
+    best = decide_workload(context, replace(workload, given=given), objective).chosen
+    training, serving = (chosen, best) if profile.trains else (best, chosen)
+    return (("training", training), ("serving", serving))

@@ -7,27 +7,30 @@ from dataclasses import dataclass
 from dataclasses import field
 from datetime import date
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.plans.costs.comparison import CostComparison
-from whichgpu.engine.plans.costs.comparison import compare_costs
-from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.offers import price_age_days
-from whichgpu.engine.plans.costs.ownership import owned_form
-from whichgpu.engine.plans.costs.power import CARD_SEGMENTS
-from whichgpu.engine.plans.costs.power import DESK_CARDS
-from whichgpu.engine.plans.costs.procurement import Flip
-from whichgpu.engine.plans.costs.procurement import nearest_flip
-from whichgpu.engine.plans.costs.procurement import procurement_facts
-from whichgpu.engine.plans.costs.procurement import procurement_figures
-from whichgpu.engine.plans.costs.thresholds import Threshold
-from whichgpu.engine.plans.costs.thresholds import guide_thresholds
-from whichgpu.engine.plans.costs.thresholds import thresholds_disagree
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.resolution.model import FactCandidate
-from whichgpu.engine.sizing.model import Figure
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
+from whichgpu.engine.plans import CARD_SEGMENTS
+from whichgpu.engine.plans import DESK_CARDS
+from whichgpu.engine.plans import CostComparison
+from whichgpu.engine.plans import EconomicsConstants
+from whichgpu.engine.plans import Flip
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import Threshold
+from whichgpu.engine.plans import compare_costs
+from whichgpu.engine.plans import guide_thresholds
+from whichgpu.engine.plans import load_economics
+from whichgpu.engine.plans import nearest_flip
+from whichgpu.engine.plans import owned_form
+from whichgpu.engine.plans import price_age_days
+from whichgpu.engine.plans import procurement_facts
+from whichgpu.engine.plans import procurement_figures
+from whichgpu.engine.plans import thresholds_disagree
+from whichgpu.engine.rules import FactCandidate
+from whichgpu.engine.sizing import Figure
+
+
+_JUDGED = ("whichgpu-judgement",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +61,10 @@ def compute(
     comparison = compare_costs(facts, plan, constants, owned_as=owned_as)
     figures = procurement_figures(facts, plan, constants, owned_as)
     thresholds = guide_thresholds(facts, plan, comparison, constants)
-    claims = {
-        name: [
-            FactCandidate(
-                "computed",
-                f"economics.{name}",
-                value,
-                tuple(sorted(figures[name].inputs)),
-                figures[name].formula,
-                (figures[name].source,),
-            )
-        ]
-        for name, value in procurement_facts(figures).items()
-    }
+    claims = {}
+    for name, value in procurement_facts(figures).items():
+        made = figures[name]
+        claims[name] = _computed(name, value, made.formula, tuple(sorted(made.inputs)), (made.source,))
     claims |= _of_the_comparison(comparison)
     claims |= _of_the_lines(thresholds)
     claims |= _of_the_plan(facts, plan, today)
@@ -87,54 +81,45 @@ def _owned_as(plan: Plan | None, gpus: Mapping[str, Gpu], constants: EconomicsCo
     return None if form is plan.gpu else form
 
 
+def _computed(
+    by: str, value: Value, formula: str, inputs: tuple[str, ...] = (), sources: tuple[str, ...] = ()
+) -> list[FactCandidate]:
+    return [FactCandidate("computed", f"economics.{by}", value, inputs, formula, sources)]
+
+
 def _of_the_comparison(comparison: CostComparison) -> dict[str, list[FactCandidate]]:
-    judged = ("whichgpu-judgement",)
     reads = ("own_vs_rent_cost_ratio", "clear_cost_ratio")
     claims = {}
     if comparison.says != "unknown":
         words = f"clear where the sums differ by {comparison.clear_ratio:g} x or more"
-        claims["comparison_says"] = [
-            FactCandidate("computed", "economics.comparison", comparison.says, reads, words, judged)
-        ]
-        claims["comparison_clear"] = [
-            FactCandidate("computed", "economics.comparison", comparison.clear, reads, words, judged)
-        ]
+        claims["comparison_says"] = _computed("comparison", comparison.says, words, reads, _JUDGED)
+        claims["comparison_clear"] = _computed("comparison", comparison.clear, words, reads, _JUDGED)
     if (pays := comparison.hybrid_pays) is not None:
         words = "owning the base load and renting the peaks is not clearly costlier than either alone"
-        claims["hybrid_pays"] = [FactCandidate("computed", "economics.comparison", pays, reads, words, judged)]
+        claims["hybrid_pays"] = _computed("comparison", pays, words, reads, _JUDGED)
     return claims
 
 
 def _of_the_lines(thresholds: tuple[Threshold, ...]) -> dict[str, list[FactCandidate]]:
     sources = tuple(dict.fromkeys(threshold.source for threshold in thresholds))
     disagree = thresholds_disagree(thresholds)
-    words = "the guides' thresholds compared"
-    claims = {"thresholds_disagree": [FactCandidate("computed", "economics.thresholds", disagree, (), words, sources)]}
+    claims = {"thresholds_disagree": _computed("thresholds", disagree, "the guides' thresholds compared", (), sources)}
     for line in thresholds:
         name = f"{line.id}_line_applies"
-        claims[name] = [FactCandidate("computed", f"economics.{name}", line.in_scope, (), line.scope, (line.source,))]
+        claims[name] = _computed(name, line.in_scope, line.scope, (), (line.source,))
     return claims
 
 
 def _of_the_plan(facts: Facts, plan: Plan | None, today: date | None) -> dict[str, list[FactCandidate]]:
-    claims: dict[str, list[FactCandidate]] = {}
     if plan is None:
-        return claims
+        return {}
     card = plan.gpu.segment in CARD_SEGMENTS and plan.count <= DESK_CARDS
     words = f"{plan.count} x {plan.gpu.segment}; up to {DESK_CARDS} of {' or '.join(CARD_SEGMENTS)} go under a desk"
-    claims["desk_card"] = [FactCandidate("computed", "economics.desk_card", card, (), words, ("whichgpu-judgement",))]
+    claims = {"desk_card": _computed("desk_card", card, words, (), _JUDGED)}
     if "gpus_owned" in facts:
-        owned: Value = plan.cost.origin == "owned"
         words = "as many of the plan's GPU as it takes are among gpus_owned"
-        claims["already_owned"] = [FactCandidate("computed", "economics.already_owned", owned, ("gpus_owned",), words)]
+        claims["already_owned"] = _computed("already_owned", plan.cost.origin == "owned", words, ("gpus_owned",))
     if today is not None and plan.cost.offer is not None:
-        age = FactCandidate(
-            "computed",
-            "economics.price_age_days",
-            max(0, price_age_days(plan.cost.offer, today)),
-            (),
-            "day of the decision - day the price was seen",
-            (plan.cost.offer.source,),
-        )
-        claims["price_age_days"] = [age]
+        age, words = max(0, price_age_days(plan.cost.offer, today)), "day of the decision - day the price was seen"
+        claims["price_age_days"] = _computed("price_age_days", age, words, (), (plan.cost.offer.source,))
     return claims

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.inference.reference import Evaluation
-from whichgpu.engine.rules.inference.reference import is_local
+from whichgpu.engine.rules import Evaluation
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import is_local
 
 
 class Gap(NamedTuple):

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.rulebook.effects import Fallback
-from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.rules import Fallback
+from whichgpu.engine.rules import Points
+from whichgpu.engine.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)

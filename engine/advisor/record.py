@@ -8,19 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.keys import RECORD_FORMAT
-from whichgpu.engine.core.canonical import canonical_json
-from whichgpu.engine.core.canonical import digest
-from whichgpu.engine.core.canonical import plain
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import canonical_json
+from whichgpu.engine.core import digest
+from whichgpu.engine.core import json_value
 
 
 if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer.answer_types import Decision
-
-
-#: Which engine fired does not belong to the decision: both give the same one.
-NOT_DIGESTED = ("fired_by",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +48,13 @@ class Saved:
 
 def decision_digest(decision: Mapping[str, object]) -> str:
     """SHA-256 over the canonical bytes of the decision without ``fired_by``."""
-    return digest({key: value for key, value in decision.items() if key not in NOT_DIGESTED})
+    # Which engine fired does not belong to the decision: both give the same one.
+    return digest({key: value for key, value in decision.items() if key != "fired_by"})
 
 
 def make_record(decision: Mapping[str, object]) -> Record:
     """Seal a decision."""
-    value = plain(decision)
+    value = json_value(decision)
     return Record(decision_digest(value), value)
 
 

@@ -36,15 +36,15 @@ from whichgpu.engine.advisor.survey import objective_claims
 from whichgpu.engine.advisor.survey import spread
 from whichgpu.engine.advisor.survey import survey_claims
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.plans.gate import Refusal
-from whichgpu.engine.plans.gate import band_problems
-from whichgpu.engine.plans.gate import through_gate
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.resolve import Resolution
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import Refusal
+from whichgpu.engine.plans import band_problems
+from whichgpu.engine.plans import through_gate
+from whichgpu.engine.rules import Resolution
+from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import Rule
 
 
 def run_round(

@@ -1,26 +1,73 @@
-"""The rulebook sorted into the stages of a decision, each compiled once."""
+"""The rulebook sorted into the stages of a decision, each compiled once and run on many plans."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whichgpu.engine.advisor.ruleset import RuleSet
-from whichgpu.engine.core.calculators import Calculator
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.resolution.run import Default
-from whichgpu.engine.rules.resolution.run import FactResolver
-from whichgpu.engine.rules.resolution.run import MakeLevel
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Rulebook
-from whichgpu.engine.rules.rulebook.order import levels
+from whichgpu.engine.core import Calculator
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import RulebookError
+from whichgpu.engine.rules import Default
+from whichgpu.engine.rules import Evaluation
+from whichgpu.engine.rules import FactResolver
+from whichgpu.engine.rules import MakeLevel
+from whichgpu.engine.rules import Resolution
+from whichgpu.engine.rules import Resolver
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import fire
+from whichgpu.engine.rules import levels
 
 
 #: The moments of a decision, in order. A fact can be read from its moment on.
 MOMENTS = ("intake", "plan", "survey", "outcome")
+NOTHING = Resolution(())
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a rule set came to: a resolution for each fact set, and the reference's view for verdicts."""
+
+    resolutions: list[Resolution]
+    evaluation: Evaluation | None = None
+
+
+class RuleSet:
+    """Rules that fire together. Both engines fire them; one piece of code resolves what they match."""
+
+    def __init__(self, rules: Iterable[Rule], make_level: MakeLevel) -> None:
+        """Compile the rules."""
+        self.rules = tuple(sorted(rules, key=lambda rule: rule.id))
+        self.by_id = {rule.id: rule for rule in self.rules}
+        self._level = make_level(self.rules) if self.rules else None
+        self._resolver = Resolver(self.rules)
+        # A resolution without any of these depends on nothing but what matched.
+        self._writers = frozenset(rule.id for rule in self.rules if rule.writes)
+
+    def run(self, shared: Facts, fact_sets: Sequence[Facts], names: Sequence[str]) -> Run:
+        """What the rules come to on ``shared`` together with each fact set, in order."""
+        if self._level is None or not fact_sets:
+            return Run([NOTHING] * len(fact_sets))
+        firing = fire(self._level, shared, fact_sets, names)
+        kept: dict[frozenset[str], Resolution] = {frozenset(): NOTHING}
+        resolutions = []
+        for matched, facts in zip(firing.matches, fact_sets, strict=True):
+            if matched & self._writers:
+                resolutions.append(self._resolver.resolve(matched, {**shared, **facts}))
+                continue
+            if matched not in kept:
+                kept[matched] = self._resolver.resolve(matched, {})
+            resolutions.append(kept[matched])
+        return Run(resolutions, firing.evaluation)
+
+    def fired(self, resolution: Resolution) -> tuple[Rule, ...]:
+        """The rules that fired, sorted by id."""
+        return tuple(self.by_id[name] for name in resolution.fired)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +101,9 @@ def prepare(
     advise = rulebook.of_stage("advise", "workload")
     moments = fact_moments(derive + advise, vocabulary)
     by_moment = {moment: tuple(r for r in derive if _moment(r, moments) == moment) for moment in MOMENTS}
-    _refuse_late(by_moment["plan"], "a workload rule cannot read what belongs to one plan")
+    if late := by_moment["plan"]:
+        message = "a workload rule cannot read what belongs to one plan"
+        raise RulebookError([Problem("late-fact", f"{rule.id}: {message}", rule.place) for rule in late])
     chosen = rulebook.of_stage("advise", "chosen")
     last = by_moment["outcome"] + advise
     return Stages(
@@ -90,9 +139,3 @@ def fact_moments(rules: Iterable[Rule], vocabulary: Vocabulary) -> dict[str, str
 def _moment(rule: Rule, moments: Mapping[str, str]) -> str:
     touched = rule.reads | rule.writes
     return MOMENTS[max((MOMENTS.index(moments.get(name, "intake")) for name in touched), default=0)]
-
-
-def _refuse_late(rules: Iterable[Rule], message: str) -> None:
-    problems = [Problem("late-fact", f"{rule.id}: {message}", rule.place) for rule in rules]
-    if problems:
-        raise RulebookError(problems)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.catalogue.tasks import profile_of
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.core.values import number
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.resolution.model import FactCandidate
+from whichgpu.engine.catalogue import profile_of
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import number
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.rules import FactCandidate
 
 
 SOURCE = "whichgpu-survey"

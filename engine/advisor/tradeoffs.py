@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ from whichgpu.engine.advisor.pipeline import DecisionContext
 from whichgpu.engine.advisor.pipeline import round_on
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import is_job
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.usage import usage_of
-from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.core import Value
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import load_economics
+from whichgpu.engine.plans import usage_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,33 +64,25 @@ def trade_offs(
         settings: what is tried, and how much of it.
     """
     answer = outcome.chosen
-    if answer is None or outcome.round is None:
+    if answer is None:
         return ()
     least = 1 + settings.least_gain
-    found = list(_owned(outcome, least))
-    found += [entry for entry in _commitments(outcome) if entry.clear_by >= least]
+    found = list(_owned(outcome, answer, least))
+    found += [entry for entry in _commitments(outcome, answer) if entry.clear_by >= least]
     search = _Search(context, given, outcome, answer, objectives, settings.most_decisions)
     options = options_of(outcome, given, objectives, settings, context)
     # Those of the objective are tried last and always.
     reserved = sum(option.kind == "objective" for option in options)
     for option in options:
-        last = option.kind == "objective"
-        found += search.gains(option, least, keep=0 if last else reserved)
+        found += search.gains(option, least, keep=0 if option.kind == "objective" else reserved)
 
     def order(entry: TradeOff) -> tuple[object, ...]:
         return (-entry.gain(outcome.objective), -entry.clear_by, entry.kind, entry.fact or "", entry.plan.id)
 
-    return tuple(_distinct(sorted(found, key=order)))[: settings.most_listed]
-
-
-def _distinct(entries: Iterable[TradeOff]) -> Iterator[TradeOff]:
-    """Those that are not said already: one change of a fact and plan, once."""
-    seen: set[tuple[Kind, str | None, str, int | None]] = set()
-    for entry in entries:
-        key = (entry.kind, entry.fact, entry.plan.id, entry.term_months)
-        if key not in seen:
-            seen.add(key)
-            yield entry
+    distinct: dict[tuple[object, ...], TradeOff] = {}  # One change of a fact and plan is said once.
+    for entry in sorted(found, key=order):
+        distinct.setdefault((entry.kind, entry.fact, entry.plan.id, entry.term_months), entry)
+    return tuple(distinct.values())[: settings.most_listed]
 
 
 @dataclass(slots=True)
@@ -107,15 +98,14 @@ class _Search:
 
     def gains(self, option: Option, least: float, *, keep: int) -> list[TradeOff]:
         """What an option brings: of nested values the first that is clear, of others each that is clearly more."""
-        values = list(option.values)
         if option.nested:
-            if len(values) > 1 and self._clear(option, values[-1], least, keep) is None:
+            if len(option.values) > 1 and self._clear(option, option.values[-1], least, keep) is None:
                 return []
-            found = (self._clear(option, value, least, keep) for value in values)
+            found = (self._clear(option, value, least, keep) for value in option.values)
             return [entry for entry in found if entry is not None][:1]
         kept: list[TradeOff] = []
         reached = 1.0
-        for value in values:
+        for value in option.values:
             entry = self._clear(option, value, least, keep)
             if entry is not None and entry.clear_by >= least * reached:
                 kept.append(entry)
@@ -137,20 +127,16 @@ class _Search:
         if option.kind == "objective":
             objective = replace(self.objectives[str(value)], stated=True)
         found = round_on(self.context, given, objective)
-        if found is None or not found.judged:
-            return None
-        best = found.judged[0]
-        if self.answer.ranked.proven and not best.ranked.proven:
+        best = found.judged[0] if found and found.judged else None
+        if best is None or (self.answer.ranked.proven and not best.ranked.proven):
             return None
         entry = beside(option.kind, best, self.answer)
         if option.kind == "spot":
-            entry = min((_on_spot(entry), _on_spot(self._unchanged())), key=lambda each: each.cost_ratio or 1.0)
+            unchanged = beside("spot", self.answer, self.answer)
+            entry = min((_on_spot(entry), _on_spot(unchanged)), key=lambda each: each.cost_ratio or 1.0)
         if option.kind == "objective" and not _lives_up_to(entry, objective, self.outcome.objective):
             return None
         return replace(entry, fact=option.fact, value=value)
-
-    def _unchanged(self) -> TradeOff:
-        return beside("spot", self.answer, self.answer)
 
 
 def _lives_up_to(entry: TradeOff, objective: Objective, now: Objective) -> bool:
@@ -192,13 +178,10 @@ def _on_spot(entry: TradeOff) -> TradeOff:
     return _priced(entry, spot, spot / hour)
 
 
-def _owned(outcome: Outcome, least: float) -> Iterator[TradeOff]:
+def _owned(outcome: Outcome, answer: Judged, least: float) -> Iterator[TradeOff]:
     """Beside hardware that is there: the best plan to pay for that is faster; beside another answer: what is there."""
-    answer = outcome.chosen
-    if answer is None or outcome.round is None:
-        return
     has = answer.ranked.plan.cost.origin == "owned"
-    for entry in outcome.round.judged:
+    for entry in outcome.judged:
         if (entry.ranked.plan.cost.origin == "owned") == has or not entry.ranked.proven:
             continue
         option = beside("owned", entry, answer)
@@ -207,13 +190,12 @@ def _owned(outcome: Outcome, least: float) -> Iterator[TradeOff]:
             return
 
 
-def _commitments(outcome: Outcome) -> Iterator[TradeOff]:
+def _commitments(outcome: Outcome, answer: Judged) -> Iterator[TradeOff]:
     """The answer at the price of each term, where every hour is paid for."""
-    answer = outcome.chosen
-    if answer is None or answer.ranked.plan.cost.origin != "offer":
-        return
     plan = answer.ranked.plan
     cost, facts = plan.cost, outcome.intake.facts
+    if cost.origin != "offer":
+        return
     constants = load_economics()
     months = facts.get("project_months")
     if is_job(facts) and facts.get("always_on") is not True and usage_of(facts, plan.count, constants) is None:

@@ -10,8 +10,8 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import known_names
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import known_names
 from whichgpu.engine.authoring.guides.guides import catalogue_of
 from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
 from whichgpu.engine.authoring.lint.finding import Finding
@@ -19,10 +19,10 @@ from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.finding import StatedNumber
 from whichgpu.engine.authoring.lint.finding import allowance_on
 from whichgpu.engine.authoring.lint.regions import Regions
-from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Known
-from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.core import registered
+from whichgpu.engine.rules import KnownNames
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import Vocabulary
 
 
 #: Checks that no remark silences: one is about remarks, the other about rulebooks that do not work.
@@ -32,7 +32,7 @@ NEVER_SILENT = frozenset({"bad-silence", "cyclic-derivation"})
 def lint_rulebook(
     rulebook: Rulebook,
     vocabulary: Vocabulary,
-    known: Known,
+    known: KnownNames,
     today: date,
     *,
     produced: Iterable[str] = (),
@@ -90,18 +90,13 @@ def inspect(advisor: Advisor, today: date) -> list[Finding]:
     return lint_rulebook(
         advisor.rulebook,
         advisor.vocabulary,
-        known_with_heuristics(advisor),
+        replace(known_names(advisor.knowledge), heuristics=heuristic_ids(Path(advisor.knowledge.folder))),
         today,
         produced=produced_facts(advisor.vocabulary),
         consumed=consumed_facts(),
         calculated=calculated_facts(),
         heuristic_numbers=heuristic_numbers(Path(advisor.knowledge.folder)),
     )
-
-
-def known_with_heuristics(advisor: Advisor) -> Known:
-    """The names that rules may refer to, the ids of the heuristics catalogue among them."""
-    return replace(known_names(advisor.knowledge), heuristics=heuristic_ids(Path(advisor.knowledge.folder)))
 
 
 def heuristic_ids(folder: Path) -> frozenset[str]:

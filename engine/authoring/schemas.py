@@ -9,26 +9,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from collections.abc import Mapping
-from fnmatch import fnmatch
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic import TypeAdapter
 
-from whichgpu.engine.advisor.objectives import ObjectivesFile
+from whichgpu.engine.advisor import ObjectivesFile
 from whichgpu.engine.authoring.testing.expectations import EXPECTATIONS
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue.schemas import entry_schemas
-from whichgpu.engine.catalogue.schemas import knowledge_file_schemas
-from whichgpu.engine.catalogue.tasks import TasksFile
-from whichgpu.engine.plans.constants import PlanConstants
-from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.facts.model import Code
-from whichgpu.engine.rules.facts.model import FactDef
-from whichgpu.engine.rules.rulebook import rule_file_schema
-from whichgpu.engine.sizing.constants import SizingConstants
-from whichgpu.engine.sizing.speed_constants import SpeedConstants
+from whichgpu.engine.catalogue import TasksFile
+from whichgpu.engine.catalogue import entry_schemas
+from whichgpu.engine.catalogue import knowledge_file_schemas
+from whichgpu.engine.plans import EconomicsConstants
+from whichgpu.engine.plans import PlanConstants
+from whichgpu.engine.rules import Code
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import rule_file_schema
+from whichgpu.engine.sizing import SizingConstants
+from whichgpu.engine.sizing import SpeedConstants
 
 
 Schema = dict[str, Any]
@@ -49,16 +48,6 @@ LAYER_SCHEMAS = (
     "scenarios",
     "sources",
     "vocabulary",
-)
-
-#: Which schema each shipped file follows, by its path from the root. The first that matches counts.
-FILES: tuple[tuple[str, str], ...] = (
-    ("rules/scenarios/*.yaml", "scenarios"),
-    ("rules/*.yaml", "rules"),
-    ("knowledge/gpus/*.yaml", "gpus"),
-    ("knowledge/models/*.yaml", "models"),
-    ("knowledge/memory_reserve.yaml", "reserves"),
-    ("knowledge/*.yaml", ""),  # the file's own name
 )
 
 _WHOLE_FILES: dict[str, type[BaseModel]] = {
@@ -104,20 +93,6 @@ def scenario_file_schema() -> Schema:
     required = ["id", "given", "expect"]
     item = {**anything, "properties": properties, "required": required, "additionalProperties": False}
     return {"$schema": DIALECT, "title": "whichgpu scenarios", "type": "array", "items": item}
-
-
-def schema_name(path: str) -> str | None:
-    """The schema of the file at this path from the root (``rules/limits.yaml``), or None if it has none."""
-    for pattern, name in FILES:
-        if fnmatch(path, pattern):
-            return name or path.rpartition("/")[2].removesuffix(".yaml")
-    return None
-
-
-def heading(path: str) -> str:
-    """The first line of the file at this path, by which editors find its schema."""
-    up = "../" * path.count("/")
-    return f"# yaml-language-server: $schema={up}docs/schemas/{schema_name(path)}.schema.json"
 
 
 def text_of(schema: Mapping[str, Any]) -> str:

@@ -1,7 +1,9 @@
-"""All knowledge of one folder, frozen, with look-ups by name."""
+"""All knowledge of one folder, frozen, with look-ups by name, and one digest over its content."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
@@ -10,6 +12,7 @@ from typing import Any
 
 from whichgpu.engine.catalogue.gpu_names import GpuMatch
 from whichgpu.engine.catalogue.gpu_names import GpuNames
+from whichgpu.engine.catalogue.gpu_names import grouped
 from whichgpu.engine.catalogue.model import CostItem
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.catalogue.model import ModelSpec
@@ -17,7 +20,7 @@ from whichgpu.engine.catalogue.model import Offer
 from whichgpu.engine.catalogue.model import SourceRecord
 from whichgpu.engine.catalogue.model_names import ModelMatch
 from whichgpu.engine.catalogue.model_names import ModelNames
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,7 @@ class KnowledgeLayer:
     @property
     def empty(self) -> bool:
         """Whether it holds rules alone."""
-        named = (self.facts, self.codes, self.gpus, self.models, self.sources, self.others)
-        return not any(named) and not self.offers
+        return not any((self.facts, self.codes, self.gpus, self.models, self.sources, self.others, self.offers))
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,12 @@ class Knowledge:
     @cached_property
     def families(self) -> Mapping[str, tuple[str, ...]]:
         """GPU ids by family."""
-        return _grouped({gpu.id: gpu.family for gpu in self.gpus.values()})
+        return grouped(self.gpus.values(), "family")
 
     @cached_property
     def series(self) -> Mapping[str, tuple[str, ...]]:
         """GPU ids by series."""
-        return _grouped({gpu.id: gpu.series for gpu in self.gpus.values()})
+        return grouped(self.gpus.values(), "series")
 
     @cached_property
     def plannable(self) -> tuple[Gpu, ...]:
@@ -108,8 +110,25 @@ class Knowledge:
         return self.model_names.find(name, param_count_b)
 
 
-def _grouped(keys: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    groups: dict[str, list[str]] = {}
-    for member, group in sorted(keys.items()):
-        groups.setdefault(group, []).append(member)
-    return {group: tuple(members) for group, members in sorted(groups.items())}
+def knowledge_digest(content: Mapping[str, Any]) -> str:
+    """SHA-256 over content by topic, the same whatever the order of files, keys and records.
+
+    Lists of records that carry an ``id`` are sorted by it; numbers count by value.
+    """
+    canonical = json.dumps(
+        _ordered(content), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _ordered(content: Any) -> Any:
+    if isinstance(content, Mapping):
+        return {str(key): _ordered(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        items = [_ordered(item) for item in content]
+        if items and all(isinstance(item, dict) and "id" in item for item in items):
+            items.sort(key=lambda item: str(item["id"]))
+        return items
+    if isinstance(content, float) and content.is_integer():
+        return int(content)
+    return content

@@ -1,43 +1,40 @@
-"""Typed reading of a model's configuration: keys under several names, every problem kept until the end."""
+"""Typed reading of a model's configuration: keys under several names, every problem kept until the end; its layers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
 from typing import Any
 
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import nearest_words
 
 
 _MOST = 10**12
 
 
+@dataclass(frozen=True, slots=True)
 class ConfigReader:
     """Reads keys of one mapping. Problems are collected; ``finish`` raises them together."""
 
-    def __init__(
-        self, content: Mapping[str, Any], name: str, text: str = "", problems: list[Problem] | None = None
-    ) -> None:
-        self.content = content
-        self._name = name
-        self._text = text
-        self._problems: list[Problem] = [] if problems is None else problems
+    content: Mapping[str, Any]
+    name: str
+    text: str = ""
+    problems: list[Problem] = field(default_factory=list)
 
     def nested(self, key: str) -> ConfigReader:
         """A reader of the mapping under ``key``; of nothing where there is none."""
         inner = self.content.get(key)
-        return ConfigReader(inner if isinstance(inner, Mapping) else {}, self._name, self._text, self._problems)
+        return ConfigReader(inner if isinstance(inner, Mapping) else {}, self.name, self.text, self.problems)
 
     def maybe(self, *keys: str) -> int | None:
         """The first whole number under one of the keys, or None. Zero counts as absent."""
         for key in keys:
             value = self.content.get(key)
             if value is None or isinstance(value, list | Mapping):
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float | str):
-                self._blame(key, value)
                 continue
             number = _whole(value)
             if number is None:
@@ -55,21 +52,18 @@ class ConfigReader:
 
     def required(self, *keys: str) -> None:
         """Note that a key is missing, unless a wrong value under it was noted already."""
-        if any(key in self.content for key in keys) and self._problems:
+        if any(key in self.content for key in keys) and self.problems:
             return
         names = " or ".join(repr(key) for key in keys[:3])
         near = nearest_words(keys[0], sorted(map(str, self.content)))
-        message = f"{self._name} has no {names}"
+        message = f"{self.name} has no {names}"
         fix = "is it the config.json of a language model?" if not near else None
-        self._problems.append(Problem("missing-key", message, None, nearest=near, fix=fix))
+        self.problems.append(Problem("missing-key", message, None, nearest=near, fix=fix))
 
     def flag(self, *keys: str, default: bool) -> bool:
         """The first true or false under one of the keys."""
-        for key in keys:
-            value = self.content.get(key)
-            if isinstance(value, bool):
-                return value
-        return default
+        values = (self.content.get(key) for key in keys)
+        return next((value for value in values if isinstance(value, bool)), default)
 
     def word(self, key: str) -> str:
         """The text under a key, or nothing."""
@@ -87,25 +81,76 @@ class ConfigReader:
         Raises:
             InputError: if there are any.
         """
-        if self._problems:
-            raise InputError(self._problems)
+        if self.problems:
+            raise InputError(self.problems)
 
     def _blame(self, key: str, value: object) -> None:
-        message = f"{self._name}: {key} is {value!r}, not a whole number"
-        if not any(problem.message == message for problem in self._problems):
-            self._problems.append(Problem("not-a-count", message, self._place(key)))
+        message = f"{self.name}: {key} is {value!r}, not a whole number"
+        if not any(problem.message == message for problem in self.problems):
+            self.problems.append(Problem("not-a-count", message, self._place(key)))
 
     def _place(self, key: str) -> Place | None:
-        for number, line in enumerate(self._text.splitlines(), start=1):
+        for number, line in enumerate(self.text.splitlines(), start=1):
             column = line.find(f'"{key}"')
             if column >= 0:
-                return Place(self._name, number, column + 1, len(key) + 2, line)
+                return Place(self.name, number, column + 1, len(key) + 2, line)
         return None
 
 
-def _whole(value: float | str) -> int | None:
+def _whole(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
     try:
         number = float(value)
     except ValueError:
         return None
     return int(number) if 0 <= number < _MOST and number == int(number) else None
+
+
+@dataclass(frozen=True, slots=True)
+class LayerKinds:
+    """Layers by attention: full, within a window, or with a fixed state. All None: every layer has full attention."""
+
+    window: int | None = None
+    full: int | None = None
+    sliding: int | None = None
+    linear: int | None = None
+    unclear: bool = False  # a layout whose parameters cannot be counted from the usual keys
+
+
+#: One layer in so many has full attention, by series, where the configuration does not list its layers.
+_FULL_EVERY = {"gemma2": 2, "gemma3": 6, "gemma3_text": 6, "gpt_oss": 2, "cohere2": 4}
+
+
+def layer_kinds(reader: ConfigReader, kind: str, layers: int | None) -> LayerKinds:
+    """Read the layer kinds. Source: the configuration classes of transformers."""
+    window = reader.maybe("sliding_window", "attention_window_size")
+    if not reader.flag("use_sliding_window", default=True):
+        window = None
+    listed = reader.words("layer_types")
+    if listed:
+        return _from_list(listed, window or reader.maybe("attention_chunk_size"))
+    pattern = reader.word("hybrid_override_pattern")
+    if pattern:
+        return LayerKinds(None, pattern.count("*"), None, pattern.count("M"), unclear=True)
+    interval = reader.maybe("full_attention_interval")
+    if layers and interval:
+        return LayerKinds(None, layers // interval, None, layers - layers // interval)
+    context = reader.maybe("max_position_embeddings")
+    if layers is None or window is None or (context and window >= context):
+        return LayerKinds()  # A window as wide as the context limits nothing.
+    every = reader.maybe("sliding_window_pattern") or _FULL_EVERY.get(kind) or 0
+    full = layers // every if every > 1 else 0
+    return _kinds(full, layers - full, 0, window)
+
+
+def _from_list(listed: list[str], window: int | None) -> LayerKinds:
+    sliding = sum(name in {"sliding_attention", "chunked_attention"} for name in listed)
+    linear = sum(name in {"linear_attention", "mamba", "recurrent"} for name in listed)
+    return _kinds(len(listed) - sliding - linear, sliding, linear, window)
+
+
+def _kinds(full: int, sliding: int, linear: int, window: int | None) -> LayerKinds:
+    if not sliding and not linear:
+        return LayerKinds()
+    return LayerKinds(window if sliding else None, full, sliding or None, linear or None, unclear=False)

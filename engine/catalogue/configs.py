@@ -8,95 +8,36 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.catalogue.config_layers import layer_kinds
 from whichgpu.engine.catalogue.config_reader import ConfigReader
+from whichgpu.engine.catalogue.config_reader import layer_kinds
 from whichgpu.engine.catalogue.model import Mla
 from whichgpu.engine.catalogue.model import ModelKind
 from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.catalogue.model import Moe
 from whichgpu.engine.catalogue.parameters import parameter_count
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
 
 
 _MOST_BYTES = 5_000_000
 #: Where models that read images or sound keep the language model's part.
 _NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "decoder_config")
+_SHARED = ("tie_word_embeddings", "quantization_config", "vocab_size")
 
-_NOT_GATED = frozenset(
-    (
-        "RefinedWeb",
-        "RefinedWebModel",
-        "bert",
-        "bloom",
-        "codegen",
-        "distilbert",
-        "electra",
-        "falcon",
-        "gpt2",
-        "gpt_bigcode",
-        "gpt_neo",
-        "gpt_neox",
-        "gptj",
-        "mbart",
-        "mpt",
-        "nemotron",
-        "nomic_bert",
-        "opt",
-        "phi",
-        "roberta",
-        "starcoder2",
-        "whisper",
-        "xlm-roberta",
-    )
-)
-_ALL_BIAS = frozenset(
-    (
-        "bert",
-        "bloom",
-        "codegen",
-        "distilbert",
-        "electra",
-        "gpt2",
-        "gpt_bigcode",
-        "gpt_neox",
-        "gpt_oss",
-        "gptj",
-        "opt",
-        "phi",
-        "roberta",
-        "starcoder2",
-        "xlm-roberta",
-    )
-)
+#: Series that are built alike in what their configurations leave out.
+_FALCONS = frozenset(("RefinedWeb", "RefinedWebModel", "falcon"))
+_BERTS = frozenset(("bert", "distilbert", "roberta", "xlm-roberta"))
+_GPTS = frozenset(("bloom", "gpt2", "gpt_bigcode", "opt", "starcoder2"))
+_UNTIED = frozenset(("codegen", "electra", "gpt_neox", "gptj", "phi"))
+_GEMMAS = frozenset(("gemma", "gemma2", "gemma3", "gemma3_text"))
+
+_NOT_GATED = _FALCONS | _BERTS | _GPTS | _UNTIED | {"gpt_neo", "mbart", "mpt", "nemotron", "nomic_bert", "whisper"}
+_ALL_BIAS = _BERTS | _GPTS | _UNTIED | {"gpt_oss"}
 _QKV_BIAS = frozenset(("qwen", "qwen2", "qwen2_moe", "qwen2_vl", "qwen2_5_vl", "glm", "glm4_moe", "chatglm"))
-_TIED = frozenset(
-    (
-        "RefinedWeb",
-        "RefinedWebModel",
-        "bert",
-        "bloom",
-        "cohere",
-        "cohere2",
-        "distilbert",
-        "falcon",
-        "gemma",
-        "gemma2",
-        "gemma3",
-        "gemma3_text",
-        "gpt2",
-        "gpt_bigcode",
-        "mpt",
-        "opt",
-        "roberta",
-        "starcoder2",
-        "t5",
-        "xlm-roberta",
-    )
-)
+_TIED = _FALCONS | _BERTS | _GPTS | _GEMMAS | {"cohere", "cohere2", "mpt", "t5"}
 _LEARNED_POSITIONS = {"gpt2": 0, "gpt_bigcode": 0, "opt": 2, "bert": 2, "roberta": 1, "xlm-roberta": 1, "electra": 2}
-_ENCODERS = frozenset(("bert", "roberta", "xlm-roberta", "distilbert", "electra", "nomic_bert", "modernbert"))
+_ENCODERS = _BERTS | {"electra", "nomic_bert", "modernbert"}
 _ENCODER_DECODERS = frozenset(("t5", "mt5", "umt5", "bart", "mbart", "pegasus"))
 _NO_LANGUAGE_MODEL = frozenset(("vit", "clip", "resnet", "swin", "detr", "wav2vec2", "unet", "convnext", "segformer"))
 
@@ -114,12 +55,13 @@ def model_from_config(source: Path | str | Mapping[str, Any]) -> ModelSpec:
         InputError: the file is not there, not JSON, not a language model's, or lacks a key; all of it at once.
     """
     name, content, text = _content(source)
-    outer = ConfigReader(content, name, text)
     kind = str(content.get("model_type") or "")
     if kind in _NO_LANGUAGE_MODEL:
         raise InputError(Problem("not-a-language-model", f"{name} describes a {kind} model, not a language model"))
     nested = next((content[key] for key in _NESTED if isinstance(content.get(key), Mapping)), None)
-    reader = ConfigReader({**_shared(content), **nested}, name, text) if nested is not None else outer
+    # Some keys nested configurations leave to the outer one.
+    shared = {key: content[key] for key in _SHARED if key in content}
+    reader = ConfigReader(content if nested is None else {**shared, **nested}, name, text)
     spec = _spec(reader, _identity(content, name), multimodal=nested is not None)
     reader.finish()
     count = parameter_count(spec)
@@ -127,11 +69,6 @@ def model_from_config(source: Path | str | Mapping[str, Any]) -> ModelSpec:
         return spec
     active = round(count.active / 1e9, 9) if spec.moe else None
     return spec.model_copy(update={"params_b": round(count.total / 1e9, 9), "active_params_b": active})
-
-
-def _shared(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys that nested configurations leave to the outer one."""
-    return {key: content[key] for key in ("tie_word_embeddings", "quantization_config", "vocab_size") if key in content}
 
 
 def _content(source: Path | str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any], str]:
@@ -178,6 +115,8 @@ def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec
     mla = _mla(reader)
     kv_heads = _kv_heads(reader, kind, heads)
     spread = layer_kinds(reader, kind, layers)
+    qkv_keys = ("attention_bias", "qkv_bias", "add_qkv_bias", "use_qkv_bias")
+    has_qkv_bias = reader.flag(*qkv_keys, default=kind in _QKV_BIAS)
     return ModelSpec(
         id=identity,
         name=identity,
@@ -192,7 +131,7 @@ def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec
         max_context=reader.maybe("max_position_embeddings", "max_seq_len", "n_positions", "n_ctx", "seq_length"),
         gated_mlp=_gated(reader, kind),
         tied_embeddings=reader.flag("tie_word_embeddings", default=kind in _TIED),
-        bias="all" if kind in _ALL_BIAS else "qkv" if _has_qkv_bias(reader, kind) else "none",
+        bias="all" if kind in _ALL_BIAS else "qkv" if has_qkv_bias else "none",
         learned_positions=_learned_positions(reader, kind),
         decoder_layers=reader.maybe("num_decoder_layers", "decoder_layers")
         or (layers if kind in _ENCODER_DECODERS else None),
@@ -218,10 +157,9 @@ def _model_kind(reader: ConfigReader, kind: str, *, multimodal: bool) -> ModelKi
 
 def _kv_heads(reader: ConfigReader, kind: str, heads: int | None) -> int | None:
     stated = reader.maybe("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "n_kv_heads")
-    attention = reader.nested("attn_config")
-    stated = stated or attention.maybe("kv_n_heads")
+    stated = stated or reader.nested("attn_config").maybe("kv_n_heads")
     new_falcon = reader.flag("new_decoder_architecture", default=False)
-    if kind in {"falcon", "RefinedWeb", "RefinedWebModel"} and not new_falcon:
+    if kind in _FALCONS and not new_falcon:
         return 1 if reader.flag("multi_query", default=True) else heads
     if kind == "gpt_bigcode" and reader.flag("multi_query", default=True):
         return 1
@@ -256,10 +194,6 @@ def _gated(reader: ConfigReader, kind: str) -> bool:
     if projection:
         return projection.startswith("gated")
     return kind not in _NOT_GATED and kind not in _ENCODER_DECODERS
-
-
-def _has_qkv_bias(reader: ConfigReader, kind: str) -> bool:
-    return reader.flag("attention_bias", "qkv_bias", "add_qkv_bias", "use_qkv_bias", default=kind in _QKV_BIAS)
 
 
 def _learned_positions(reader: ConfigReader, kind: str) -> int | None:

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic import ValidationError
 
+from whichgpu.engine.catalogue.bundle import knowledge_digest
 from whichgpu.engine.catalogue.gpu_names import GpuNames
 from whichgpu.engine.catalogue.model import CostItem
 from whichgpu.engine.catalogue.model import Gpu
@@ -22,31 +22,15 @@ from whichgpu.engine.catalogue.model import Offer
 from whichgpu.engine.catalogue.model import SourceRecord
 from whichgpu.engine.catalogue.prices import Resolve
 from whichgpu.engine.catalogue.prices import parse_prices
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml import Document
-from whichgpu.engine.core.yaml import find
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import problems_from_pydantic
-from whichgpu.engine.core.yaml import read_document
-
-
-@dataclass
-class Content:
-    """What a folder holds, as plain values that have passed their checks."""
-
-    gpus: list[dict[str, Any]] = field(default_factory=list)
-    models: list[dict[str, Any]] = field(default_factory=list)
-    offers: tuple[Offer, ...] = ()
-    sources: list[dict[str, Any]] = field(default_factory=list)
-    costs: list[dict[str, Any]] = field(default_factory=list)
-    reserves: list[dict[str, Any]] = field(default_factory=list)
-    lines: list[dict[str, Any]] = field(default_factory=list)
-    figures: dict[str, Any] = field(default_factory=dict)
-    disagreements: dict[str, Any] = field(default_factory=dict)
-    everything: dict[str, Any] = field(default_factory=dict)  # for the digest: topic to content
+from whichgpu.engine.core import Document
+from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.core import find
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import problems_from_pydantic
+from whichgpu.engine.core import read_document
 
 
 @dataclass(frozen=True)
@@ -75,107 +59,100 @@ class _Line(BaseModel):
     sources: list[str]
 
 
-def read_folder(folder: Path, files: Mapping[str, Path]) -> Content:
+_LINES = Part("generations", "lines", _Line)
+#: Content by id, taken as its file states it.
+BY_ID = ("figures", "disagreements")
+
+
+def read_folder(folder: Path, files: Mapping[str, Path]) -> dict[str, Any]:
     """Read and check every file.
+
+    Returns:
+        What the folder holds by the key that it stands under, with the ``digest`` over all of it: one JSON value.
 
     Raises:
         KnowledgeError: with all problems.
     """
-    content, problems = Content(), []
-    documents: dict[str, Document] = {}
-    for name, path in files.items():
-        if path.suffix == ".yaml":
-            documents[name] = read_document(path, error=KnowledgeError, name=f"{folder.name}/{name}", cached=True)
-    sections = {part.key: content_of(content, part.key) for part in PARTS}
-    for part in PARTS:
-        for name in _names(part.name, documents):
-            problems += _read_records(documents[name], part, sections[part.key])
-    problems += _read_lines(documents.get("generations.yaml"), content)
-    content.figures = _by_id(documents.get("figures.yaml"), "figures", problems)
-    content.disagreements = _by_id(documents.get("disagreements.yaml"), "disagreements", problems)
+    problems: list[Problem] = []
+    documents = {
+        name: read_document(path, error=KnowledgeError, name=f"{folder.name}/{name}", cached=True)
+        for name, path in files.items()
+        if path.suffix == ".yaml"
+    }
+    content: dict[str, Any] = {
+        part.key: [row for name in names_of(part, documents) for row in _read_records(documents[name], part, problems)]
+        for part in (*PARTS, _LINES)
+    }
+    for key in BY_ID:
+        found = section(documents[f"{key}.yaml"], key, problems) if f"{key}.yaml" in documents else None
+        content[key] = found if isinstance(found, dict) else {}
     problems += _twins(documents)
+    offers: tuple[Offer, ...] = ()
     if not problems:
-        problems += _read_prices(folder, files, content)
-        problems += _unknown_sources(documents, content)
+        if "prices.csv" in files:
+            offers = read_prices(files["prices.csv"], f"{folder.name}/prices.csv", content["gpus"], problems)
+        known = {row["id"] for row in content["sources"]}
+        unknown = [problem for part in PARTS for problem in unknown_sources(part, documents, known)]
+        unknown += [unknown_source(source, known, None) for source in cited_by(offers) if source not in known]
+        problems += unknown[:40]
     if problems:
         raise KnowledgeError(problems)
-    content.everything = _everything(documents, content)
+    content["offers"] = [offer.model_dump(exclude_defaults=True) for offer in offers]
+    content["digest"] = knowledge_digest(_everything(documents, content, offers))
     return content
 
 
-def content_of(content: Content, key: str) -> list[dict[str, Any]]:
-    """The list that collects the records of a part."""
-    section: list[dict[str, Any]] = getattr(content, key)
-    return section
-
-
-def _names(part: str, documents: Mapping[str, Document]) -> list[str]:
-    return [name for name in documents if name == f"{part}.yaml" or name.startswith(f"{part}/")]
-
-
-def _plain(document: Document, problems: list[Problem]) -> Any:
-    try:
-        return document.plain
-    except WhichgpuError as error:
-        problems.extend(error.problems)
-        return None
+def names_of(part: Part, documents: Mapping[str, Document]) -> list[str]:
+    """The files that hold records of a kind."""
+    return [name for name in documents if name == f"{part.name}.yaml" or name.startswith(f"{part.name}/")]
 
 
 def section(document: Document, key: str, problems: list[Problem]) -> Any:
     """What a file holds under ``key``; a problem when that is missing."""
-    plain = _plain(document, problems)
+    try:
+        plain = document.plain
+    except WhichgpuError as error:
+        problems.extend(error.problems)
+        return None
     if isinstance(plain, dict) and key in plain:
         return plain[key]
     if plain is not None:
-        message = f"{document.source.name} has no key {key!r}"
-        problems.append(
-            Problem("missing-key", message, document.source.place(1, 1), fix=f"put the records under '{key}:'")
-        )
+        message, fix = f"{document.source.name} has no key {key!r}", f"put the records under '{key}:'"
+        problems.append(Problem("missing-key", message, document.source.place(1, 1), fix=fix))
     return None
 
 
-def _read_records(document: Document, part: Part, into: list[dict[str, Any]]) -> list[Problem]:
-    problems: list[Problem] = []
+def rows_of(document: Document, part: Part, problems: list[Problem]) -> list[Any]:
+    """The records of a file, unchecked; a problem and none of them where they are no list."""
     rows = section(document, part.key, problems)
-    if rows is None:
-        return problems
-    if not isinstance(rows, list):
-        place = place_of(find(document.node, (part.key,)))
-        return [Problem("not-a-list", f"{part.key} must be a list of records", place, fix="begin each record with '-'")]
-    for index, row in enumerate(rows):
-        try:
-            part.record.model_validate(row)
-        except ValidationError as error:
-            known = tuple(part.record.model_fields)
-            problems += problems_from_pydantic(error, document.node, (part.key, index), known=known)
-        else:
-            into.append(row)
-            if part.record is Gpu and row.get("plannable") is False and not row.get("not_plannable_because"):
-                place = place_of(find(document.node, (part.key, index, "plannable")))
-                message = f"{row['id']} is not plannable, and nothing says why"
-                problems.append(Problem("missing-reason", message, place, fix="add not_plannable_because"))
-    return problems
+    if rows is None or isinstance(rows, list):
+        return rows or []
+    place = place_of(find(document.node, (part.key,)))
+    fix = "begin each record with '-'"
+    problems.append(Problem("not-a-list", f"{part.key} must be a list of records", place, fix=fix))
+    return []
 
 
-def _read_lines(document: Document | None, content: Content) -> list[Problem]:
-    problems: list[Problem] = []
-    if document is None:
-        return problems
-    for index, row in enumerate(section(document, "lines", problems) or []):
-        try:
-            _Line.model_validate(row)
-        except ValidationError as error:
-            problems += problems_from_pydantic(error, document.node, ("lines", index))
-        else:
-            content.lines.append(row)
-    return problems
+def valid(row: object, document: Document, part: Part, index: int, problems: list[Problem]) -> bool:
+    """Whether the record at ``index`` of a file is sound as ``row``; every fault is noted."""
+    try:
+        part.record.model_validate(row)
+    except ValidationError as error:
+        known = tuple(part.record.model_fields)
+        problems += problems_from_pydantic(error, document.node, (part.key, index), known=known)
+        return False
+    return True
 
 
-def _by_id(document: Document | None, key: str, problems: list[Problem]) -> dict[str, Any]:
-    if document is None:
-        return {}
-    found = section(document, key, problems)
-    return found if isinstance(found, dict) else {}
+def _read_records(document: Document, part: Part, problems: list[Problem]) -> Iterator[dict[str, Any]]:
+    for index, row in enumerate(rows_of(document, part, problems)):
+        if not valid(row, document, part, index, problems):
+            continue
+        yield row
+        if part.record is Gpu and row.get("plannable") is False and not row.get("not_plannable_because"):
+            place = place_of(find(document.node, (part.key, index, "plannable")))
+            message = f"{row['id']} is not plannable, and nothing says why"
+            problems.append(Problem("missing-reason", message, place, fix="add not_plannable_because"))
 
 
 def _twins(documents: Mapping[str, Document]) -> list[Problem]:
@@ -195,27 +172,22 @@ def _twins(documents: Mapping[str, Document]) -> list[Problem]:
 
 
 def _rows(part: Part, documents: Mapping[str, Document]) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    for name in _names(part.name, documents):
-        plain = _plain(documents[name], [])
-        rows = plain.get(part.key) if isinstance(plain, dict) else None
-        for index, row in enumerate(rows if isinstance(rows, list) else []):
+    for name in names_of(part, documents):
+        for index, row in enumerate(rows_of(documents[name], part, [])):
             if isinstance(row, dict):
                 yield name, index, row
 
 
-def _read_prices(folder: Path, files: Mapping[str, Path], content: Content) -> list[Problem]:
-    path = files.get("prices.csv")
-    if path is None:
-        return []
+def read_prices(path: Path, name: str, gpus: Iterable[Any], problems: list[Problem]) -> tuple[Offer, ...]:
+    """The offers of a price list that calls the GPUs of these records; ``name`` is what places call the file."""
     try:
         text = path.read_text(encoding="utf-8")
-        resolve = resolver(map(Gpu.model_validate, content.gpus))
-        content.offers = parse_prices(text, f"{folder.name}/prices.csv", resolve=resolve)
+        return parse_prices(text, name, resolve=resolver(map(Gpu.model_validate, gpus)))
     except UnicodeDecodeError:
-        return [Problem("not-utf8", f"{folder.name}/prices.csv is not UTF-8 text", fix="save the file as UTF-8")]
+        problems.append(Problem("not-utf8", f"{name} is not UTF-8 text", fix="save the file as UTF-8"))
     except KnowledgeError as error:
-        return list(error.problems)
-    return []
+        problems += error.problems
+    return ()
 
 
 def resolver(gpus: Iterable[Gpu]) -> Resolve:
@@ -236,20 +208,18 @@ def resolver(gpus: Iterable[Gpu]) -> Resolve:
     return resolve
 
 
-def _unknown_sources(documents: Mapping[str, Document], content: Content) -> list[Problem]:
-    """Source ids that sources.yaml does not know."""
-    known = {row["id"] for row in content.sources}
-    problems: list[Problem] = []
-    for part in PARTS:
-        for name, index, row in _rows(part, documents):
-            for path, source in cited(row):
-                if source.partition("/")[0] not in known:
-                    place = place_of(find(documents[name].node, (part.key, index, *path)))
-                    problems.append(unknown_source(source, known, place))
-    for source in sorted({source for offer in content.offers for source in offer.cites}):
-        if source not in known:
-            problems.append(unknown_source(source, known, None))
-    return problems[:40]
+def unknown_sources(part: Part, documents: Mapping[str, Document], known: set[str]) -> Iterator[Problem]:
+    """Source ids in records of a kind that sources.yaml does not know."""
+    for name, index, row in _rows(part, documents):
+        for path, source in _cited(row):
+            if source.partition("/")[0] not in known:
+                place = place_of(find(documents[name].node, (part.key, index, *path)))
+                yield unknown_source(source, known, place)
+
+
+def cited_by(offers: Iterable[Offer]) -> list[str]:
+    """The sources that offers cite, sorted."""
+    return sorted({source for offer in offers for source in offer.cites})
 
 
 def unknown_source(source: str, known: set[str], place: Any) -> Problem:
@@ -258,20 +228,20 @@ def unknown_source(source: str, known: set[str], place: Any) -> Problem:
     return Problem("unknown-source", f"sources.yaml has no source {source!r}", place, nearest=near, fix="add it there")
 
 
-def cited(row: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _cited(row: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """The sources that a record cites, each with the path of keys to it."""
     for index, source in enumerate(row.get("sources") or ()):
         yield ("sources", index), str(source)
-    evidence = row.get("evidence") or {}
-    for key, sources in evidence.items():
+    for key, sources in (row.get("evidence") or {}).items():
         for index, source in enumerate(sources):
             yield ("evidence", key, index), str(source)
 
 
-def _everything(documents: Mapping[str, Document], content: Content) -> dict[str, Any]:
+def _everything(
+    documents: Mapping[str, Document], content: Mapping[str, Any], offers: Iterable[Offer]
+) -> dict[str, Any]:
     """All content by topic: records of one kind are one topic, whichever file they stand in."""
-    topics: dict[str, Any] = {part.key: content_of(content, part.key) for part in PARTS}
-    topics["offers"] = [offer.model_dump() for offer in content.offers]
-    read: set[str] = {name for part in PARTS for name in _names(part.name, documents)}
-    topics.update({name: document.plain for name, document in documents.items() if name not in read})
-    return topics
+    topics = {part.key: content[part.key] for part in PARTS}
+    read = {name for part in PARTS for name in names_of(part, documents)}
+    others = {name: document.plain for name, document in documents.items() if name not in read}
+    return {**topics, "offers": [offer.model_dump() for offer in offers], **others}

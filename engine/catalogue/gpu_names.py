@@ -11,7 +11,7 @@ from whichgpu.engine.catalogue.spelling import exact_form
 from whichgpu.engine.catalogue.spelling import memory_word
 from whichgpu.engine.catalogue.spelling import only_form_or_memory
 from whichgpu.engine.catalogue.spelling import telling_words
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core import nearest_words
 
 
 MatchKind = Literal["id", "family", "series", "none"]
@@ -32,6 +32,14 @@ class GpuMatch:
         return self.kind != "none"
 
 
+def grouped(gpus: Iterable[Gpu], by: Literal["family", "series"]) -> dict[str, tuple[str, ...]]:
+    """GPU ids by family or series, all sorted."""
+    groups: dict[str, list[str]] = {}
+    for gpu in gpus:
+        groups.setdefault(getattr(gpu, by), []).append(gpu.id)
+    return {name: tuple(sorted(ids)) for name, ids in sorted(groups.items())}
+
+
 class GpuNames:
     """An index over a catalogue. Ids win over aliases, aliases over families, families over series."""
 
@@ -45,19 +53,13 @@ class GpuNames:
         self._words.pop(frozenset(), None)  # Names of which nothing telling is left are found as written, or not.
 
     def _named(self) -> list[tuple[str, MatchKind, tuple[str, ...]]]:
+        gpus = self._gpus.values()
         rows: list[tuple[str, MatchKind, tuple[str, ...]]] = [(key, "id", (key,)) for key in self._gpus]
-        for gpu in self._gpus.values():
-            rows += [(alias, "id", (gpu.id,)) for alias in gpu.aliases]
-        rows += [(gpu.name, "id", (gpu.id,)) for gpu in self._gpus.values()]
-        rows += self._groups("family")
-        rows += self._groups("series")
+        rows += [(alias, "id", (gpu.id,)) for gpu in gpus for alias in gpu.aliases]
+        rows += [(gpu.name, "id", (gpu.id,)) for gpu in gpus]
+        rows += [(family, "family", ids) for family, ids in grouped(gpus, "family").items()]
+        rows += [(series, "series", ids) for series, ids in grouped(gpus, "series").items()]
         return rows
-
-    def _groups(self, field: Literal["family", "series"]) -> list[tuple[str, MatchKind, tuple[str, ...]]]:
-        groups: dict[str, list[str]] = {}
-        for gpu in self._gpus.values():
-            groups.setdefault(getattr(gpu, field), []).append(gpu.id)
-        return [(name, field, tuple(sorted(ids))) for name, ids in sorted(groups.items())]
 
     def find(self, name: str) -> GpuMatch:
         """What ``name`` means; with nothing found, the ids that it may have meant."""

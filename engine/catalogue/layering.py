@@ -6,39 +6,35 @@ writes only the keys that differ. Offers replace those for the same shape and st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from whichgpu.engine.catalogue.bundle import KnowledgeLayer
-from whichgpu.engine.catalogue.digest import knowledge_digest
+from whichgpu.engine.catalogue.bundle import knowledge_digest
+from whichgpu.engine.catalogue.folder import BY_ID
 from whichgpu.engine.catalogue.folder import PARTS
 from whichgpu.engine.catalogue.folder import Part
-from whichgpu.engine.catalogue.folder import cited
-from whichgpu.engine.catalogue.folder import resolver
+from whichgpu.engine.catalogue.folder import cited_by
+from whichgpu.engine.catalogue.folder import names_of
+from whichgpu.engine.catalogue.folder import read_prices
+from whichgpu.engine.catalogue.folder import rows_of
 from whichgpu.engine.catalogue.folder import section
 from whichgpu.engine.catalogue.folder import unknown_source
-from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue.folder import unknown_sources
+from whichgpu.engine.catalogue.folder import valid
 from whichgpu.engine.catalogue.model import Offer
 from whichgpu.engine.catalogue.prices import merged
-from whichgpu.engine.catalogue.prices import parse_prices
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.folders import knowledge_files
-from whichgpu.engine.core.yaml import Document
-from whichgpu.engine.core.yaml import find
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import problems_from_pydantic
-from whichgpu.engine.core.yaml import read_document
-
-
-_BY_ID = ("figures", "disagreements")
+from whichgpu.engine.core import Document
+from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import find
+from whichgpu.engine.core import knowledge_files
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import read_document
 
 
 @dataclass(slots=True)
@@ -69,17 +65,17 @@ def lay_over(content: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], 
         for name, path in files.items()
         if path.suffix == ".yaml"
     }
-    for name, document in documents.items():
-        desk.everything[name] = document.plain
+    desk.everything |= {name: document.plain for name, document in documents.items()}
     for part in PARTS:
-        for name in (name for name in documents if name == f"{part.name}.yaml" or name.startswith(f"{part.name}/")):
+        for name in names_of(part, documents):
             _lay_records(documents[name], part, desk)
-    for key in _BY_ID:
+    for key in BY_ID:
         if f"{key}.yaml" in documents:
             _lay_entries(documents[f"{key}.yaml"], key, desk)
     offers = _lay_prices(files["prices.csv"], desk) if "prices.csv" in files and not desk.problems else ()
     if not desk.problems:
-        desk.problems += _unknown_sources(documents, desk)
+        known, single = _source_ids(desk), [{name: document} for name, document in documents.items()]
+        desk.problems += (found for one in single for part in PARTS for found in unknown_sources(part, one, known))
     if desk.problems:
         raise KnowledgeError(desk.problems)
     layer = _layer(folder, documents, desk, len(offers))
@@ -89,28 +85,13 @@ def lay_over(content: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], 
 
 
 def _lay_records(document: Document, part: Part, desk: _Desk) -> None:
-    rows = section(document, part.key, desk.problems)
-    if rows is None:
-        return
-    if not isinstance(rows, list):
-        place = place_of(find(document.node, (part.key,)))
-        fix = "begin each record with '-'"
-        desk.problems.append(Problem("not-a-list", f"{part.key} must be a list of records", place, fix=fix))
-        return
     below = {_key(row): row for row in desk.content[part.key]}
-    for index, row in enumerate(rows):
-        path = (part.key, index)
-        whole = _over(row, below.get(_key(row)), document, path, desk) if isinstance(row, dict) else row
-        if whole is None:
-            continue
-        try:
-            part.record.model_validate(whole)
-        except ValidationError as error:
-            desk.problems += problems_from_pydantic(error, document.node, path, known=tuple(part.record.model_fields))
-            continue
-        name = _key(whole)
-        below[name] = whole
-        desk.added.setdefault(part.key, []).append(name)
+    for index, row in enumerate(rows_of(document, part, desk.problems)):
+        whole = _over(row, below.get(_key(row)), document, (part.key, index), desk) if isinstance(row, dict) else row
+        if whole is not None and valid(whole, document, part, index, desk.problems):
+            name = _key(whole)
+            below[name] = whole
+            desk.added.setdefault(part.key, []).append(name)
     desk.content[part.key] = [below[name] for name in sorted(below)]
 
 
@@ -150,50 +131,26 @@ def _lay_entries(document: Document, key: str, desk: _Desk) -> None:
 
 
 def _lay_prices(path: Path, desk: _Desk) -> tuple[Offer, ...]:
-    try:
-        text = path.read_text(encoding="utf-8")
-        gpus = (Gpu.model_validate(row) for row in desk.content["gpus"])
-        offers = parse_prices(text, str(path), resolve=resolver(gpus))
-    except UnicodeDecodeError:
-        desk.problems.append(Problem("not-utf8", f"{path} is not UTF-8 text", fix="save the file as UTF-8"))
-        return ()
-    except KnowledgeError as error:
-        desk.problems += error.problems
-        return ()
-    known = _source_ids(desk)
-    for source in sorted({source for offer in offers for source in offer.cites}):
-        if source not in known:
-            desk.problems.append(unknown_source(source, known, _line_with(text, str(path), source)))
-    offers = tuple(offer.model_copy(update={"own": True}) for offer in offers)
+    read, known = read_prices(path, str(path), desk.content["gpus"], desk.problems), _source_ids(desk)
+    unknown = (source for source in cited_by(read) if source not in known)
+    desk.problems += (unknown_source(source, known, _line_with(path, source)) for source in unknown)
+    offers = tuple(offer.model_copy(update={"own": True}) for offer in read)
     below = (Offer.model_validate(row) for row in desk.content["offers"])
     desk.content["offers"] = [offer.model_dump(exclude_defaults=True) for offer in merged(below, offers)]
     desk.everything["prices.csv"] = [offer.model_dump() for offer in offers]
     return offers
 
 
-def _line_with(text: str, name: str, word: str) -> Place | None:
-    for number, line in enumerate(text.splitlines(), 1):
+def _line_with(path: Path, word: str) -> Place | None:
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         column = line.rfind(word)
         if number > 1 and column >= 0:
-            return Place(name, number, column + 1, len(word), line)
+            return Place(str(path), number, column + 1, len(word), line)
     return None
 
 
 def _source_ids(desk: _Desk) -> set[str]:
     return {row["id"] for row in desk.content["sources"]}
-
-
-def _unknown_sources(documents: Mapping[str, Document], desk: _Desk) -> Iterator[Problem]:
-    known = _source_ids(desk)
-    for name, document in documents.items():
-        for part in PARTS:
-            if name != f"{part.name}.yaml" and not name.startswith(f"{part.name}/"):
-                continue
-            for index, row in enumerate(document.plain[part.key]):
-                for path, source in cited(row):
-                    if source.partition("/")[0] not in known:
-                        place = place_of(find(document.node, (part.key, index, *path)))
-                        yield unknown_source(source, known, place)
 
 
 def _layer(folder: Path, documents: Mapping[str, Document], desk: _Desk, offers: int) -> KnowledgeLayer:
@@ -209,15 +166,14 @@ def _layer(folder: Path, documents: Mapping[str, Document], desk: _Desk, offers:
 
     facts, codes = names("vocabulary.yaml", "facts"), names("codes.yaml", "codes")
     added = {key: tuple(sorted(found)) for key, found in desk.added.items()}
-    others = ("costs", "reserves", *_BY_ID)
+    named = {key: added.get(key, ()) for key in ("gpus", "models", "sources")}
+    others = ("costs", "reserves", *BY_ID)
     return KnowledgeLayer(
         folder=str(folder),
         digest=knowledge_digest(desk.everything),
         facts=facts,
         codes=codes,
-        gpus=added.get("gpus", ()),
-        models=added.get("models", ()),
-        sources=added.get("sources", ()),
+        **named,
         others=tuple(sorted(name for key in others for name in added.get(key, ()))),
         offers=offers,
         because=dict(sorted(desk.because.items())),

@@ -8,17 +8,14 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from whichgpu.engine.catalogue.bundle import Knowledge
 from whichgpu.engine.catalogue.bundle import KnowledgeLayer
-from whichgpu.engine.catalogue.digest import knowledge_digest
-from whichgpu.engine.catalogue.gpu_facts import gpu_facts
-from whichgpu.engine.catalogue.memory import usable_assumed
-from whichgpu.engine.catalogue.memory import usable_from_reading
+from whichgpu.engine.catalogue.bundle import knowledge_digest
+from whichgpu.engine.catalogue.facts_of_gpus import gpu_facts
 from whichgpu.engine.catalogue.model import CostItem
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.catalogue.model import MemoryReserve
@@ -26,12 +23,10 @@ from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.catalogue.model import Offer
 from whichgpu.engine.catalogue.model import SourceRecord
 from whichgpu.engine.catalogue.prices import offer_order
-from whichgpu.engine.core.folders import locate
-from whichgpu.engine.core.yaml import cache
+from whichgpu.engine.core import locate
+from whichgpu.engine.core import recall
+from whichgpu.engine.core import remember
 
-
-if TYPE_CHECKING:
-    from whichgpu.engine.catalogue.folder import Content
 
 _GPUS = TypeAdapter(list[Gpu])
 _MODELS = TypeAdapter(list[ModelSpec])
@@ -39,6 +34,12 @@ _OFFERS = TypeAdapter(list[Offer])
 _SOURCES = TypeAdapter(list[SourceRecord])
 _COSTS = TypeAdapter(list[CostItem])
 _RESERVES = TypeAdapter(list[MemoryReserve])
+
+#: Decimal gigabytes per MiB.
+GB_PER_MIB = 1.048576e-3
+#: Where no reading exists: marketed "GB" are GiB, and drivers show about 1.5 % less than that on the cards seen.
+_GIB_IN_GB = 1.0737
+_TYPICAL_SHARE = 0.985
 
 #: Raised when the cached form changes in a way that the records' fields do not show.
 _FORMAT = "1"
@@ -57,12 +58,12 @@ def load_knowledge(folder: Path | None = None, *, layers: Sequence[Path] = ()) -
     folder = folder or locate("knowledge")
     files = _files(folder)
     raw = _raw_digest(files)
-    content = cache.recall(_cache_kind(), raw)
-    if content is cache.MISSING or not _usable(content):
+    content = recall(_cache_kind(), raw)
+    if not isinstance(content, dict) or not {"gpus", "models", "offers", "digest"} <= content.keys():
         from whichgpu.engine.catalogue.folder import read_folder  # noqa: PLC0415  # Only a cold start reads files.
 
-        content = _compiled(read_folder(folder, files))
-        cache.remember(_cache_kind(), raw, content)
+        content = read_folder(folder, files)
+        remember(_cache_kind(), raw, content)
     laid: list[KnowledgeLayer] = []
     for layer in layers:
         from whichgpu.engine.catalogue.layering import lay_over  # noqa: PLC0415  # Most runs have no layer.
@@ -75,11 +76,18 @@ def load_knowledge(folder: Path | None = None, *, layers: Sequence[Path] = ()) -
 def with_offers(knowledge: Knowledge, offers: Iterable[Offer]) -> Knowledge:
     """The same knowledge with other prices, such as a newer list that was imported."""
     replaced = sorted(offers, key=offer_order)
-    firm = tuple(offer for offer in replaced if not offer.spot_only)
-    spot = tuple(offer for offer in replaced if offer.spot_only)
     rows = [offer.model_dump() for offer in replaced]
     digest = knowledge_digest({"knowledge": knowledge.digest, "prices": rows})
-    return replace(knowledge, offers=firm, spot_offers=spot, digest=digest, prices_as_of=_newest(replaced))
+    return replace(knowledge, digest=digest, **_priced(replaced))
+
+
+def _priced(offers: Sequence[Offer]) -> dict[str, Any]:
+    """What knowledge holds of offers, firm and interruptible apart."""
+    return {
+        "offers": tuple(offer for offer in offers if not offer.spot_only),
+        "spot_offers": tuple(offer for offer in offers if offer.spot_only),
+        "prices_as_of": max((offer.as_of for offer in offers), default=None),
+    }
 
 
 def _files(folder: Path) -> dict[str, Path]:
@@ -101,55 +109,27 @@ def _cache_kind() -> str:
     return f"knowledge{_FORMAT}-{hashlib.sha256(shape.encode()).hexdigest()[:12]}"
 
 
-def _usable(content: Any) -> bool:
-    return isinstance(content, dict) and {"gpus", "models", "offers", "digest"} <= content.keys()
-
-
-def _compiled(content: Content) -> dict[str, Any]:
-    """Checked content as one JSON value, with its digest."""
-    return {
-        "gpus": content.gpus,
-        "models": content.models,
-        "offers": [offer.model_dump(exclude_defaults=True) for offer in content.offers],
-        "sources": content.sources,
-        "costs": content.costs,
-        "reserves": content.reserves,
-        "lines": content.lines,
-        "figures": content.figures,
-        "disagreements": content.disagreements,
-        "digest": knowledge_digest(content.everything),
-    }
-
-
 def _built(content: Mapping[str, Any], folder: str, layers: tuple[KnowledgeLayer, ...] = ()) -> Knowledge:
     reserves = {reserve.vendor: reserve for reserve in _RESERVES.validate_python(content["reserves"])}
     lags = _lags(content["lines"])
-    gpus = _GPUS.validate_python([_derived(row, reserves, lags) for row in content["gpus"]])
-    offers = sorted(_OFFERS.validate_python(content["offers"]), key=offer_order)
-    by_id = {gpu.id: gpu for gpu in sorted(gpus, key=lambda gpu: gpu.id)}
+    by_id = _by_id(_GPUS.validate_python([_derived(row, reserves, lags) for row in content["gpus"]]))
     return Knowledge(
         gpus=by_id,
         models=_by_id(_MODELS.validate_python(content["models"])),
-        offers=tuple(offer for offer in offers if not offer.spot_only),
-        spot_offers=tuple(offer for offer in offers if offer.spot_only),
         costs=_by_id(_COSTS.validate_python(content["costs"])),
         sources=_by_id(_SOURCES.validate_python(content["sources"])),
         figures=dict(sorted(content["figures"].items())),
         disagreements=dict(sorted(content["disagreements"].items())),
         gpu_facts={key: gpu_facts(gpu) for key, gpu in by_id.items()},
         digest=content["digest"],
-        prices_as_of=_newest(offers),
         folder=folder,
         layers=layers,
+        **_priced(sorted(_OFFERS.validate_python(content["offers"]), key=offer_order)),
     )
 
 
 def _by_id(records: Iterable[Any]) -> dict[str, Any]:
     return {record.id: record for record in sorted(records, key=lambda record: record.id)}
-
-
-def _newest(offers: Iterable[Offer]) -> str | None:
-    return max((offer.as_of for offer in offers), default=None)
 
 
 def _lags(lines: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
@@ -178,3 +158,30 @@ def _derived(
     if lag is not None:
         full.setdefault("generation_lag", lag)
     return full
+
+
+def usable_from_reading(
+    device_mib: int | None, cuda_mib: int | None, vendor: str, reserves: Mapping[str, MemoryReserve]
+) -> float | None:
+    """Usable memory in decimal GB from what a driver was seen to report, or None without a reading.
+
+    Args:
+        device_mib: memory of the device in MiB, as the vendor's tool shows it.
+        cuda_mib: memory that CUDA offers a process in MiB; when known, nothing more is deducted.
+        vendor: whose reserve to deduct; a vendor without an entry reserves nothing.
+        reserves: reserve by vendor.
+
+    Source of the formula: knowledge/memory_reserve.yaml.
+    """
+    if cuda_mib is not None:
+        return cuda_mib * GB_PER_MIB
+    if device_mib is None:
+        return None
+    reserve = reserves.get(vendor)
+    kept = reserve.base_mib + reserve.share * device_mib if reserve else 0.0
+    return (device_mib - kept) * GB_PER_MIB
+
+
+def usable_assumed(vram_gb: float) -> float:
+    """Usable memory in decimal GB where only the marketed figure is known: marketed x 1.0737 x 0.985."""
+    return vram_gb * _GIB_IN_GB * _TYPICAL_SHARE

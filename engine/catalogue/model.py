@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel
-from pydantic import ConfigDict
 from pydantic import Field
+
+from whichgpu.engine.core import Entry
 
 
 Link = Literal[
     "none", "pcie", "nvlink-bridge", "nvlink", "xgmi-bridge", "xgmi", "ici", "neuronlink", "roce", "ethernet"
 ]
-NodeLink = Literal["none", "ethernet", "roce", "infiniband", "ici", "neuronlink"]
-
-
 ModelKind = Literal[
     "llm",
     "encoder",
@@ -29,13 +26,7 @@ ModelKind = Literal[
 ]
 
 
-class Record(BaseModel):
-    """Frozen, and closed to unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Gpu(Record):
+class Gpu(Entry):
     """One accelerator as it can be bought or rented. Tensor figures are dense; links count both directions, per GPU."""
 
     id: str  # nvidia-a100-80gb-sxm
@@ -93,7 +84,7 @@ class Gpu(Record):
     notes: tuple[str, ...] = ()
 
 
-class Moe(Record):
+class Moe(Entry):
     """Mixture of experts."""
 
     experts: int
@@ -104,7 +95,7 @@ class Moe(Record):
     every: int = 1  # one layer in so many has experts, the others are dense
 
 
-class Mla(Record):
+class Mla(Entry):
     """Multi-head latent attention: what is cached per token is latent + rope, on every tensor rank."""
 
     kv_lora_rank: int
@@ -114,7 +105,7 @@ class Mla(Record):
     v_head_dim: int | None = None
 
 
-class ModelSpec(Record):
+class ModelSpec(Entry):
     """One neural network. ``kind`` says which sizing applies; dimensions that nobody published are None."""
 
     id: str
@@ -156,7 +147,7 @@ class ModelSpec(Record):
     notes: tuple[str, ...] = ()
 
 
-class Offer(Record):
+class Offer(Entry):
     """One rentable shape of the dated price snapshot."""
 
     provider: str
@@ -181,7 +172,7 @@ class Offer(Record):
         return (self.source,) if self.committed_source is None else (self.source, self.committed_source)
 
 
-class SourceRecord(Record):
+class SourceRecord(Entry):
     """Where knowledge comes from: a guide, a data set, a paper, a page."""
 
     id: str
@@ -196,7 +187,7 @@ class SourceRecord(Record):
     notes: tuple[str, ...] = ()
 
 
-class MemoryReserve(Record):
+class MemoryReserve(Entry):
     """What the driver keeps of a device's memory for itself: ``base_mib`` plus ``share`` of the device."""
 
     vendor: str
@@ -206,7 +197,7 @@ class MemoryReserve(Record):
     notes: tuple[str, ...] = ()
 
 
-class CostItem(Record):
+class CostItem(Entry):
     """One dated cost: a system's price or power, electricity, colocation, staff, ..."""
 
     id: str

@@ -11,7 +11,7 @@ from whichgpu.engine.catalogue.model_spelling import PUBLISHERS
 from whichgpu.engine.catalogue.model_spelling import VARIANT_WORDS
 from whichgpu.engine.catalogue.model_spelling import Spelling
 from whichgpu.engine.catalogue.model_spelling import spelling
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core import nearest_words
 
 
 _DATE = re.compile(r"\d{4}|\d{6}|\d{8}")
@@ -54,7 +54,8 @@ class ModelNames:
     def find(self, name: str, param_count_b: float | None = None) -> ModelMatch:
         """What ``name`` means. A bare family name needs ``param_count_b``; alone it means nothing in particular."""
         spelt = spelling(name)
-        key, how = self._look_up(spelt)
+        steps = ((self._index[words], step) for step, words in _forms(spelt) if words in self._index)
+        key, how = next(steps, (None, ""))
         if param_count_b is not None and not spelt.sizes and not self._near(key, param_count_b):
             sized = self._by_size(spelt, param_count_b)
             key, how = (sized, "family and size") if sized else (key, how)
@@ -63,13 +64,6 @@ class ModelNames:
         if key is None:
             return ModelMatch(name, None, spelt.weight_precision, nearest=self._nearest(name, spelt))
         return ModelMatch(name, self._models[key], spelt.weight_precision, how=how)
-
-    def _look_up(self, spelt: Spelling) -> tuple[str | None, str]:
-        for step, words in _forms(spelt):
-            key = self._index.get(words)
-            if key is not None:
-                return key, step
-        return None, ""
 
     def _near(self, key: str | None, param_count_b: float) -> bool:
         size = self._models[key].params_b if key else None
@@ -133,13 +127,9 @@ def _forms(spelt: Spelling) -> list[tuple[str, tuple[str, ...]]]:
     while len(words) > 1 and words[-1] in VARIANT_WORDS:  # "pro instruct": the last word may go alone.
         words = words[:-1]
         forms.append(("without variant", words))
-    undated = _undated(spelt)
-    forms += [
-        ("without variant", _bare(spelt)),
-        ("without date", undated),
-        ("without version", _without_version(undated)),
-    ]
-    return forms
+    bare, undated = _bare(spelt), _undated(spelt)
+    named = (("without variant", bare), ("without date", undated), ("without version", _without_version(undated)))
+    return [*forms, *named]
 
 
 def _unpublished(words: tuple[str, ...]) -> tuple[str, ...]:

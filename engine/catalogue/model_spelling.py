@@ -27,15 +27,8 @@ _QUANTIZATIONS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"fp32|float32|f32", "fp32"),
     )
 )
-_GGUF_K = {
-    ("2", ""): "q2_k",
-    ("3", "m"): "q3_k_m",
-    ("4", "s"): "q4_k_s",
-    ("4", "m"): "q4_k_m",
-    ("5", "m"): "q5_k_m",
-    ("6", ""): "q6_k",
-}
-_GGUF_K_TYPICAL = {"2": "q2_k", "3": "q3_k_m", "4": "q4_k_m", "5": "q5_k_m", "6": "q6_k", "7": "q8_0", "8": "q8_0"}
+#: By bits, whatever letter stands behind them; Q4_K_S alone is smaller.
+_GGUF_K = {"2": "q2_k", "3": "q3_k_m", "4": "q4_k_m", "5": "q5_k_m", "6": "q6_k", "7": "q8_0", "8": "q8_0"}
 _IQ = {"2": "iq2_xs", "3": "iq3_xs", "4": "iq4_xs"}
 
 _WORD = re.compile(r"\d+x\d+(?:\.\d+)?b(?![a-z])|[ae]?\d+(?:\.\d+)?[btm](?![a-z])|\d+(?:\.\d+)*|[a-z]+")
@@ -168,8 +161,7 @@ def _precision(kind: str, match: re.Match[str]) -> str:
     if kind == "gguf-iq":
         return _IQ[match.group(1)]
     if kind == "gguf-k":
-        bits, size = match.group(1), match.group(2) or ""
-        return _GGUF_K.get((bits, size), _GGUF_K_TYPICAL[bits])
+        return "q4_k_s" if match.groups() == ("4", "s") else _GGUF_K[match.group(1)]
     if kind == "gguf":
         return {"4": "q4_0", "5": "q5_k_m", "8": "q8_0"}[match.group(1)]
     return kind

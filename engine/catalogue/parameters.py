@@ -119,9 +119,7 @@ def _dense(dims: _Dims, intermediate: int | None) -> int | None:
     if intermediate is None:
         return None
     matrices = 3 if dims.gated else 2
-    bias = 0
-    if dims.spec.bias == "all":
-        bias = intermediate * (matrices - 1) + dims.hidden
+    bias = intermediate * (matrices - 1) + dims.hidden if dims.spec.bias == "all" else 0
     return matrices * dims.hidden * intermediate + bias
 
 

@@ -7,31 +7,21 @@ import io
 import re
 from collections.abc import Callable
 from collections.abc import Iterable
+from dataclasses import dataclass
+from dataclasses import field
 from datetime import date
+from itertools import takewhile
+from typing import Any
 
 from whichgpu.engine.catalogue.model import Offer
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.core import nearest_words
 
 
-COLUMNS = (
-    "provider",
-    "provider_class",
-    "instance",
-    "gpu",
-    "count",
-    "usd_per_hour",
-    "spot_usd_per_hour",
-    "one_year_usd_per_hour",
-    "three_years_usd_per_hour",
-    "region",
-    "as_of",
-    "source",
-    "committed_source",
-)
+COLUMNS = tuple(name for name in Offer.model_fields if name not in {"spot_only", "own"})
 PROVIDER_CLASSES = ("hyperscaler", "neocloud", "serverless", "marketplace", "managed")
 _REQUIRED = ("provider", "provider_class", "gpu", "count", "as_of", "source")
 _NUMBER = re.compile(r"\d+(\.\d+)?([eE][-+]?\d+)?\Z|\.\d+\Z")
@@ -43,21 +33,20 @@ _MOST_PROBLEMS = 40
 Resolve = Callable[[str], tuple[str | None, tuple[str, ...]]]
 
 
+@dataclass(slots=True)
 class _Row:
     """One line of the file as it is read: fields by column, and the problems found in it."""
 
-    def __init__(self, name: str, number: int, text: str, fields: dict[str, str]) -> None:
-        self.name = name
-        self.number = number
-        self.text = text
-        self.fields = fields
-        self.problems: list[Problem] = []
+    name: str
+    number: int
+    text: str
+    fields: dict[str, str]
+    problems: list[Problem] = field(default_factory=list)
 
     def blame(self, column: str, code: str, message: str, near: tuple[str, ...] = (), fix: str | None = None) -> None:
         """Note a problem at a column's field."""
-        before = list(self.fields)[: list(self.fields).index(column)] if column in self.fields else []
         start = 0
-        for earlier in before:
+        for earlier in takewhile(lambda name: name != column, self.fields if column in self.fields else ()):
             start = max(0, self.text.find(self.fields[earlier], start)) + len(self.fields[earlier])
             start = self.text.find(",", start) + 1
         value = self.fields.get(column, "")
@@ -98,11 +87,10 @@ def parse_prices(
         WhichgpuError: of class ``error``, with every problem of the file (at most forty).
     """
     lines = text.removeprefix("\ufeff").splitlines()
-    header = next(csv.reader(lines[:1]), []) if lines else []
-    problems = _header_problems(name, lines[0] if lines else "", [column.strip() for column in header])
+    columns = [column.strip() for column in next(csv.reader(lines[:1]), [])]
+    problems = _header_problems(name, lines[0] if lines else "", columns)
     if problems:
         raise error(problems)
-    columns = [column.strip() for column in header]
     offers: set[Offer] = set()
     reader = csv.reader(io.StringIO("\n".join(lines[1:])))
     for fields in reader:
@@ -114,10 +102,8 @@ def parse_prices(
             row.blame(
                 "", "wrong-field-count", f"{len(fields)} fields where the first line names {len(columns)} columns"
             )
-        else:
-            offer = _offer(row, resolve)
-            if offer:
-                offers.add(offer)
+        elif offer := _offer(row, resolve):
+            offers.add(offer)
         problems += row.problems
         if len(problems) >= _MOST_PROBLEMS:
             break
@@ -184,29 +170,18 @@ def _offer(row: _Row, resolve: Resolve | None) -> Offer | None:
         row.blame("provider_class", "unknown-provider-class", f"{fields['provider_class']!r} is not known", near, known)
     gpu = _gpu(row, resolve)
     count = _count(row)
-    firm, spot = row.price("usd_per_hour"), row.price("spot_usd_per_hour")
-    one_year, three_years = row.price("one_year_usd_per_hour"), row.price("three_years_usd_per_hour")
+    prices = {column: row.price(column) for column in COLUMNS if column.endswith("usd_per_hour")}
+    firm, spot = prices["usd_per_hour"], prices["spot_usd_per_hour"]
     if firm is None and spot is None and not row.problems:
         row.blame("usd_per_hour", "no-price", "the row has neither a price nor a spot price")
-    _check_date(row)
+    day = fields["as_of"]
+    if day and not _is_day(day):
+        row.blame("as_of", "not-a-date", f"as_of is {day!r}, not a date", fix="write it as 2026-07-30")
     if row.problems or gpu is None:
         return None
-    return Offer(
-        provider=fields["provider"],
-        provider_class=fields["provider_class"],
-        instance=fields.get("instance") or None,
-        gpu=gpu,
-        count=count,
-        usd_per_hour=firm if firm is not None else spot or 0.0,
-        spot_usd_per_hour=spot,
-        one_year_usd_per_hour=one_year,
-        three_years_usd_per_hour=three_years,
-        region=fields.get("region") or None,
-        as_of=fields["as_of"],
-        source=fields["source"],
-        committed_source=fields.get("committed_source") or None,
-        spot_only=firm is None,
-    )
+    stated: dict[str, Any] = {column: fields.get(column) or None for column in COLUMNS}
+    stated |= prices | {"gpu": gpu, "count": count, "usd_per_hour": spot if firm is None else firm}
+    return Offer(**stated, spot_only=firm is None)
 
 
 def _gpu(row: _Row, resolve: Resolve | None) -> str | None:
@@ -230,13 +205,8 @@ def _count(row: _Row) -> int:
     return int(text or 1)
 
 
-def _check_date(row: _Row) -> None:
-    text = row.fields["as_of"]
-    if not text:
-        return
+def _is_day(text: str) -> bool:
     try:
-        good = date.fromisoformat(text).isoformat() == text
+        return date.fromisoformat(text).isoformat() == text
     except ValueError:
-        good = False
-    if not good:
-        row.blame("as_of", "not-a-date", f"as_of is {text!r}, not a date", fix="write it as 2026-07-30")
+        return False

@@ -6,25 +6,12 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from whichgpu.engine.catalogue.model import CostItem
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import MemoryReserve
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model import SourceRecord
-
-
-_RECORDS: dict[str, type[Gpu | ModelSpec | SourceRecord | CostItem | MemoryReserve]] = {
-    "gpus": Gpu,
-    "models": ModelSpec,
-    "sources": SourceRecord,
-    "costs": CostItem,
-    "reserves": MemoryReserve,
-}
+from whichgpu.engine.catalogue.folder import PARTS
 
 
 def knowledge_file_schemas() -> dict[str, dict[str, Any]]:
     """A JSON Schema (draft 2020-12) for every kind of file, by the key that its records stand under."""
-    return {key: _file_schema(key, TypeAdapter(list[record])) for key, record in _RECORDS.items()}  # type: ignore[valid-type]
+    return {part.key: _file_schema(part.key, TypeAdapter(list[part.record])) for part in PARTS}  # type: ignore[name-defined]
 
 
 def entry_schemas() -> dict[str, dict[str, Any]]:
@@ -73,6 +60,7 @@ def _closed(properties: dict[str, Any], *required: str) -> dict[str, Any]:
 
 
 def _file(key: str, content: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a file that holds ``content`` under its one key."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"whichgpu {key}",
@@ -88,12 +76,4 @@ def _file_schema(key: str, adapter: TypeAdapter[Any]) -> dict[str, Any]:
     reason = {"because": {"type": "string", "description": "in a layer: why the record below is changed"}}
     changed = {**whole, "properties": {**whole["properties"], **reason}, "required": [named, "because"]}
     records["items"] = {"if": {"required": ["because"]}, "then": changed, "else": records["items"]}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"whichgpu {key}",
-        "type": "object",
-        "properties": {key: records},
-        "required": [key],
-        "additionalProperties": False,
-        "$defs": definitions,
-    }
+    return {**_file(key, records), "$defs": definitions}

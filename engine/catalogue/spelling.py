@@ -57,7 +57,6 @@ _NOISE = frozenset(
     )
 )
 _REWRITES = (
-    (re.compile(r"\bsxm\d?\b"), "sxm"),
     (re.compile(r"(?<=\d)(pcie|nvl|sxm\d?)\b"), r" \1"),
     (re.compile(r"\bsxm\d\b"), "sxm"),
     (re.compile(r"\bpci\b|\bpci e\b|\bpci express\b"), "pcie"),

@@ -8,22 +8,18 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel
-from pydantic import ConfigDict
-
-from whichgpu.engine.core.constants import read_constants
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core import Entry
+from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import read_constants
 
 
 SizedAs = Literal["serving", "adapters", "full", "from_scratch", "trial"]
 
 
-class TaskProfile(BaseModel):
+class TaskProfile(Entry):
     """What one choice of the fact ``task`` means."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     sized_as: SizedAs
     trains: bool
@@ -33,10 +29,8 @@ class TaskProfile(BaseModel):
     sources: tuple[str, ...]
 
 
-class TasksFile(BaseModel):
+class TasksFile(Entry):
     """Everything in ``knowledge/tasks.yaml``."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     tasks: dict[str, TaskProfile]
 
@@ -65,8 +59,8 @@ def check_profiles(choices: Collection[str], folder: Path) -> None:
         KnowledgeError: with every task that has no profile, and every profile that would not be followed.
     """
     profiles = read_constants(TasksFile, "tasks.yaml", folder).tasks
-    missing = [_without_profile(task, profiles) for task in choices if task not in profiles]
-    missing += [
+    problems = [_without_profile(task, profiles) for task in choices if task not in profiles]
+    problems += [
         Problem(
             "task-profile-not-followed",
             f"the profile of {name!r} in {folder} is not the program's own, by which jobs are sized",
@@ -76,7 +70,7 @@ def check_profiles(choices: Collection[str], folder: Path) -> None:
         for name, profile in profiles.items()
         if task_profiles().get(name) != profile
     ]
-    unknown = [
+    problems += [
         Problem(
             "unknown-task",
             f"the profile of {name!r} names {profile.other_phase!r} as its other phase, and no task is called so",
@@ -86,8 +80,8 @@ def check_profiles(choices: Collection[str], folder: Path) -> None:
         for name, profile in profiles.items()
         if profile.other_phase not in profiles
     ]
-    if missing or unknown:
-        raise KnowledgeError([*missing, *unknown])
+    if problems:
+        raise KnowledgeError(problems)
 
 
 def _without_profile(task: str, profiles: Collection[str]) -> Problem:

@@ -21,7 +21,7 @@ def rounded(value: float) -> float | int:
     return int(result) if result == int(result) and abs(result) < 1e15 else result
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """The value as JSON types: tuples become lists, floats are rounded, keys are text."""
     kind = value.__class__  # The plain types, by far the most, are told without asking for subclasses.
     if kind is str or kind is int or kind is bool or value is None:
@@ -29,9 +29,9 @@ def plain(value: Any) -> Any:
     if kind is float:
         return rounded(value)
     if kind is dict:
-        return {key if key.__class__ is str else str(key): plain(item) for key, item in value.items()}
+        return {key if key.__class__ is str else str(key): json_value(item) for key, item in value.items()}
     if kind is list or kind is tuple:
-        return [plain(item) for item in value]
+        return [json_value(item) for item in value]
     return _plain_of_kin(value)
 
 
@@ -42,16 +42,15 @@ def _plain_of_kin(value: Any) -> Any:
     if isinstance(value, float):
         return rounded(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return json_value(dict(value))
     if isinstance(value, list | tuple | set | frozenset):
-        items = sorted(value) if isinstance(value, set | frozenset) else value
-        return [plain(item) for item in items]
+        return json_value(sorted(value) if isinstance(value, set | frozenset) else list(value))
     raise TypeError(f"{type(value).__name__} has no canonical form")
 
 
 def canonical_json(value: Any) -> str:
     """JSON with sorted keys, no spaces, no escapes beyond what JSON asks for. Raises ValueError on NaN."""
-    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return json.dumps(json_value(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def digest(value: Any) -> str:

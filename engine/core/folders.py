@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Sequence
+from itertools import chain
+from itertools import count
 from pathlib import Path
 
 
@@ -61,12 +63,7 @@ def layer_names(folders: Sequence[Path]) -> tuple[str, ...]:
     names: list[str] = []
     for folder in folders:
         path = folder.resolve()
-        wanted = (path.name, f"{path.parent.name}/{path.name}")
-        name = next((candidate for candidate in wanted if candidate not in names), None)
-        number = 2
-        while name is None:
-            numbered = f"{path.name}-{number}"
-            name = None if numbered in names else numbered
-            number += 1
-        names.append(name)
+        numbered = (f"{path.name}-{number}" for number in count(2))
+        wanted = chain((path.name, f"{path.parent.name}/{path.name}"), numbered)
+        names.append(next(name for name in wanted if name not in names))
     return tuple(names)

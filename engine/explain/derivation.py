@@ -9,13 +9,13 @@ from dataclasses import field
 from dataclasses import replace
 from typing import Any
 
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Value
 from whichgpu.engine.explain.evidence import Entry
 from whichgpu.engine.explain.evidence import Evidence
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language import format_number
-from whichgpu.engine.rules.language import format_value
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import format_number
+from whichgpu.engine.rules import format_value
 
 
 #: Figures of a plan that the trace names apart from the plan's facts.
@@ -45,10 +45,11 @@ class Phrases:
         fact = self._fact(name)
         if fact is not None:
             return format_value(fact, shown)
-        if isinstance(shown, bool) or not isinstance(shown, int | float):
-            return _plain(shown)
-        unit = " GB" if name.endswith("_gb") else ""
-        return format_number(shown) + unit
+        if isinstance(shown, bool):
+            return "yes" if shown else "no"
+        if isinstance(shown, tuple):
+            return ", ".join(map(str, shown)) or "none"
+        return shown if isinstance(shown, str) else format_number(shown) + (" GB" if name.endswith("_gb") else "")
 
     def says(self, name: str, value: Any) -> str:
         """``label: value``."""
@@ -59,14 +60,6 @@ class Phrases:
         if found is None and name.startswith((_SPEED, _COST)):
             found = self.vocabulary.fact(f"plan.{name.partition('.')[2]}")
         return found
-
-
-def _plain(value: Value | None) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple):
-        return ", ".join(str(item) for item in value) or "none"
-    return str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +86,7 @@ class StepBuilder:
 
     evidence: Evidence
     phrases: Phrases
-    told: set[tuple[int, str | None]] = field(default_factory=set)
-    cited: set[int] = field(default_factory=set)
+    told: dict[int, set[str | None]] = field(default_factory=dict)  # entry -> the facts of it that were told
 
     def fact(self, name: str, value: Any, seq: int | None, condition: str | None = None) -> Step:
         """How one fact got its value."""
@@ -108,8 +100,7 @@ class StepBuilder:
 
     def entry(self, entry: Entry, says: str, fact: str | None = None) -> Step:
         """A trace entry as a step, with what it was made from below it."""
-        key = (entry["seq"], fact)
-        below = bool(entry["matched"])
+        told = self.told.setdefault(entry["seq"], set())
         step = Step(
             says,
             entry["kind"],
@@ -119,12 +110,11 @@ class StepBuilder:
             sources=tuple(entry["sources"]),
             seq=entry["seq"],
         )
-        if key in self.told:
-            return replace(step, above=below, because=None, sources=())
-        if step.seq in self.cited and not step.rule:
+        if fact in told:
+            return replace(step, above=bool(entry["matched"]), because=None, sources=())
+        if told and not step.rule:
             step = replace(step, sources=())  # One entry may settle many facts; its sources are said once.
-        self.told.add(key)
-        self.cited.add(entry["seq"])
+        told.add(fact)
         return replace(step, steps=self.matched(narrowed(entry, fact), entry["seq"]))
 
     def matched(self, matched: Sequence[Mapping[str, Any]], seq: int) -> tuple[Step, ...]:
@@ -187,16 +177,7 @@ def size(step: Step) -> int:
 
 def to_dict(step: Step) -> dict[str, Any]:
     """The tree as JSON values; what is empty is left out."""
-    told: dict[str, Any] = {"says": step.says, "kind": step.kind}
-    for name in ("fact", "value", "rule", "calculator", "because", "seq"):
-        value = getattr(step, name)
-        if value is not None:
-            told[name] = list(value) if isinstance(value, tuple) else value
-    if step.sources:
-        told["sources"] = list(step.sources)
-    if step.above:
-        told["told_above"] = True
-    if step.cut:
-        told["steps_left_out"] = step.cut
-    told["steps"] = [to_dict(below) for below in step.steps]
-    return told
+    told = {name: getattr(step, name) for name in ("fact", "value", "rule", "calculator", "because", "seq")}
+    told |= {"sources": step.sources or None, "told_above": step.above or None, "steps_left_out": step.cut or None}
+    known = {name: list(v) if isinstance(v, tuple) else v for name, v in told.items() if v is not None}
+    return {"says": step.says, "kind": step.kind, **known, "steps": [to_dict(below) for below in step.steps]}

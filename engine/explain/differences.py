@@ -81,19 +81,17 @@ def shown(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _doings(decision: Mapping[str, Any]) -> dict[tuple[str, str], tuple[Any, ...]]:
+def _doings(decision: Mapping[str, Any]) -> dict[tuple[str, str], list[Any]]:
     """What each rule did where, on which conditions; what differs only in the values it met is the same."""
     found: dict[tuple[str, str], list[Any]] = {}
-    chosen = decision["recommendation"]
-    shown = {plan_id(plan) for plan in (chosen, *decision["alternatives"]) if plan}
+    shown = {plan_id(plan) for plan in (decision["recommendation"], *decision["alternatives"]) if plan}
     for entry in decision["trace"]:
-        if not entry.get("rule"):
-            continue
-        where = entry["scope"] if entry["scope"] in shown or entry["kind"] == "rejected" else "workload"
+        where = entry["scope"] if entry["scope"] in shown else "workload"
         if entry["kind"] == "rejected":
             where = f"{entry['effects'].get('gpu')} (rejected)"
-        found.setdefault((entry["rule"], where), []).append(entry)
-    return {key: tuple(entries) for key, entries in found.items()}
+        if entry.get("rule"):
+            found.setdefault((entry["rule"], where), []).append(entry)
+    return found
 
 
 def rule_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[RuleChange, ...]:
@@ -128,19 +126,17 @@ def _idle(entry: Mapping[str, Any] | None, where: str, chosen: str | None) -> st
     return "does nothing"
 
 
-def _met_the_same(entries: tuple[Any, ...], other: Evidence) -> bool:
+def _met_the_same(entries: list[Any], other: Evidence) -> bool:
     """Whether the other decision has the same values for all that these entries of a rule read."""
-    return all(
-        _value(item["fact"], entry["scope"], other) == item["value"] for entry in entries for item in entry["matched"]
-    )
+    for entry in entries:
+        for item in entry["matched"]:
+            by = other.producer(item["fact"], entry["scope"])
+            if (by["effects"].get(item["fact"]) if by else None) != item["value"]:
+                return False
+    return True
 
 
-def _value(fact: str, scope: str, evidence: Evidence) -> Any:
-    entry = evidence.producer(fact, scope)
-    return entry["effects"].get(fact) if entry else None
-
-
-def _does(entries: tuple[Any, ...]) -> str:
+def _does(entries: list[Any]) -> str:
     parts = []
     for entry in entries:
         effects = entry["effects"]

@@ -1,7 +1,9 @@
-"""A decision's trace, indexed: which entry settled what, which rule said what, and which plans it tells of."""
+"""A decision's trace, indexed, and whether all that the decision says walks back through it to an input or a source."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,8 +39,8 @@ class Evidence:
 
     def rejections(self, gpu: str) -> tuple[Entry, ...]:
         """The entries that reject plans of a GPU."""
-        found = [entry for entry in self.by_seq.values() if entry["kind"] == "rejected"]
-        return tuple(entry for entry in found if entry["effects"].get("gpu") == gpu)
+        rejected = (entry for entry in self.by_seq.values() if entry["kind"] == "rejected")
+        return tuple(entry for entry in rejected if entry["effects"].get("gpu") == gpu)
 
     @property
     def chosen(self) -> str | None:
@@ -73,3 +75,169 @@ def gather(decision: Mapping[str, Any]) -> Evidence:
         by_scope={scope: tuple(entries) for scope, entries in by_scope.items()},
         plans=plans,
     )
+
+
+#: Figures are recorded at six significant digits, and sums of them are a little off.
+_TOLERANCE = 1e-4
+
+
+def loose_ends(evidence: Evidence) -> list[str]:
+    """What does not trace back, in words; empty when everything does."""
+    grounded = grounded_entries(evidence)
+    found = [*_bad_entries(evidence, grounded), *_facts(evidence, grounded)]
+    for scope, plan in evidence.plans.items():
+        found += _plan(evidence, scope, plan)
+    return [*found, *_rejections(evidence), *_remarks(evidence), *_candidates(evidence), *_other_claims(evidence)]
+
+
+def grounded_entries(evidence: Evidence) -> frozenset[int]:
+    """The entries that end in something given, assumed for a stated reason, or said by a source."""
+    grounded: set[int] = set()
+    for seq, entry in sorted(evidence.by_seq.items()):
+        known = [item for item in entry["matched"] if item["value"] is not None]
+        match entry["kind"]:
+            case "given":
+                ground = True
+            case "assumed":
+                ground = bool(entry.get("because"))
+            case _:  # What a rule read must come with the entry that it came from.
+                traced = not entry.get("rule") or all(isinstance(item["seq"], int) for item in known)
+                ground = bool(entry["sources"]) and traced
+        # Without a source of its own: all that it was made from must be grounded already, so it is earlier.
+        if ground or (known and all(item["seq"] in grounded for item in known)):
+            grounded.add(seq)
+    return frozenset(grounded)
+
+
+def _bad_entries(evidence: Evidence, grounded: frozenset[int]) -> Iterator[str]:
+    for seq, entry in sorted(evidence.by_seq.items()):
+        for item in entry["matched"]:
+            if isinstance(item["seq"], int) and not (item["seq"] in evidence.by_seq and item["seq"] < seq):
+                yield f"entry {seq} rests on entry {item['seq']}, which does not come before it"
+        if entry.get("rule") and not entry["sources"]:
+            yield f"entry {seq}: rule {entry['rule']} names no source"
+        if seq not in grounded:
+            yield f"entry {seq} ({', '.join(map(str, entry['effects']))}) ends in no input and no source"
+
+
+def _facts(evidence: Evidence, grounded: frozenset[int]) -> Iterator[str]:
+    for name, fact in sorted(evidence.decision["facts"].items()):
+        entry = evidence.by_seq.get(fact["seq"]) if isinstance(fact["seq"], int) else None
+        if entry is None or name not in entry["effects"]:
+            yield f"fact {name}: no entry of the trace settles it"
+        elif entry["effects"][name] != fact["value"] or entry["kind"] != fact["origin"]:
+            yield f"fact {name}: the trace says {entry['effects'][name]} ({entry['kind']})"
+        elif fact["seq"] not in grounded:
+            yield f"fact {name} ends in no input and no source"
+
+
+def _plan(evidence: Evidence, scope: str, plan: PlanDict) -> Iterator[str]:
+    figures: dict[str, Any] = {}
+    for entry in evidence.by_scope.get(scope, ()):
+        if entry["kind"] in ("computed", "looked_up"):
+            figures |= entry["effects"]
+    for name, value in _figures_of(plan):
+        traced = figures.get(name)
+        if value is not None and (traced is None or not _same(traced, value)):
+            yield f"{scope}: {name} = {value} is not in the trace"
+    yield from _points(evidence, scope, plan)
+
+
+_COSTS = (
+    "usd_per_hour",
+    "usd_per_month",
+    "usd_per_1m_tokens",
+    "usd_per_1k_samples",
+    "usd_per_run",
+    "rented_usd_per_hour",
+)
+
+
+def _figures_of(plan: PlanDict) -> Iterator[tuple[str, Any]]:
+    memory = plan["memory"]
+    if memory:
+        for name, value in memory["breakdown"].items():
+            yield f"memory.{name}", value
+        of_a_plan = ("needed_gb", "per_gpu_gb", "allocated_gb", "low_gb", "high_gb", "headroom_pct")
+        for name in (*of_a_plan, "available_per_gpu_gb"):
+            yield f"plan.{name}", memory[name]
+    for name, value in plan["speed"].items():
+        if not name.endswith(("_low", "_high")):
+            yield f"speed.{name}", value
+    for name in _COSTS:
+        yield f"plan.{name}", plan["cost"].get(name)  # Records of earlier versions have fewer of them.
+    yield "plan.count", plan["count"]
+    yield "plan.power_w", plan["power_w"]
+
+
+def _points(evidence: Evidence, scope: str, plan: PlanDict) -> Iterator[str]:
+    if plan["score"] is None:
+        return
+    scored = {
+        (e.get("rule"), e["effects"]["reason"], e["effects"]["points"]) for e in evidence.of_kind(scope, "scored")
+    }
+    for entry in plan["points"]:
+        if (entry["rule"], entry["reason"], entry["points"]) not in scored:
+            yield f"{scope}: {entry['points']} points of {entry['rule'] or entry['reason']} are not in the trace"
+    total = math.fsum(entry["points"] for entry in plan["points"] if entry.get("counted", True))
+    if not _same(total, plan["score"]):
+        yield f"{scope}: the points add up to {total:.6g}, and the score is {plan['score']}"
+
+
+def _rejections(evidence: Evidence) -> Iterator[str]:
+    for entry in evidence.decision["rejected"]:
+        if entry["rule"] is None:
+            continue  # Passed over by the choice, not rejected by a rule.
+        told = [e for e in evidence.rejections(entry["gpu"]) if e["rule"] == entry["rule"]]
+        if not any(e["effects"].get("counts") == entry["counts"] and e["matched"] and e["sources"] for e in told):
+            yield f"{entry['gpu']}: the rejection by {entry['rule']} is not in the trace"
+
+
+def _remarks(evidence: Evidence) -> Iterator[str]:
+    decision = evidence.decision
+    for key, effect in (("warnings", "warn"), ("advice", "advise"), ("monitoring", "monitor")):
+        for remark in decision[key]:
+            rule = remark["rule"]
+            if rule is None:
+                if not remark["sources"]:
+                    yield f"{remark['code']} has neither a rule nor a source"
+                continue
+            said = [e for e in evidence.by_rule.get(rule, ()) if remark["code"] in e["effects"].get(effect, ())]
+            if not said:
+                yield f"{remark['code']}: the trace does not show rule {rule} saying so"
+    for rule in decision["procurement"].get("rules", ()):
+        if not any("procurement" in e["effects"].get("set", {}) for e in evidence.by_rule.get(rule, ())):
+            yield f"procurement: the trace does not show rule {rule} setting it"
+
+
+def _candidates(evidence: Evidence) -> Iterator[str]:
+    verdicts = {entry["id"] for entry in evidence.decision["rules"]}
+    for candidate in evidence.decision["candidates"]:
+        if not candidate["reason"]:
+            yield f"{candidate['gpu']} is {candidate['verdict']} without a reason"
+        if candidate["rule"] is not None and candidate["rule"] not in verdicts:
+            yield f"{candidate['gpu']}: rule {candidate['rule']} has no verdict in this decision"
+
+
+def _other_claims(evidence: Evidence) -> Iterator[str]:
+    decision = evidence.decision
+    for name, figure in decision["figures"].items():
+        if not any(figure["sources"]):
+            yield f"figure {name} names no source"
+    for conflict in decision["disagreements"]:
+        if not conflict["positions"] or not all(position["source"] for position in conflict["positions"]):
+            yield f"disagreement {conflict['id']} does not say who says what"
+    for assumption in decision["assumptions"]:
+        if not assumption.get("because"):
+            yield f"{assumption['fact']} is assumed without a reason"
+    for phase in decision["phases"]:
+        plan, chosen = phase["recommendation"], decision["recommendation"]
+        # The recommendation says more than a phase does, such as what it was chosen over.
+        if plan and plan_id(plan) == evidence.chosen and any(chosen.get(key) != plan[key] for key in plan):
+            yield f"phase {phase['phase']}: its plan is not the one recommended under the same name"
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+    return bool(one == other)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.losses import loss_of
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.interview.partial_plans import Watched
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.language import evaluate
-from whichgpu.engine.rules.language import facts_read
-from whichgpu.engine.rules.rulebook.effects import Fallback
-from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Judged
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.advisor import loss_of
+from whichgpu.engine.core import registered
+from whichgpu.engine.interview import Watched
+from whichgpu.engine.rules import Fallback
+from whichgpu.engine.rules import Points
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import evaluate
+from whichgpu.engine.rules import facts_read
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,7 @@ def influencing_facts(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) 
     """
     deciding = {rule.id: rule for rule in _deciding(advisor, outcome, gpus)}
     read = {name for rule in deciding.values() for name in rule.reads}
-    plans = _plans_of(outcome, gpus)
-    read |= _read_by_plans(advisor, outcome, plans[:1])
+    read |= _read_by_plan(advisor, outcome, gpus)
     read |= {"objective", "gpu_candidates", "gpu_excluded"} & advisor.vocabulary.facts.keys()
     names, upstream = upstream_of(advisor, read)
     rules = {**upstream, **deciding}
@@ -48,9 +47,15 @@ def influencing_facts(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) 
     return InfluencingFacts(_changeable(advisor, names, outcome), tuple(rules[name] for name in sorted(rules)), first)
 
 
+def best_of(outcome: Outcome, gpus: frozenset[str]) -> Judged | None:
+    """The best plan of some GPUs that no rule rejects."""
+    judged = outcome.round.judged if outcome.round else ()
+    return next((entry for entry in judged if entry.ranked.plan.gpu.id in gpus), None)
+
+
 def _decided_at_loss(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> frozenset[str]:
     """The facts behind the step of the choice at which a GPU lost; none where figures or points decided."""
-    target = next((e for e in outcome.round.judged if e.ranked.plan.gpu.id in gpus), None) if outcome.round else None
+    target = best_of(outcome, gpus)
     loss = loss_of(target, outcome.chosen, outcome.round.judged) if target and outcome.round else None
     if target is None or loss is None:
         return frozenset()
@@ -80,16 +85,24 @@ def _deciding(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> Itera
     for rejection in outcome.round.rejections:
         if rejection.plan.gpu.id in gpus:
             yield from rejection.rules
-    target = next((entry for entry in outcome.round.judged if entry.ranked.plan.gpu.id in gpus), None)
+    target = best_of(outcome, gpus)
     if target is None or outcome.chosen is None:
         return
     differing = _points(target).items() ^ _points(outcome.chosen).items()
     yield from (advisor.rules[rule] for rule, _ in differing if rule in advisor.rules)
     yield from (advisor.rules[rule] for rule in sorted(_tier_rules(target) ^ _tier_rules(outcome.chosen)))
-    yield from _would_speak(advisor, outcome, target)
+    fired = {award.rule for award in target.ranked.awards}
+
+    def would_speak(rule: Rule) -> bool:
+        return rule.id not in fired and any(isinstance(e, Points) and e.points > 0 for e in rule.effects)
+
+    def would_set_back(rule: Rule) -> bool:
+        return any(isinstance(effect, Fallback) for effect in rule.effects)
+
+    yield from _but_for_the_workload(advisor, outcome, target, would_speak)
     loss = loss_of(target, outcome.chosen, outcome.round.judged)
     for other in (outcome.chosen, loss.to) if loss else (outcome.chosen,):
-        yield from _would_set_back(advisor, outcome, other)
+        yield from _but_for_the_workload(advisor, outcome, other, would_set_back)
 
 
 def _points(entry: Judged) -> dict[str, float]:
@@ -100,42 +113,24 @@ def _tier_rules(entry: Judged) -> set[str]:
     return {*entry.fallbacks, *entry.card_bands, *entry.count_bands}
 
 
-def _would_set_back(advisor: Advisor, outcome: Outcome, entry: Judged) -> Iterator[Rule]:
-    """Rules that only the workload keeps from making a plan a last choice."""
+def _but_for_the_workload(
+    advisor: Advisor, outcome: Outcome, entry: Judged, wanted: Callable[[Rule], bool]
+) -> Iterator[Rule]:
+    """Such prefer rules as only the workload keeps from firing for a plan: what they say of its GPU holds."""
     facts = {**outcome.final.facts, **entry.facts}
-    for rule in advisor.stages.prefer.rules:
-        if any(isinstance(effect, Fallback) for effect in rule.effects):
-            of_the_gpu = [c.expr for c in rule.when if any(name.startswith("gpu.") for name in facts_read(c.expr))]
-            if of_the_gpu and all(evaluate(expr, facts) is True for expr in of_the_gpu):
-                yield rule
-
-
-def _would_speak(advisor: Advisor, outcome: Outcome, target: Judged) -> Iterator[Rule]:
-    """Rules for the target that only the workload keeps from firing."""
-    fired = {award.rule for award in target.ranked.awards}
-    facts = {**outcome.final.facts, **target.facts}
-    for rule in advisor.stages.prefer.rules:
-        if rule.id in fired or not any(isinstance(e, Points) and e.points > 0 for e in rule.effects):
-            continue
+    for rule in filter(wanted, advisor.stages.prefer.rules):
         of_the_gpu = [c.expr for c in rule.when if any(name.startswith("gpu.") for name in facts_read(c.expr))]
         if of_the_gpu and all(evaluate(expr, facts) is True for expr in of_the_gpu):
             yield rule
 
 
-def _plans_of(outcome: Outcome, gpus: frozenset[str]) -> list[Plan]:
-    """The plans of a GPU, the best surviving one first."""
-    if outcome.round is None:
-        return []
-    judged = [entry.ranked.plan for entry in outcome.round.judged if entry.ranked.plan.gpu.id in gpus]
-    rejected = [entry.plan for entry in outcome.round.rejections if entry.plan.gpu.id in gpus]
-    return [*judged, *rejected]
-
-
-def _read_by_plans(advisor: Advisor, outcome: Outcome, plans: Iterable[Plan]) -> set[str]:
-    """The workload facts that sizing, speed and cost of these plans look at: seen by making the plans again."""
+def _read_by_plan(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> set[str]:
+    """The workload facts that sizing, speed and cost of a GPU's best plan look at: seen by making the plan again."""
     facts = Watched(outcome.intake.facts)
     maker = advisor.context.plan_maker(outcome.model, replace(outcome.intake, facts=facts))
-    for plan in plans:
+    judged, rejections = (outcome.round.judged, outcome.round.rejections) if outcome.round else ((), ())
+    plans = [*(entry.ranked.plan for entry in judged), *(entry.plan for entry in rejections)]
+    for plan in [plan for plan in plans if plan.gpu.id in gpus][:1]:
         maker.plan(plan.gpu, plan.count, plan.why_count)
     return facts.read & advisor.vocabulary.facts.keys()
 

@@ -13,22 +13,24 @@ from dataclasses import field
 from dataclasses import replace
 from typing import Literal
 
-from whichgpu.engine.advisor.losses import loss_of
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor import Judged
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.advisor import loss_of
 from whichgpu.engine.explain.influencing_facts import InfluencingFacts
+from whichgpu.engine.explain.influencing_facts import best_of
 from whichgpu.engine.explain.rerun import FactChange
 from whichgpu.engine.explain.rerun import OutOfDecisionsError
 from whichgpu.engine.explain.rerun import WhatIfSearch
 from whichgpu.engine.explain.rerun import between
+from whichgpu.engine.explain.rerun import is_number
 from whichgpu.engine.explain.rerun import probes
-from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules import FactDef
 
 
 Goal = Literal["wins", "fits"]
 
 #: Re-decisions of one search, the first among them.
-DECISIONS = 300
+WHY_NOT_DECISIONS = 300
 #: Of these, so many are kept for pairs of facts.
 _FOR_PAIRS = 100
 #: The search ends when so many facts alone reach the goal: the nearest are tried first.
@@ -83,14 +85,13 @@ class _NearestSearch:
     def try_out(self, changes: tuple[FactChange, ...], goals: Iterable[Goal]) -> dict[Goal, Nearest]:
         """Decide with these changes; what they reach."""
         outcome = self.what_if.outcome(changes)
-        reached: dict[Goal, Nearest] = {}
-        for goal in goals:
-            plan = REACHED[goal](outcome, self.gpus) if outcome else None
-            if plan is not None and outcome is not None:
-                reached[goal] = Nearest(goal, changes, chosen_id(outcome), plan)
         if len(changes) == 1:
             self.gaps[changes[0]] = gap(outcome, self.gpus)
-        return reached
+        if outcome is None:
+            return {}
+        chosen = outcome.chosen.ranked.plan.id if outcome.chosen else None
+        plans = {goal: REACHED[goal](outcome, self.gpus) for goal in goals}
+        return {goal: Nearest(goal, changes, chosen, plan) for goal, plan in plans.items() if plan is not None}
 
 
 def nearest_changes(
@@ -144,10 +145,7 @@ def _singles(base: Outcome | None, influencing: InfluencingFacts, search: _Neare
         else:
             changes += probes(fact, settled.get(name), influencing.rules, stated=stated)
 
-    def order(change: FactChange) -> tuple[bool, float, str, str]:
-        return change.fact not in influencing.first, change.distance, change.fact, str(change.after)
-
-    return sorted(changes, key=order)
+    return sorted(changes, key=lambda c: (c.fact not in influencing.first, c.distance, c.fact, str(c.after)))
 
 
 def _list_changes(fact: FactDef, search: _NearestSearch) -> list[FactChange]:
@@ -189,9 +187,8 @@ def _brought_nearer(search: _NearestSearch, nearest: Nearest, position: int = 0)
     change = nearest.changes[position]
     fact = search.facts[change.fact]
     before, after = change.before, change.after
-    if not fact.numeric or isinstance(before, str | tuple | bool) or before is None or after is None:
+    if not (fact.numeric and is_number(before) and is_number(after)):
         return nearest
-    assert isinstance(after, int | float)  # noqa: S101 - a numeric fact has a number.
     near = _last_missing(search, change, float(before), float(after)) if len(nearest.changes) == 1 else float(before)
     best = nearest
     for _ in range(_BISECTIONS):
@@ -227,23 +224,20 @@ def _try_pairs(search: _NearestSearch, base: Outcome | None, goals: list[Goal], 
         return
     start = gap(base, search.gpus)
     best: dict[str, FactChange] = {}
-    for change in sorted(search.gaps, key=lambda c: (search.gaps[c], c.distance, c.fact, str(c.after))):
+    by_gap = sorted(search.gaps, key=lambda c: (search.gaps[c], c.distance, c.fact, str(c.after)))
+    for change in by_gap:
         if search.gaps[change] < start - 1e-9 or (change.fact in first and search.gaps[change] < start + 1e-9):
             best.setdefault(change.fact, change)
     leading = sorted(best.values(), key=lambda change: change.fact not in first)[:_PAIRED]
-    rest = [change for change in search.gaps if search.gaps[change] < _REJECTED and change not in leading]
-    rest.sort(key=lambda c: (search.gaps[c], c.distance, c.fact, str(c.after)))
-    pairs = [*itertools.combinations(leading, 2)]
-    pairs += [(one, other) for one in leading[:3] for other in rest[:10]]
-    pairs = [pair for pair in pairs if pair[0].fact != pair[1].fact]
-    pairs.sort(
-        key=lambda pair: (
-            not {change.fact for change in pair} <= first,
-            sum(search.gaps[change] for change in pair),
-            sum(change.distance for change in pair),
-        )
-    )
-    for pair in pairs:
+    rest = [change for change in by_gap if search.gaps[change] < _REJECTED and change not in leading]
+    pairs = [*itertools.combinations(leading, 2), *itertools.product(leading[:3], rest[:10])]
+
+    def order(pair: tuple[FactChange, FactChange]) -> tuple[bool, float, float]:
+        one, other = pair
+        gaps = search.gaps[one] + search.gaps[other]
+        return not {one.fact, other.fact} <= first, gaps, one.distance + other.distance
+
+    for pair in sorted((pair for pair in pairs if pair[0].fact != pair[1].fact), key=order):
         missed = [goal for goal in missed if len(search.found[goal]) < _ENOUGH]
         if not missed:
             break
@@ -273,7 +267,7 @@ def gap(outcome: Outcome | None, gpus: frozenset[str]) -> float:
 def _behind(entry: Judged, chosen: Judged, judged: Sequence[Judged]) -> float:
     """How far a plan that no rule rejects is behind the answer."""
     loss = loss_of(entry, chosen, judged)
-    if loss is None or entry.standing is None or chosen.standing is None:
+    if loss is None:
         return 0.0
     behind = max(0.0, loss.behind)
     places = zip(_PLACES, entry.standing.tier, chosen.standing.tier, strict=True)
@@ -293,12 +287,8 @@ def _doublings(ratio: float | None) -> float:
 
 def fitting_plan(outcome: Outcome, gpus: frozenset[str]) -> str | None:
     """The best plan of a GPU that no rule rejects."""
-    judged: Iterable[str] = (
-        entry.ranked.plan.id
-        for entry in (outcome.round.judged if outcome.round else ())
-        if entry.ranked.plan.gpu.id in gpus
-    )
-    return next(iter(judged), None)
+    best = best_of(outcome, gpus)
+    return best.ranked.plan.id if best else None
 
 
 def winning_plan(outcome: Outcome, gpus: frozenset[str]) -> str | None:
@@ -307,17 +297,8 @@ def winning_plan(outcome: Outcome, gpus: frozenset[str]) -> str | None:
     return chosen.ranked.plan.id if chosen and chosen.ranked.plan.gpu.id in gpus else None
 
 
-def chosen_id(outcome: Outcome) -> str | None:
-    """The recommended plan."""
-    return outcome.chosen.ranked.plan.id if outcome.chosen else None
-
-
 REACHED: dict[Goal, Callable[[Outcome, frozenset[str]], str | None]] = {"wins": winning_plan, "fits": fitting_plan}
 
 
 def _sorted(found: list[Nearest]) -> tuple[Nearest, ...]:
-    def order(nearest: Nearest) -> tuple[int, float, str]:
-        amount, distance = nearest.distance
-        return amount, distance if math.isfinite(distance) else math.inf, str(nearest.changes)
-
-    return tuple(sorted(found, key=order))
+    return tuple(sorted(found, key=lambda nearest: (*nearest.distance, str(nearest.changes))))

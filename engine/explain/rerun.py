@@ -10,21 +10,22 @@ from dataclasses import dataclass
 from dataclasses import field
 from datetime import datetime
 from typing import Any
+from typing import TypeGuard
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.intake import Workload
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.canonical import plain
-from whichgpu.engine.core.canonical import rounded
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.values import Scalar
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import coerce
-from whichgpu.engine.rules.language.domains import constants_compared
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Decision
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.advisor import Workload
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import Scalar
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import json_value
+from whichgpu.engine.core import rounded
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import coerce
+from whichgpu.engine.rules import constants_compared
 
 
 def recorded_facts(decision: Mapping[str, Any], advisor: Advisor) -> dict[str, Value]:
@@ -62,7 +63,7 @@ def with_changes(given: Mapping[str, Value], changes: Iterable[str], advisor: Ad
         InputError: a change is wrong.
     """
     texts = tuple(changes)
-    read = advisor.read({name: plain(value) for name, value in given.items()}, texts).given
+    read = advisor.read({name: json_value(value) for name, value in given.items()}, texts).given
     written = [text.partition("=")[0].strip() for text in texts]
     touched = {advisor.vocabulary.resolve(name) or name for name in written}
     for name in written:
@@ -108,11 +109,8 @@ def decide_again(
     facts = dict(recorded_facts(decision, advisor) if given is None else given)
     if given is None and objective is None:
         objective = unstated_objective(decision, facts, advisor)
-    return advisor.decide(
-        Workload(facts),
-        objective=objective,
-        decided_at=decided_at or recorded_moment(decision),
-    )
+    moment = decided_at or recorded_moment(decision)
+    return advisor.decide(Workload(facts), objective=objective, decided_at=moment)
 
 
 #: How far it is from one choice to another, or to a fact that nobody stated, on the scale of a number's ln ratio.
@@ -141,8 +139,8 @@ class FactChange:
             return _OTHER_WORK_DISTANCE
         if self.after is None:
             return FORGETTING_DISTANCE
-        if _is_number(self.before) and _is_number(self.after):
-            one, other = float(self.before), float(self.after)  # type: ignore[arg-type]
+        if is_number(self.before) and is_number(self.after):
+            one, other = float(self.before), float(self.after)
             if one > 0 and other > 0:
                 return abs(math.log(other / one))
             return abs(other - one) / max(abs(one), abs(other), 1.0)
@@ -226,12 +224,9 @@ def _values(fact: FactDef, rules: tuple[Rule, ...]) -> Iterator[Value]:
         yield from (choice for choice in fact.choices if choice not in wanted)
     elif fact.numeric:
         ends = [end for end in (fact.min, fact.max) if end is not None]
-        marks = [float(m) for m in thresholds(fact.name, rules) if _is_number(m)]
+        marks = [float(m) for m in thresholds(fact.name, rules) if is_number(m)]
         tries = [*(near for mark in marks for near in (mark, mark - step(fact, mark), mark + step(fact, mark))), *ends]
-        for value in tries:
-            allowed = valid(fact, value)
-            if allowed is not None:
-                yield allowed
+        yield from (allowed for value in tries if (allowed := valid(fact, value)) is not None)
 
 
 def step(fact: FactDef, value: float) -> float:
@@ -253,18 +248,13 @@ def valid(fact: FactDef, value: float) -> Value | None:
 def between(fact: FactDef, near: float, far: float) -> Value | None:
     """A value between two others, at three digits; None where there is no such value left."""
     middle = math.sqrt(near * far) if near > 0 and far > 0 and max(near, far) / min(near, far) > 4 else (near + far) / 2
-    if fact.type == "int":
-        number: float = round(middle)
-    elif middle:
-        number = round(middle, _DIGITS - 1 - math.floor(math.log10(abs(middle))))
-    else:
-        number = 0.0
-    if not min(near, far) < number < max(near, far):
-        return None
-    return valid(fact, number)
+    digits = _DIGITS - 1 - math.floor(math.log10(abs(middle))) if middle else 0
+    number = round(middle) if fact.type == "int" else round(middle, digits)
+    return valid(fact, number) if min(near, far) < number < max(near, far) else None
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is an integer or a float."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field
 from typing import Any
 
-from whichgpu.engine.advisor.answer.wording import better_words
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.advisor import better_words
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import nearest_words
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import Step
 from whichgpu.engine.explain.derivation import StepBuilder
@@ -49,13 +50,14 @@ _PLAN_FACTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Explainer:
     """Answers why on one decision. ``gpu_names`` maps ids to what people call them."""
 
     evidence: Evidence
     phrases: Phrases
     gpu_names: Mapping[str, str]
+    _builder: StepBuilder = field(init=False)  # of the present answer
 
     def why(self, what: str = "recommendation") -> Step:
         """The derivation of a topic, a fact, a GPU, a rule or a code.
@@ -63,56 +65,54 @@ class Explainer:
         Raises:
             InputError: the decision knows nothing of that name.
         """
+        self._builder = StepBuilder(self.evidence, self.phrases)
         word = what.strip()
         if word in TOPICS:
             return self._topic(word)
-        decision = self.evidence.decision
         name = self.phrases.vocabulary.resolve(word) or word
-        if name in decision["facts"]:
-            fact = decision["facts"][name]
-            return self._builder().fact(name, fact["value"], fact["seq"])
-        if name.startswith(("plan.", "gpu.")) and (step := self._plan_fact(name)):
-            return step
-        for answer in (self._rule(word), self._gpu(word), self._code(word), self._unknown_fact(name)):
-            if answer is not None:
-                return answer
-        raise self._no_such(what)
+        if name in self.evidence.decision["facts"]:
+            return self._fact(name)
+        if name.startswith(("plan.", "gpu.")) and (steps := self._known((name,), self.evidence.chosen or "workload")):
+            return steps[0]
+        answer = self._rule(word) or self._gpu(word) or self._code(word) or self._unknown_fact(name)
+        if answer is None:
+            raise self._no_such(what)
+        return answer
 
-    def _builder(self) -> StepBuilder:
-        return StepBuilder(self.evidence, self.phrases)
+    def _fact(self, name: str) -> Step:
+        fact = self.evidence.decision["facts"][name]
+        return self._builder.fact(name, fact["value"], fact["seq"])
 
     def _topic(self, word: str) -> Step:
         if word == "procurement":
             return self._procurement()
         plan = self.evidence.decision["recommendation"]
-        return self._no_recommendation() if plan is None else self._of_plan(word, plan)
-
-    def _of_plan(self, word: str, plan: Mapping[str, Any]) -> Step:
-        scope = plan_id(plan)
-        builder = self._builder()
+        if plan is None:
+            return self._no_recommendation()
         match word:
             case "recommendation" | "gpu":
-                return self._plan(plan, scope, builder)
+                return self._plan(plan)
             case "score":
-                return self._score(plan, scope, builder)
+                return self._score(plan)
             case "count":
-                return self._count(plan, scope, builder)
-            case _:
-                says = {"memory": "memory", "cost": "cost", "power": "power draw", "speed": "speed"}[word]
-                steps = self._known(_PLAN_FACTS[word], scope, builder)
-                return Step(f"{says} of {self._name(plan)}", "conclusion", steps=steps)
+                return self._count(plan)
+        says = "power draw" if word == "power" else word
+        return Step(f"{says} of {self._name(plan)}", "conclusion", steps=self._known(_PLAN_FACTS[word], plan_id(plan)))
 
-    def _plan(self, plan: Mapping[str, Any], scope: str, builder: StepBuilder) -> Step:
+    def _plan(self, plan: Mapping[str, Any]) -> Step:
+        scope = plan_id(plan)
         chosen = scope == self.evidence.chosen
         says = f"{self._name(plan)} is recommended" if chosen else f"{self._name(plan)}: {self._standing(plan)}"
-        steps = [*self._stands_in(plan, builder), self._score(plan, scope, builder), self._count(plan, scope, builder)]
-        cost = self._known(("plan.usd_per_hour",), scope, builder)
-        speed = self._known(("speed.tokens_per_s", "speed.samples_per_s", "speed.hours"), scope, builder)
-        runner_up = self._runner_up() if chosen else ()
-        steps += [*speed[:1], *cost, *runner_up]
+        steps = [*self._stands_in(plan), self._score(plan), self._count(plan)]
+        cost = self._known(("plan.usd_per_hour",), scope)
+        speed = self._known(("speed.tokens_per_s", "speed.samples_per_s", "speed.hours"), scope)
+        steps += [*speed[:1], *cost]
+        others = self.evidence.decision["alternatives"] if chosen else ()
+        if others and others[0]["score"] is not None:
+            steps.append(Step(f"next best: {self._name(others[0])}, {self._standing(others[0])}", "conclusion"))
         return Step(says, "conclusion", steps=tuple(steps))
 
-    def _stands_in(self, plan: Mapping[str, Any], builder: StepBuilder) -> tuple[Step, ...]:
+    def _stands_in(self, plan: Mapping[str, Any]) -> tuple[Step, ...]:
         """The plan that guides and evidence put first, where the recommended one beats it as its equal."""
         first = plan.get("stands_in_for")
         if not first:
@@ -122,7 +122,7 @@ class Explainer:
             f"in a segment no lower, on no more machines and cards over PCIe, {better_words(first)}"
         )
         whole = self.evidence.plans.get(first["id"])
-        return (Step(says, "conclusion", steps=(self._score(whole, first["id"], builder),) if whole else ()),)
+        return (Step(says, "conclusion", steps=(self._score(whole),) if whole else ()),)
 
     def _standing(self, plan: Mapping[str, Any]) -> str:
         best = self.evidence.decision["recommendation"]
@@ -139,71 +139,50 @@ class Explainer:
         first = best.get("stands_in_for") or best
         return f"{first['score'] - plan['score']:.2f} points behind {self._name(first)}"
 
-    def _runner_up(self) -> tuple[Step, ...]:
-        others = self.evidence.decision["alternatives"]
-        if not others or others[0]["score"] is None:
-            return ()
-        says = f"next best: {self._name(others[0])}, {self._standing(others[0])}"
-        return (Step(says, "conclusion"),)
-
-    def _score(self, plan: Mapping[str, Any], scope: str, builder: StepBuilder) -> Step:
-        entries = self.evidence.of_kind(scope, "scored")
+    def _score(self, plan: Mapping[str, Any]) -> Step:
+        entries = self.evidence.of_kind(plan_id(plan), "scored")
         counted = [entry for entry in entries if entry["effects"].get("counted", True)]
         score = plan["score"]
         says = f"score of {self._name(plan)}: {'none' if score is None else f'{score:.2f} points'}"
-        return Step(says, "conclusion", steps=tuple(builder.entry(entry, _points(entry)) for entry in counted))
+        return Step(says, "conclusion", steps=tuple(self._builder.entry(entry, _points(entry)) for entry in counted))
 
-    def _count(self, plan: Mapping[str, Any], scope: str, builder: StepBuilder) -> Step:
+    def _count(self, plan: Mapping[str, Any]) -> Step:
         """How this many GPUs came about: why the count was planned, and that it fits."""
-        steps = list(self._known(("plan.count",), scope, builder))
+        scope = plan_id(plan)
+        planned = self._known(("plan.count",), scope)
         asking = [
-            builder.entry(entry, f"rule {entry['rule']} asks for counts {entry['effects']['consider_counts']}")
+            self._builder.entry(entry, f"rule {entry['rule']} asks for counts {entry['effects']['consider_counts']}")
             for entry in self.evidence.by_seq.values()
             if entry["kind"] == "advised" and plan["count"] in entry["effects"].get("consider_counts", ())
         ]
-        steps += asking
-        steps += self._known(("plan.headroom_pct", "plan.meets_target"), scope, builder)
+        fits = self._known(("plan.headroom_pct", "plan.meets_target"), scope)
         why = plan.get("why_count") or "planned"
-        return Step(f"number of GPUs: {plan['count']} ({why})", "conclusion", steps=tuple(steps))
+        return Step(f"number of GPUs: {plan['count']} ({why})", "conclusion", steps=(*planned, *asking, *fits))
 
-    def _known(self, facts: tuple[str, ...], scope: str, builder: StepBuilder) -> tuple[Step, ...]:
-        steps = []
-        for name in facts:
-            entry = self.evidence.producer(name, scope)
-            if entry is not None:
-                steps.append(builder.fact(name, entry["effects"][name], entry["seq"]))
-        return tuple(steps)
-
-    def _plan_fact(self, name: str) -> Step | None:
-        steps = self._known((name,), self.evidence.chosen or "workload", self._builder())
-        return steps[0] if steps else None
+    def _known(self, facts: tuple[str, ...], scope: str) -> tuple[Step, ...]:
+        found = [(name, self.evidence.producer(name, scope)) for name in facts]
+        return tuple(self._builder.fact(name, by["effects"][name], by["seq"]) for name, by in found if by is not None)
 
     def _no_recommendation(self) -> Step:
         missing = self.evidence.decision["no_answer"]
-        builder = self._builder()
         rules = [e for rule in missing.get("rules", ()) for e in self.evidence.by_rule.get(rule, ())[:1]]
-        steps = tuple(builder.entry(entry, str(entry["because"])) for entry in rules)
+        steps = tuple(self._builder.entry(entry, str(entry["because"])) for entry in rules)
         return Step(f"No recommendation: {missing['why']}", "conclusion", steps=steps)
 
     def _procurement(self) -> Step:
         decision = self.evidence.decision
         verdict = decision["procurement"]
-        builder = self._builder()
         steps = []
         for rule in verdict.get("rules", ()):
             for entry in self.evidence.by_rule.get(rule, ()):
                 if "procurement" in entry["effects"].get("set", {}):
-                    steps.append(builder.entry(entry, f"rule {rule} says so"))
+                    steps.append(self._builder.entry(entry, f"rule {rule} says so"))
         for threshold in verdict["thresholds"]:
             if threshold["value"] is not None:
                 says = f"{threshold['limit']}: {self.phrases.says(threshold['fact'], threshold['value'])}"
-                steps.append(
-                    Step(f"{says}, so {threshold['says']}", "condition", sources=(threshold["source"],)),
-                )
-        for name in ("breakeven_months", "monthly_rent_usd", "monthly_own_usd"):
-            if name in decision["facts"]:
-                fact = decision["facts"][name]
-                steps.append(builder.fact(name, fact["value"], fact["seq"]))
+                steps.append(Step(f"{says}, so {threshold['says']}", "condition", sources=(threshold["source"],)))
+        figures = ("breakeven_months", "monthly_rent_usd", "monthly_own_usd")
+        steps += [self._fact(name) for name in figures if name in decision["facts"]]
         says = f"rent or buy: {verdict['verdict']} ({verdict['because'].rstrip('.')})"
         return Step(says, "conclusion", steps=tuple(steps))
 
@@ -212,8 +191,7 @@ class Explainer:
         verdicts = [entry for entry in self.evidence.decision["rules"] if entry["id"] == rule]
         if not entries and not verdicts:
             return None
-        builder = self._builder()
-        steps = tuple(builder.entry(entry, self._effect(entry)) for entry in entries)
+        steps = tuple(self._builder.entry(entry, self._effect(entry)) for entry in entries)
         says = f"rule {rule}: {_verdict(verdicts[0])}" if verdicts else f"rule {rule}"
         return Step(says, "conclusion", steps=steps)
 
@@ -234,34 +212,27 @@ class Explainer:
         ids = self._ids(word)
         if not ids:
             return None
-        builder = self._builder()
         steps: list[Step] = []
         for gpu in ids:
-            steps += [self._plan(p, s, builder) for s, p in self.evidence.plans.items() if p["gpu"] == gpu]
-            for entry in self.evidence.rejections(gpu):
-                steps.append(builder.entry(entry, self._effect(entry)))
+            steps += [self._plan(plan) for plan in self.evidence.plans.values() if plan["gpu"] == gpu]
+            steps += [self._builder.entry(entry, self._effect(entry)) for entry in self.evidence.rejections(gpu)]
         if len(steps) == 1:
             return steps[0]
         return Step(f"{self._gpu_name(word)} in this decision", "conclusion", steps=tuple(steps))
 
     def _ids(self, word: str) -> list[str]:
         """GPU ids of the decision that a word means: an id, a family, or a name."""
-        known: dict[str, set[str]] = {}
-        for entry in (*self.evidence.plans.values(), *self.evidence.decision["rejected"]):
-            for name in (entry["gpu"], entry["family"], self.gpu_names.get(entry["gpu"], "")):
-                known.setdefault(_folded(name), set()).add(entry["gpu"])
-        return sorted(known.get(_folded(word), ()))
+        shown = (*self.evidence.plans.values(), *self.evidence.decision["rejected"])
+        known = {(entry["gpu"], entry["family"], self.gpu_names.get(entry["gpu"], "")) for entry in shown}
+        return sorted({names[0] for names in known if _folded(word) in map(_folded, names)})
 
     def _code(self, word: str) -> Step | None:
         decision = self.evidence.decision
         remarks = [e for key in ("warnings", "advice", "monitoring") for e in decision[key] if e["code"] == word]
         if not remarks:
             return None
-        builder = self._builder()
-        steps = []
-        for remark in remarks:
-            entries = [e for e in self.evidence.by_rule.get(remark["rule"] or "", ()) if e["kind"] == "advised"]
-            steps += [builder.entry(entry, f"rule {entry['rule']}") for entry in entries]
+        said = [entry for remark in remarks for entry in self.evidence.by_rule.get(remark["rule"] or "", ())]
+        steps = [self._builder.entry(e, f"rule {e['rule']}") for e in said if e["kind"] == "advised"]
         sources = () if steps else tuple(remarks[0]["sources"])
         return Step(f"{word}: {remarks[0]['text']}", "conclusion", sources=sources, steps=tuple(steps))
 

@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.answer.outranked import loss_text
-from whichgpu.engine.advisor.answer.outranked import named
-from whichgpu.engine.advisor.losses import Loss
-from whichgpu.engine.advisor.losses import LossKind
-from whichgpu.engine.advisor.losses import first_by_evidence
-from whichgpu.engine.advisor.losses import loss_of
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Judged
+from whichgpu.engine.advisor import Loss
+from whichgpu.engine.advisor import LossKind
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.advisor import first_by_evidence
+from whichgpu.engine.advisor import loss_of
+from whichgpu.engine.advisor import loss_text
+from whichgpu.engine.advisor import named
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.derivation import Step
 from whichgpu.engine.explain.derivation import StepBuilder
-from whichgpu.engine.explain.evidence import Evidence
 from whichgpu.engine.explain.evidence import gather
+from whichgpu.engine.explain.influencing_facts import best_of
 from whichgpu.engine.explain.influencing_facts import influencing_facts
-from whichgpu.engine.explain.nearest import DECISIONS
+from whichgpu.engine.explain.nearest import WHY_NOT_DECISIONS
 from whichgpu.engine.explain.nearest import Search
 from whichgpu.engine.explain.nearest import nearest_changes
 from whichgpu.engine.explain.rerun import WhatIfSearch
@@ -76,7 +76,7 @@ class WhyNot:
 
 
 def why_not(
-    decision: Mapping[str, Any], gpu: str, advisor: Advisor, *, limit: int = DECISIONS, phrases: Phrases
+    decision: Mapping[str, Any], gpu: str, advisor: Advisor, *, limit: int = WHY_NOT_DECISIONS, phrases: Phrases
 ) -> WhyNot:
     """What stands against a GPU, by the present rulebook.
 
@@ -90,14 +90,17 @@ def why_not(
     Raises:
         InputError: there is no such GPU, or the recorded facts are not taken any more.
     """
-    gpus = _gpus(gpu, advisor)
+    match = advisor.knowledge.find_gpu(gpu)
+    if not match.found:
+        message = f"no GPU is called {gpu!r}"
+        raise InputError(Problem("unknown-gpu", message, nearest=match.nearest, fix="see: whichgpu gpus"))
+    gpus = frozenset(match.ids)
     again = decide_again(decision, advisor)
     outcome = again.outcome
-    same = all(
-        decision[part]["digest"] == again.to_dict(full=False)[part]["digest"] for part in ("rulebook", "knowledge")
-    )
-    evidence = gather(again.to_dict())
-    best = _best(outcome, gpus)
+    told = again.to_dict()
+    same = all(decision[part]["digest"] == told[part]["digest"] for part in ("rulebook", "knowledge"))
+    builder = StepBuilder(gather(told), phrases)
+    best = best_of(outcome, gpus)
     standing = _standing(outcome, gpus, best, advisor)
     search = None
     if standing not in ("recommended", "not planned"):
@@ -108,7 +111,6 @@ def why_not(
     chosen = outcome.chosen
     loss = loss_of(best, chosen, outcome.round.judged) if best and outcome.round else None
     first = first_by_evidence(chosen, outcome.round.judged) if chosen and outcome.round else None
-    behind = first.ranked.score - best.ranked.score if first and best else None
     return WhyNot(
         gpus=tuple(sorted(gpus)),
         standing=standing,
@@ -117,26 +119,17 @@ def why_not(
         recommendation=chosen.ranked.plan.id if chosen else None,
         compared_with=first.ranked.plan.id if first else None,
         plan=best.ranked.plan.id if best else None,
-        behind=behind,
+        behind=first.ranked.score - best.ranked.score if first and best else None,
         waterfall=_waterfall(first, best) if first and best and best not in (first, chosen) else (),
-        rejections=_rejections(evidence, gpus, phrases),
+        rejections=tuple(
+            builder.entry(entry, f"{gpu} x {', '.join(map(str, entry['effects']['counts']))}: {entry['because']}")
+            for gpu in sorted(gpus)
+            for entry in builder.evidence.rejections(gpu)
+        ),
         missing=best.missing if best else (),
         same_rulebook=same,
         search=search,
     )
-
-
-def _gpus(name: str, advisor: Advisor) -> frozenset[str]:
-    match = advisor.knowledge.find_gpu(name)
-    if not match.found:
-        message = f"no GPU is called {name!r}"
-        raise InputError(Problem("unknown-gpu", message, nearest=match.nearest, fix="see: whichgpu gpus"))
-    return frozenset(match.ids)
-
-
-def _best(outcome: Outcome, gpus: frozenset[str]) -> Judged | None:
-    judged = outcome.round.judged if outcome.round else ()
-    return next((entry for entry in judged if entry.ranked.plan.gpu.id in gpus), None)
 
 
 def _standing(outcome: Outcome, gpus: frozenset[str], best: Judged | None, advisor: Advisor) -> Standing:
@@ -152,12 +145,7 @@ def _standing(outcome: Outcome, gpus: frozenset[str], best: Judged | None, advis
 
 
 def _says(
-    standing: Standing,
-    gpus: frozenset[str],
-    outcome: Outcome,
-    advisor: Advisor,
-    best: Judged | None,
-    loss: Loss | None,
+    standing: Standing, gpus: frozenset[str], outcome: Outcome, advisor: Advisor, best: Judged | None, loss: Loss | None
 ) -> str:
     match standing:
         case "recommended":
@@ -179,25 +167,12 @@ def _says(
 
 def _waterfall(chosen: Judged, other: Judged) -> tuple[Row, ...]:
     """The counted points of both plans by reason."""
-    sides: list[dict[str, list[tuple[float, str | None]]]] = [{}, {}]
-    for side, entry in zip(sides, (chosen, other), strict=True):
-        for award in entry.ranked.awards:
-            if award.counted:
-                side.setdefault(award.reason, []).append((award.points, award.rule))
+    counted = [[award for award in entry.ranked.awards if award.counted] for entry in (chosen, other)]
     rows = []
-    for reason in sorted(sides[0].keys() | sides[1].keys()):
-        points = [sum(points for points, _ in side.get(reason, ())) for side in sides]
-        rules = [tuple(rule for _, rule in side.get(reason, ()) if rule) for side in sides]
+    for reason in sorted({award.reason for awards in counted for award in awards}):
+        sides = [[award for award in awards if award.reason == reason] for awards in counted]
+        points = [sum(award.points for award in side) for side in sides]
+        rules = [tuple(award.rule for award in side if award.rule) for side in sides]
         if any(points) or rules[0] != rules[1]:
             rows.append(Row(reason, points[0], points[1], rules[0], rules[1]))
     return tuple(sorted(rows, key=lambda row: (-row.lost, row.reason)))
-
-
-def _rejections(evidence: Evidence, gpus: frozenset[str], phrases: Phrases) -> tuple[Step, ...]:
-    builder = StepBuilder(evidence, phrases)
-    steps = []
-    for gpu in sorted(gpus):
-        for entry in evidence.rejections(gpu):
-            counts = ", ".join(map(str, entry["effects"]["counts"]))
-            steps.append(builder.entry(entry, f"{gpu} x {counts}: {entry['because']}"))
-    return tuple(steps)

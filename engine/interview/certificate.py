@@ -11,22 +11,22 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Value
 from whichgpu.engine.interview.open_choice import OpenChoice
 from whichgpu.engine.interview.partial_plans import PlanShapes
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.verdict import Verdicts
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.language.domains import constants_compared
-from whichgpu.engine.rules.language.domains import representatives
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import constants_compared
+from whichgpu.engine.rules import representatives
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer.part_types import UnaskedFact
+    from whichgpu.engine.advisor import UnaskedFact
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +119,9 @@ def check_certificate(
 def domains_of(advisor: Advisor, names: Sequence[str]) -> dict[str, tuple[FactDef, tuple[Value, ...]]]:
     """The facts whose values can be drawn, each with the values that stand for its domain."""
     compared = constants_compared(condition.expr for rule in advisor.rulebook.rules for condition in rule.when)
-    found = {}
-    for name in sorted(names):
-        fact = advisor.vocabulary.facts[name]
-        values = representatives(fact, compared.get(name, frozenset()))
-        if values:
-            found[name] = (fact, values)
-    return found
+    facts = [advisor.vocabulary.facts[name] for name in sorted(names)]
+    found = {fact.name: (fact, representatives(fact, compared.get(fact.name, frozenset()))) for fact in facts}
+    return {name: (fact, values) for name, (fact, values) in found.items() if values}
 
 
 def complete(domains: Mapping[str, tuple[FactDef, tuple[Value, ...]]], chance: random.Random) -> dict[str, Value]:
@@ -174,12 +170,10 @@ def _unasked(
     points = choice.bounds.moves.get(name)
     if points:
         ahead = choice.bounds.narrowest
+        stays = "the answer" if ahead is None or ahead < 0 else f"ahead by {ahead:.1f}"
         why.append(
             f"the rules that read it could move a rival by at most {points:.1f} points, "
-            f"and {choice.leader} stays the answer even if all that is open goes against it"
-            if ahead is None or ahead < 0
-            else f"the rules that read it could move a rival by at most {points:.1f} points, "
-            f"and {choice.leader} stays ahead by {ahead:.1f} even if all that is open goes against it"
+            f"and {choice.leader} stays {stays} even if all that is open goes against it"
         )
         checked.append(_BOUNDS)
     elif name in choice.bounds.read:

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
+from itertools import product
+from typing import Any
 
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.core.values import Facts
+from whichgpu.engine.advisor import Judged
+from whichgpu.engine.core import Facts
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.possible_outcomes import truths_of
 from whichgpu.engine.interview.rule_groups import RuleGroup
@@ -86,7 +88,7 @@ def entrant_of(
         terms: by how much the points for cost and speed may fall and rise.
         merits: the least and the most that its merit may be.
     """
-    waiting = groups.waiting or {}
+    waiting = groups.waiting
     own, standing = 0.0, dict[str, list[float]]()
     for award in judged.ranked.awards:
         if award.rule is None:
@@ -136,8 +138,7 @@ class Comparer:
 
     groups: RuleGroups
     _profiles: dict[tuple[str, str], tuple[object, ...]] = field(default_factory=dict)
-    _points: dict[tuple[object, ...], tuple[tuple[float, float], ...]] = field(default_factory=dict)
-    _held: dict[tuple[object, ...], tuple[frozenset[bool], ...]] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], tuple[Any, ...]] = field(default_factory=dict)
     _leads: dict[tuple[object, ...], tuple[float, float]] = field(default_factory=dict)
     _pairs: dict[tuple[object, ...], Pairs] = field(default_factory=dict)
 
@@ -148,68 +149,54 @@ class Comparer:
             return 0.0, 0.0
         key = (mine, theirs)
         if key not in self._leads:
-            found = [
-                (high[0] - low[1], high[1] - low[0])
-                for high, low in zip(self._bounds(group, other), self._bounds(group, one), strict=True)
-            ]
-            self._leads[key] = min(least for least, _ in found), max(most for _, most in found)
+            both = list(zip(self._each(group, other), self._each(group, one), strict=True))
+            self._leads[key] = min(its[0] - own[1] for its, own in both), max(its[1] - own[0] for its, own in both)
         return self._leads[key]
 
     def pairs(self, mark: Mark, one: Entrant, other: Entrant) -> Pairs:
         """Whether either plan bears a mark: all that the two can be at once."""
-        group = (self.groups.marks or {}).get(mark)
+        group = self.groups.marks.get(mark)
         if group is None:
             return frozenset({(mark in one.marks, mark in other.marks)})
         mine, theirs = self._profile(group, one), self._profile(group, other)
         key = (mine, theirs)
         if key not in self._pairs:
-            mine_held = self._marked(group, mark, one)
             alike = mine == theirs and MAYBE not in mine
-            found = {
-                (a, b)
-                for first, second in zip(mine_held, self._marked(group, mark, other), strict=True)
-                for a in first
-                for b in second
-                if a == b or not alike
-            }
-            self._pairs[key] = frozenset(found)
+            both = zip(self._each(group, one), self._each(group, other), strict=True)
+            found = (pair for first, second in both for pair in product(first, second))
+            self._pairs[key] = frozenset((a, b) for a, b in found if a == b or not alike)
         return self._pairs[key]
 
     def causes(self, group: RuleGroup, *entrants: Entrant) -> frozenset[str]:
         """The askable facts behind the rules of a group that may apply to any of these plans."""
-        behind = self.groups.behind or {}
         names = (name for name in group.hangs if any(entrant.applies[name] != NO for entrant in entrants))
-        return frozenset(cause for name in names for cause in behind[name])
+        return frozenset(cause for name in names for cause in self.groups.behind[name])
 
     def _profile(self, group: RuleGroup, entrant: Entrant) -> tuple[object, ...]:
         """What tells the plan from others as far as the group goes."""
         key = (group.name, entrant.id)
         if key not in self._profiles:
-            fixed: object = entrant.standing.get(group.name, ())
-            if group.mark is not None:
-                fixed = group.mark in entrant.marks
+            fixed = entrant.standing.get(group.name, ()) if group.mark is None else group.mark in entrant.marks
             applies = (entrant.applies[name] for name in group.hangs)
             self._profiles[key] = (*applies, ("of", group.name), ("with", fixed), ("known", entrant.figures_known))
         return self._profiles[key]
 
-    def _bounds(self, group: RuleGroup, entrant: Entrant) -> tuple[tuple[float, float], ...]:
-        """The least and the most points that a plan gets for the group's reason, for each set of rules that hold."""
+    def _each(self, group: RuleGroup, entrant: Entrant) -> tuple[Any, ...]:
+        """For each set of rules that hold: whether a plan bears the group's mark, or its least and most points."""
         key = self._profile(group, entrant)
-        if key not in self._points:
-            self._points[key] = tuple(_bounds(group, entrant, firing) for firing in group.firings)
-        return self._points[key]
-
-    def _marked(self, group: RuleGroup, mark: Mark, entrant: Entrant) -> tuple[frozenset[bool], ...]:
-        """Whether a plan bears the mark, for each set of rules that hold."""
-        key = self._profile(group, entrant)
-        if key not in self._held:
-            self._held[key] = tuple(_marked(group, mark, entrant, firing) for firing in group.firings)
-        return self._held[key]
+        if key not in self._known:
+            tell = _bounds if group.mark is None else _marked
+            self._known[key] = tuple(tell(group, entrant, firing) for firing in group.firings)
+        return self._known[key]
 
 
 def counted(points: Sequence[float]) -> float:
     """The strongest for and the strongest against."""
-    return max((p for p in points if p > 0), default=0.0) + min((p for p in points if p <= 0), default=0.0)
+    return sum(_strongest(points))
+
+
+def _strongest(points: Sequence[float]) -> tuple[float, float]:
+    return max((p for p in points if p > 0), default=0.0), min((p for p in points if p <= 0), default=0.0)
 
 
 def _bounds(group: RuleGroup, entrant: Entrant, firing: frozenset[str]) -> tuple[float, float]:
@@ -224,14 +211,14 @@ def _bounds(group: RuleGroup, entrant: Entrant, firing: frozenset[str]) -> tuple
         ]
         if held != NO:
             (sure if held == YES else perhaps).extend(points)
-    gained, lost = max((p for p in sure if p > 0), default=0.0), min((p for p in sure if p <= 0), default=0.0)
-    most = max([gained, *(p for p in perhaps if p > 0)]) + lost
-    return gained + min([lost, *(p for p in perhaps if p <= 0)]), most
+    gained, lost = _strongest(sure)
+    most, least = _strongest([*sure, *perhaps])
+    return gained + least, most + lost
 
 
-def _marked(group: RuleGroup, mark: Mark, entrant: Entrant, firing: frozenset[str]) -> frozenset[bool]:
+def _marked(group: RuleGroup, entrant: Entrant, firing: frozenset[str]) -> frozenset[bool]:
     held = [_holds(view.rule.id, group, entrant, firing) for view in group.rules]
-    if mark in entrant.marks or YES in held:
+    if group.mark in entrant.marks or YES in held:
         return frozenset((True,))
     return frozenset((True, False)) if MAYBE in held else frozenset((False,))
 

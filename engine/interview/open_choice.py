@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.advisor.losses import first_by_evidence
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.advisor.outcome import PlanRound
-from whichgpu.engine.advisor.pipeline import asked_counts
-from whichgpu.engine.advisor.round import run_round
-from whichgpu.engine.advisor.survey import survey_claims
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.advisor import Judged
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.advisor import PlanRound
+from whichgpu.engine.advisor import asked_counts
+from whichgpu.engine.advisor import first_by_evidence
+from whichgpu.engine.advisor import run_round
+from whichgpu.engine.advisor import survey_claims
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
 from whichgpu.engine.interview.entrants import Comparer
+from whichgpu.engine.interview.entrants import Entrant
 from whichgpu.engine.interview.entrants import PossibleOutcome
 from whichgpu.engine.interview.entrants import entrant_of
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
@@ -30,8 +31,8 @@ from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.rule_index import RuleView
 from whichgpu.engine.interview.score_bounds import Field
 from whichgpu.engine.interview.score_bounds import ScoreBounds
-from whichgpu.engine.plans.candidates import candidate_plans
-from whichgpu.engine.rules.rulebook.effects import ConsiderCounts
+from whichgpu.engine.plans import candidate_plans
+from whichgpu.engine.rules import ConsiderCounts
 
 
 @dataclass(slots=True)
@@ -52,34 +53,27 @@ class OpenRejections:
     def possible(self, judged: Judged) -> PossibleOutcome:
         """What may become of a plan that no rule rejects as things stand."""
         rejecting: set[str] = set()
-        unproven: set[bool] = set()
+        unproven = {bool(judged.missing)}
         behind: set[str] = set()
-        read: set[str] = set()
+        lacking = set(judged.missing)
+        # Only rules that wait leave it unproven: they may let it pass.
+        passable = bool(lacking) and lacking <= {name for view in self.waiting for name in view.reads}
+        if passable:
+            unproven.add(False)
         for view in self.waiting:
             truths, objects = self._truths(view, judged.facts)
             if True in truths:
                 rejecting |= self.open_facts.behind(view.reads)
-            if None in truths and objects:
+            if objects:
                 unproven.add(True)
+            if objects or (passable and view.reads & lacking):
                 behind |= self.open_facts.behind(view.reads)
-            read |= view.reads
-        if judged.missing:
-            unproven.add(True)
-            if set(judged.missing) <= read:  # Only rules that wait leave it unproven: they may let it pass.
-                unproven.add(False)
-                behind |= {
-                    c for v in self.waiting if v.reads & set(judged.missing) for c in self.open_facts.behind(v.reads)
-                }
-        else:
-            unproven.add(False)
         return PossibleOutcome(frozenset(rejecting), frozenset(unproven), frozenset(behind))
 
     def returning(self, rules: AbstractSet[str], plan_facts: Facts) -> frozenset[str]:
         """The askable facts that could bring back a plan which these rules reject; empty where one is sure to stand."""
         waiting = [view for view in self.waiting if view.rule.id in rules]
-        if len(waiting) < len(rules):
-            return frozenset()
-        if any(self._truths(view, plan_facts)[0] == {True} for view in waiting):
+        if len(waiting) < len(rules) or any(self._truths(view, plan_facts)[0] == {True} for view in waiting):
             return frozenset()
         return frozenset(cause for view in waiting for cause in self.open_facts.behind(view.reads))
 
@@ -95,9 +89,7 @@ class OpenRejections:
 
     def _waives(self, line: Line, facts: Facts) -> bool:
         """Whether a line cannot hold because a wish was not stated: the rule then has no objection."""
-        absent = [
-            n for n in line.reads if n in self.unstated and n not in self.shared and n not in self.open_facts.values
-        ]
+        absent = (line.reads & self.unstated) - self.shared.keys() - self.open_facts.values.keys()
         return bool(absent) and True not in truths_of((line,), facts, self.open_facts)
 
 
@@ -120,30 +112,27 @@ class OpenChoice:
     bounds: ScoreBounds
     open_facts: OpenFacts  # with what the survey leaves open
     at_risk: frozenset[str] = frozenset()  # askable facts that could put out the front-runner, or bring another in
-    contradictory: frozenset[str] = frozenset()
-    plans: int = 0
     leader: str | None = None
     rejecting: Mapping[str, frozenset[str]] = field(default_factory=dict)  # plan -> facts that could put it out
 
-    def weights(self, askable: Iterable[str]) -> dict[str, float]:
+    def weights(self, askable: Sequence[str]) -> dict[str, float]:
         """The askable facts that could change the choice, each with the points that it could move."""
         weights: dict[str, float] = dict.fromkeys(self.at_risk, _FIRST)
         for threat in self.bounds.threats:
             for cause, gain in threat.causes.items():
                 weights[cause] = weights.get(cause, 0.0) + gain
-        allowed = frozenset(askable)
-        return {name: weight for name, weight in weights.items() if name in allowed}
+        return {name: weight for name, weight in weights.items() if name in askable}
 
 
 def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFacts, extra: Extra) -> OpenChoice:
     """Judge the choice among the plans. Without a plan that survives, what could bring one in is what matters."""
     plan_round = _wider_round(rule_index, outcome, extra) if outcome.round and extra.counts else outcome.round
-    shared = outcome.intake.facts
-    contradiction = _contradiction(outcome, open_facts)
-    open_rejections = OpenRejections(rule_index, shared, open_facts, rule_index.advisor.context.unstated)
+    open_rejections = OpenRejections(rule_index, outcome.intake.facts, open_facts, rule_index.advisor.context.unstated)
     if plan_round is None or not plan_round.judged:
-        returning = _returning(open_rejections, plan_round) if plan_round else frozenset()
-        return OpenChoice(ScoreBounds(), open_facts, returning | contradiction)
+        causes = _returning(open_rejections, plan_round) if plan_round else frozenset()
+        if outcome.no_answer is not None and outcome.no_answer.kind == "contradictory":
+            causes |= open_facts.behind(name for rule in outcome.no_answer.rules for name in rule.reads)
+        return OpenChoice(ScoreBounds(), open_facts, causes)
     real = {plan.id for plan in outcome.round.plans} if outcome.round else set()
     possible = {entry.ranked.plan.id: open_rejections.possible(entry) for entry in plan_round.judged}
     rejecting = {
@@ -154,44 +143,30 @@ def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFact
     at_risk = _returning(open_rejections, plan_round)
     if outcome.chosen is None:
         # Nothing survives as it is, but a count that a rule may yet ask for would.
-        return OpenChoice(ScoreBounds(), open_facts, at_risk | extra.causes, contradiction)
+        return OpenChoice(ScoreBounds(), open_facts, at_risk | extra.causes)
     answer = outcome.chosen.ranked.plan.id
     first_id = first_by_evidence(outcome.chosen, plan_round.judged).ranked.plan.id
     at_risk |= rejecting.get(answer, frozenset()) | rejecting.get(first_id, frozenset())
     open_facts = _surveyed(plan_round, rejecting, open_facts)
     groups = groups_of(rule_index, plan_round.survey.facts, open_facts)
     scales = Scales(plan_round.judged, rejecting.keys(), outcome.objective)
-    entrants = {
-        name: entrant_of(
-            entry,
-            plan_round.survey.facts,
-            groups,
-            open_facts,
-            possible[name],
-            terms=scales.terms(entry),
-            merits=scales.merits(entry),
-        )
-        for entry in plan_round.judged
-        for name in (entry.ranked.plan.id,)
-    }
+    entrants: dict[str, Entrant] = {}
+    for entry in plan_round.judged:
+        outlook, terms, merits = possible[entry.ranked.plan.id], scales.terms(entry), scales.merits(entry)
+        found = entrant_of(entry, plan_round.survey.facts, groups, open_facts, outlook, terms=terms, merits=merits)
+        entrants[found.id] = found
     stand_in = entrants[answer] if answer != first_id else None
     first = entrants.pop(first_id)
     field_of_plans = Field(first, [*entrants.values()], rejecting, Comparer(groups), outcome.objective, stand_in)
-    return OpenChoice(field_of_plans.bounds(), open_facts, at_risk, contradiction, len(real), answer, rejecting)
+    return OpenChoice(field_of_plans.bounds(), open_facts, at_risk, answer, rejecting)
 
 
 def extra_counts(rule_index: RuleIndex, facts: Mapping[str, Value], open_facts: OpenFacts) -> Extra:
     """Counts of GPUs that rules may yet want planned, and the askable facts on which that hangs."""
-    counts: set[int] = set()
-    causes: frozenset[str] = frozenset()
-    for view in rule_index.counting:
-        truths = truths_of(view.lines, facts, open_facts)
-        if True in truths and len(truths) > 1:
-            counts |= {
-                count for effect in view.rule.effects if isinstance(effect, ConsiderCounts) for count in effect.counts
-            }
-            causes |= open_facts.behind(view.reads)
-    return Extra(tuple(sorted(counts)), causes)
+    waiting = [view for view in rule_index.counting if {True} < truths_of(view.lines, facts, open_facts)]
+    wanted = [effect for view in waiting for effect in view.rule.effects if isinstance(effect, ConsiderCounts)]
+    counts = {count for effect in wanted for count in effect.counts}
+    return Extra(tuple(sorted(counts)), open_facts.behind(name for view in waiting for name in view.reads))
 
 
 def _wider_round(rule_index: RuleIndex, outcome: Outcome, extra: Extra) -> PlanRound:
@@ -203,25 +178,17 @@ def _wider_round(rule_index: RuleIndex, outcome: Outcome, extra: Extra) -> PlanR
     return run_round(plans, outcome.intake, context.stages, context.knowledge, context.unstated, outcome.objective)
 
 
-def _contradiction(outcome: Outcome, open_facts: OpenFacts) -> frozenset[str]:
-    if outcome.no_answer is None or outcome.no_answer.kind != "contradictory":
-        return frozenset()
-    return open_facts.behind(name for rule in outcome.no_answer.rules for name in rule.reads)
-
-
 def _returning(open_rejections: OpenRejections, plan_round: PlanRound) -> frozenset[str]:
     """Askable facts that could bring back a plan which is rejected only as long as they are open."""
-    causes: frozenset[str] = frozenset()
-    for rejection in plan_round.rejections:
-        causes |= open_rejections.returning({rule.id for rule in rejection.rules}, rejection.facts)
-    return causes
+    found = (open_rejections.returning({rule.id for rule in r.rules}, r.facts) for r in plan_round.rejections)
+    return frozenset().union(*found)
 
 
 def _surveyed(plan_round: PlanRound, rejecting: Mapping[str, frozenset[str]], open_facts: OpenFacts) -> OpenFacts:
     """The open facts with those figures of the survey that move when plans drop out."""
     if not rejecting:
         return open_facts
-    causes = frozenset(cause for found in rejecting.values() for cause in found)
+    causes = frozenset().union(*rejecting.values())
     wider = OpenFacts(dict(open_facts.values), dict(open_facts.causes))
     plans = [entry.ranked.plan for entry in plan_round.judged]
     sure = [plan for plan in plans if plan.id not in rejecting]

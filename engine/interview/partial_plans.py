@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.pipeline import asked_counts
-from whichgpu.engine.advisor.survey import Measures
-from whichgpu.engine.advisor.survey import is_job
-from whichgpu.engine.advisor.survey import length_known
-from whichgpu.engine.advisor.survey import measure
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Measures
+from whichgpu.engine.advisor import asked_counts
+from whichgpu.engine.advisor import is_job
+from whichgpu.engine.advisor import length_known
+from whichgpu.engine.advisor import measure
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Value
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.rule_index import RuleIndex
-from whichgpu.engine.plans.candidates import candidate_plans
-from whichgpu.engine.rules.language.domains import spread
+from whichgpu.engine.plans import candidate_plans
+from whichgpu.engine.rules import spread
 
 
 #: Plan facts that choosing itself reads beside cost and time. Others matter only to rules that read them.
-RANKED_BY = frozenset({"plan.fits", "plan.usd_per_hour", "plan.pcie_gpus"})
+RANKED_BY = frozenset({"plan.fits", "plan.nodes", "plan.usd_per_hour", "plan.pcie_gpus"})
 #: Room for rounding where two scales are compared.
 _CLOSE = 1e-9
 
@@ -74,8 +74,7 @@ class PartialPlans:
     read: frozenset[str]
     copied: bool
     job: bool  # whether plans are compared by the piece of work
-    measures: Mapping[str, Measures] = field(default_factory=dict)  # cost and time as choosing compares them
-    nodes: Mapping[str, int] = field(default_factory=dict)
+    measures: Mapping[str, Measures]  # cost and time as choosing compares them
 
 
 def partial_plans(advisor: Advisor, given: Mapping[str, Value], counts: Sequence[int] = ()) -> PartialPlans:
@@ -90,31 +89,23 @@ def partial_plans(advisor: Advisor, given: Mapping[str, Value], counts: Sequence
     by_run = job and length_known(plans)
     objective = advisor.objective(None, given)
     highest = context.knowledge.dearest_usd_per_gpu_hour
-    return PartialPlans(
-        {plan.id: plan.facts for plan in plans},
-        frozenset(facts.read),
-        facts.copied,
-        job,
-        {
-            p.id: measure(p, job=job, by_run=by_run, objective=objective, highest_usd_per_gpu_hour=highest)
-            for p in plans
-        },
-        {plan.id: plan.nodes for plan in plans},
-    )
+    measures = {
+        p.id: measure(p, job=job, by_run=by_run, objective=objective, highest_usd_per_gpu_hour=highest) for p in plans
+    }
+    return PartialPlans({plan.id: plan.facts for plan in plans}, frozenset(facts.read), facts.copied, job, measures)
 
 
 def difference(one: PartialPlans, other: PartialPlans) -> frozenset[str] | None:
     """The names of plan facts that differ; None where the plans themselves or what ranking reads do."""
-    if one.plans.keys() != other.plans.keys() or one.job != other.job or one.nodes != other.nodes:
+    if one.plans.keys() != other.plans.keys() or one.job != other.job:
         return None
     if not _same_but_for_scale(one.measures, other.measures):
         return None
     differ: set[str] = set()
     for name, facts in one.plans.items():
         theirs = other.plans[name]
-        if facts == theirs:
-            continue
-        differ |= {key for key in facts.keys() | theirs.keys() if facts.get(key) != theirs.get(key)}
+        if facts != theirs:
+            differ |= {key for key in facts.keys() | theirs.keys() if facts.get(key) != theirs.get(key)}
         if differ & RANKED_BY:
             return None
     return frozenset(differ)
@@ -144,9 +135,8 @@ _LARGE = 1e6
 
 @dataclass(slots=True)
 class PlanShapes:
-    """The plans of a state, which open facts shape them, and which plan facts the others still move."""
+    """Which open facts shape the plans of a state, and which plan facts the others still move."""
 
-    base: PartialPlans
     shaping: tuple[str, ...] = ()
     moved: dict[str, frozenset[str]] = field(default_factory=dict)  # plan fact -> askable facts that move it
     silent: frozenset[str] = frozenset()  # read while planning, and tried without effect on what ranks plans
@@ -158,14 +148,13 @@ class PlanVariations:
 
     rule_index: RuleIndex
     _made: dict[tuple[object, ...], PartialPlans | None] = field(default_factory=dict)
-    _last: tuple[dict[str, Value], tuple[int, ...], PlanShapes] | None = None
+    _last: tuple[dict[str, Value], tuple[int, ...], PartialPlans, PlanShapes] | None = None
 
     def partial_plans(self, given: Mapping[str, Value], counts: tuple[int, ...] = ()) -> PartialPlans:
         """The plans of these facts. Raises InputError for a model that nobody knows."""
         found = self.tried(given, counts)
-        return (
-            partial_plans(self.rule_index.advisor, given, counts) if found is None else found
-        )  # Then it says what is wrong.
+        # Made again, it says what is wrong.
+        return partial_plans(self.rule_index.advisor, given, counts) if found is None else found
 
     def tried(self, given: Mapping[str, Value], counts: tuple[int, ...]) -> PartialPlans | None:
         """The same, or None where these facts cannot stand together."""
@@ -196,40 +185,42 @@ class PlanVariations:
         found = self._still_stands(given, counts, base)
         if found is not None:
             return found
-        read = frozenset(open_facts.values) if base.copied else base.read
-        concerned = open_facts.behind(read)
-        moved: dict[str, set[str]] = {}
-        silent: set[str] = set()
+        concerned = open_facts.behind(open_facts.values if base.copied else base.read)
+        moved: dict[str, frozenset[str]] = {}
+        silent: frozenset[str] = frozenset()
+
+        def vary(names: Sequence[str]) -> frozenset[str] | None:
+            """The plan facts that move as these facts vary together; None where plans or their ranking do."""
+            tried = (self.tried({**given, **each}, counts) for each in assignments(self.rule_index, names, open_facts))
+            moving: frozenset[str] = frozenset()
+            for other in tried:
+                differ = difference(base, other) if other is not None else frozenset()
+                if differ is None:
+                    return None
+                moving |= differ
+            return moving
+
         for topic in topics:
             group = [name for name in topic if name in concerned]
-            together = self._vary(given, counts, base, group, open_facts)
-            if together is not None:
-                silent |= set(group)
-                for name in together:
-                    moved.setdefault(name, set()).update(group)
-                continue
-            return PlanShapes(base, self._alone(given, counts, base, group, open_facts))
-        found = PlanShapes(base, (), _frozen(moved), frozenset(silent))
-        self._last = (_without(given, found.silent), counts, found)
+            together = vary(group)
+            if together is None:
+                return PlanShapes(self._alone(group, vary))
+            silent |= frozenset(group)
+            moved |= {name: moved.get(name, frozenset()).union(group) for name in together}
+        found = PlanShapes((), moved, silent)
+        self._last = (_without(given, silent), counts, base, found)
         return found
 
-    def _alone(
-        self,
-        given: Mapping[str, Value],
-        counts: tuple[int, ...],
-        base: PartialPlans,
-        group: Sequence[str],
-        open_facts: OpenFacts,
-    ) -> tuple[str, ...]:
+    def _alone(self, group: Sequence[str], vary: Callable[[Sequence[str]], frozenset[str] | None]) -> tuple[str, ...]:
         """The facts of a group, which together shape the plans, that do so by themselves."""
         facts = self.rule_index.advisor.vocabulary.facts
         rest = sorted(group, key=lambda name: facts[name].askable != "always")
         alone = []
         while rest:
             name = rest.pop(0)
-            if self._vary(given, counts, base, [name], open_facts) is None:
+            if vary([name]) is None:
                 alone.append(name)
-                if self._vary(given, counts, base, rest, open_facts) is not None:
+                if vary(rest) is not None:
                     break  # None of the others does anything, even together.
         return tuple(sorted(alone or group))  # What shows only together is each one's doing.
 
@@ -239,37 +230,11 @@ class PlanVariations:
         """What was found last, if since then only such facts were answered as move no plan, alone or together."""
         if self._last is None:
             return None
-        before, planned, found = self._last
+        before, planned, plans, found = self._last
         now = _without(given, found.silent)
-        fresh = now.keys() - before.keys()
-        if (
-            any(now.get(name) != value for name, value in before.items())
-            or fresh & base.read
-            or base.copied
-            or planned != counts
-        ):
-            return None
-        return replace(found, base=base) if difference(found.base, base) is not None else None
-
-    def _vary(
-        self,
-        given: Mapping[str, Value],
-        counts: tuple[int, ...],
-        base: PartialPlans,
-        group: Sequence[str],
-        open_facts: OpenFacts,
-    ) -> frozenset[str] | None:
-        """The plan facts that move as these facts vary together; None where plans or their ranking do."""
-        moved: set[str] = set()
-        for values in assignments(self.rule_index, group, open_facts):
-            other = self.tried({**given, **values}, counts)
-            if other is None:
-                continue
-            differ = difference(base, other)
-            if differ is None:
-                return None
-            moved |= differ
-        return frozenset(moved)
+        unread = not (base.copied or (now.keys() - before.keys()) & base.read)
+        kept = planned == counts and all(now.get(name) == value for name, value in before.items())
+        return found if unread and kept and difference(plans, base) is not None else None
 
 
 def assignments(rule_index: RuleIndex, group: Sequence[str], open_facts: OpenFacts) -> list[dict[str, Value]]:
@@ -291,7 +256,3 @@ def _probes(rule_index: RuleIndex, name: str, open_facts: OpenFacts) -> list[Val
 
 def _without(given: Mapping[str, Value], names: frozenset[str]) -> dict[str, Value]:
     return {name: value for name, value in given.items() if name not in names}
-
-
-def _frozen(moved: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
-    return {name: frozenset(causes) for name, causes in moved.items()}

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from datetime import datetime
+from itertools import groupby
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.intake import Workload
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Decision
+from whichgpu.engine.advisor import Judged
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.advisor import Workload
+from whichgpu.engine.core import Value
 from whichgpu.engine.interview.certificate import Unasked
 from whichgpu.engine.interview.certificate import unasked_of
 from whichgpu.engine.interview.open_choice import Extra
@@ -22,9 +23,11 @@ from whichgpu.engine.interview.open_choice import extra_counts
 from whichgpu.engine.interview.open_choice import open_choice_of
 from whichgpu.engine.interview.partial_plans import PlanShapes
 from whichgpu.engine.interview.partial_plans import PlanVariations
+from whichgpu.engine.interview.possible_outcomes import ALWAYS
 from whichgpu.engine.interview.possible_outcomes import NEVER
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.interview.resolving import live_rules
 from whichgpu.engine.interview.resolving import open_facts_over
 from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.rule_index import index_rules
@@ -32,8 +35,8 @@ from whichgpu.engine.interview.state import State
 from whichgpu.engine.interview.verdict import Verdicts
 from whichgpu.engine.interview.verdict import verdicts_of
 from whichgpu.engine.interview.verdict import with_comparison
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import ResolvedFacts
 
 
 #: The order in which a person thinks of a job; topics that the vocabulary adds follow by name.
@@ -60,16 +63,15 @@ def topic_rank(fact: FactDef) -> tuple[int, str]:
     return (TOPICS.index(fact.topic) if fact.topic in TOPICS else len(TOPICS), fact.topic)
 
 
-def by_topic(names: Iterable[str], facts: Mapping[str, FactDef], *, last: Sequence[str] = ()) -> list[list[str]]:
+def by_topic(names: Sequence[str], facts: Mapping[str, FactDef], *, last: Sequence[str] = ()) -> list[list[str]]:
     """Facts by topic, in order; those put off make up a topic of their own at the end."""
-    groups: dict[tuple[int, str], list[str]] = {}
-    late = []
-    for name in sorted(names):
-        if name in last:
-            late.append(name)
-        else:
-            groups.setdefault(topic_rank(facts[name]), []).append(name)
-    return [groups[key] for key in sorted(groups)] + ([late] if late else [])
+
+    def rank(name: str) -> tuple[int, str]:
+        return topic_rank(facts[name])
+
+    late = sorted(name for name in names if name in last)
+    ordered = sorted((name for name in names if name not in last), key=lambda name: (rank(name), name))
+    return [list(group) for _, group in groupby(ordered, rank)] + ([late] if late else [])
 
 
 def pick(weights: Mapping[str, float], rule_index: RuleIndex, state: State) -> str:
@@ -89,7 +91,7 @@ def pick(weights: Mapping[str, float], rule_index: RuleIndex, state: State) -> s
         key=lambda name: (
             -round(pool[name], 6),
             facts[name].askable != "always",
-            -len(rule_index.readers.get(name, ())),
+            -rule_index.readers.get(name, 0),
             topic_rank(facts[name]),
             name,
         ),
@@ -172,20 +174,18 @@ class Interviewer:
         extra = extra_counts(self.rule_index, view.intake.facts, view.open_facts)
         shapes = self.variations.shapes(view.given, view.open_facts, topics, extra.counts)
         if shapes.shaping:
-            chosen = pick(view.now(dict.fromkeys(shapes.shaping, 1.0)), self.rule_index, state)
-            return Question(facts[chosen], "plans", _others(shapes.shaping, chosen))
+            return self._ask(dict.fromkeys(shapes.shaping, 1.0), "plans", view, state)
         return self._choose(state, view, shapes, extra)
 
     def _choose(self, state: State, view: View, shapes: PlanShapes, extra: Extra) -> Question | Done:
         """The plans stand: can the choice among them still change, or the verdict?"""
-        facts = self.advisor.vocabulary.facts
         outcome = self.decide(state).outcome
-        open_facts = _with_moved(view.open_facts, shapes)
+        known = view.open_facts
+        open_facts = OpenFacts({**known.values, **dict.fromkeys(shapes.moved)}, {**known.causes, **shapes.moved})
         choice = open_choice_of(self.rule_index, outcome, open_facts, extra)
         weights = choice.weights(view.open)
         if weights:
-            chosen = pick(view.now(weights), self.rule_index, state)
-            return Question(facts[chosen], "choice", _others(weights, chosen))
+            return self._ask(weights, "choice", view, state)
         verdicts = self._verdicts(outcome, outcome.chosen, choice.open_facts)
         by_name = {entry.ranked.plan.id: entry for entry in outcome.round.judged} if outcome.round else {}
         for heir in choice.bounds.heirs:
@@ -194,11 +194,15 @@ class Interviewer:
             verdicts = verdicts.beside(other, heir.causes)
         weights = {name: float(n) for name, n in verdicts.causes.items() if name in view.open}
         if weights and not verdicts.settled:
-            chosen = pick(view.now(weights), self.rule_index, state)
-            return Question(facts[chosen], "verdict", _others(weights, chosen))
-        return Done(
-            unasked_of(self.rule_index, view.open, view.open_facts, shapes, choice, verdicts), self._offered(view)
-        )
+            return self._ask(weights, "verdict", view, state)
+        unasked = unasked_of(self.rule_index, view.open, view.open_facts, shapes, choice, verdicts)
+        return Done(unasked, self._offered(view))
+
+    def _ask(self, weights: Mapping[str, float], bears_on: str, view: View, state: State) -> Question:
+        """The question after one of these facts."""
+        chosen = pick(view.now(weights), self.rule_index, state)
+        others = tuple(sorted(name for name in weights if name != chosen))
+        return Question(self.advisor.vocabulary.facts[chosen], bears_on, others)
 
     def view(self, state: State) -> View:
         """What is known at a state and what is open."""
@@ -246,19 +250,8 @@ class Interviewer:
         ]
         read = self.variations.partial_plans(view.given).read
         open_facts = open_facts_over(self.rule_index, view.intake, [*view.open, *names])
-        views = (
-            *self.rule_index.rejecting,
-            *self.rule_index.preferring,
-            *self.rule_index.advising,
-            *self.rule_index.counting,
-        )
-        live = {
-            name
-            for rule in views
-            if any(name in rule.reads for name in names)
-            and True in truths_of(rule.shared, view.intake.facts, open_facts)
-            for name in rule.reads
-        }
+        rules = live_rules(self.rule_index, names, view.intake.facts, open_facts)
+        live = {name for rule in rules for name in rule.reads}
         return tuple(
             name for topic in by_topic(names, facts) for name in topic if name in live | read | _READ_BY_RANKING
         )
@@ -273,18 +266,6 @@ def _drop_contradictions(
         rules = [view for view in rule_index.contradicting if name in view.reads]
         if values is None or not rules:
             continue
-        fits = []
-        for value in values:
-            alone = OpenFacts({**open_facts.values, name: (value,)}, open_facts.causes)
-            if not any(truths_of(view.lines, intake.facts, alone) == {True} for view in rules):
-                fits.append(value)
+        tried = [(value, open_facts.without(name, value)) for value in values]
+        fits = [v for v, alone in tried if all(truths_of(r.lines, intake.facts, alone) != ALWAYS for r in rules)]
         open_facts.values[name] = tuple(fits) or values
-
-
-def _with_moved(open_facts: OpenFacts, shapes: PlanShapes) -> OpenFacts:
-    moved = OpenFacts(dict.fromkeys(shapes.moved), dict(shapes.moved))
-    return open_facts.merged(moved)
-
-
-def _others(names: Iterable[str], chosen: str) -> tuple[str, ...]:
-    return tuple(sorted(name for name in names if name != chosen))

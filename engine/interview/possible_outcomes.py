@@ -9,16 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from itertools import product
+from math import prod
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
 from whichgpu.engine.interview.rule_index import Line
-from whichgpu.engine.rules.language import evaluate
-from whichgpu.engine.rules.language import facts_read
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules import And
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import Not
+from whichgpu.engine.rules import Or
+from whichgpu.engine.rules import evaluate
+from whichgpu.engine.rules import facts_read
 
 
 Truth = bool | None
@@ -51,13 +52,9 @@ class OpenFacts:
         """The askable facts behind these facts."""
         return frozenset(cause for name in reads for cause in self.causes.get(name, ()))
 
-    def without(self, fact: str, value: Value) -> OpenFacts:
+    def without(self, fact: str, value: Value | None) -> OpenFacts:
         """The same with one fact fixed to a value."""
         return OpenFacts({**self.values, fact: (value,)}, self.causes)
-
-    def merged(self, other: OpenFacts) -> OpenFacts:
-        """Both; the other's view counts where they differ."""
-        return OpenFacts({**self.values, **other.values}, {**self.causes, **other.causes})
 
 
 def overlays(names: Sequence[str], open_facts: OpenFacts) -> Iterator[dict[str, Value | None]]:
@@ -68,21 +65,13 @@ def overlays(names: Sequence[str], open_facts: OpenFacts) -> Iterator[dict[str, 
 
 def combinations(names: Iterable[str], open_facts: OpenFacts) -> int:
     """How many joint values these facts have."""
-    total = 1
-    for name in names:
-        total *= len(open_facts.values[name] or (None,))
-    return total
+    return prod(len(open_facts.values[name] or (None,)) for name in names)
 
 
 def laid_over(facts: Facts, reads: Iterable[str], overlay: Mapping[str, Value | None]) -> dict[str, Value]:
     """The facts that are read, with the overlay's values; a None in it makes a fact unknown."""
-    seen = {name: facts[name] for name in reads if name in facts}
-    for name, value in overlay.items():
-        if value is None:
-            seen.pop(name, None)
-        else:
-            seen[name] = value
-    return seen
+    seen = {**{name: facts.get(name) for name in reads}, **overlay}
+    return {name: value for name, value in seen.items() if value is not None}
 
 
 def truths_of(lines: Sequence[Line], facts: Facts, open_facts: OpenFacts) -> Truths:
@@ -144,14 +133,12 @@ def _walk(expr: Expr, facts: Facts, blind: set[str]) -> Truths:
 
 def _conjunction(parts: Sequence[Truths]) -> Truths:
     """What ``and`` over independent parts can be."""
-    found: set[Truth] = set()
-    if any(False in part for part in parts):
-        found.add(False)
-    if all(True in part for part in parts):
-        found.add(True)
-    if any(None in part for part in parts) and all(part - {False} for part in parts):
-        found.add(None)
-    return frozenset(found)
+    may_be: dict[Truth, bool] = {
+        False: any(False in part for part in parts),
+        True: all(True in part for part in parts),
+        None: any(None in part for part in parts) and all(part - {False} for part in parts),
+    }
+    return frozenset(value for value, possible in may_be.items() if possible)
 
 
 def _negated(part: Truths) -> Truths:

@@ -10,12 +10,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.advisor.choice import joins_no_more
-from whichgpu.engine.advisor.choice import keeps_count
-from whichgpu.engine.advisor.choice import outweighs_guide
-from whichgpu.engine.advisor.choice import stands_as_well
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor import Judged
+from whichgpu.engine.advisor import Objective
+from whichgpu.engine.advisor import joins_no_more
+from whichgpu.engine.advisor import keeps_count
+from whichgpu.engine.advisor import outweighs_guide
+from whichgpu.engine.advisor import stands_as_well
 from whichgpu.engine.interview.entrants import MARKS
 from whichgpu.engine.interview.entrants import Comparer
 from whichgpu.engine.interview.entrants import Entrant
@@ -61,15 +61,10 @@ class Precedence:
 
     def tier_causes(self, one: Entrant, other: Entrant) -> frozenset[str]:
         """The askable facts that could change which of two plans stands in the better tier."""
-        causes: frozenset[str] = frozenset()
-        for mark in MARKS:
-            group = (self.comparer.groups.marks or {}).get(mark)
-            if group is not None and len(self.comparer.pairs(mark, one, other)) > 1:
-                causes |= self.comparer.causes(group, one, other)
-        for entrant in (one, other):
-            if len(entrant.possible.unproven) > 1:
-                causes |= entrant.possible.unproven_behind
-        return causes
+        marks = self.comparer.groups.marks.items()
+        open_marks = [group for mark, group in marks if len(self.comparer.pairs(mark, one, other)) > 1]
+        behind = [e.possible.unproven_behind for e in (one, other) if len(e.possible.unproven) > 1]
+        return frozenset().union(*behind, *(self.comparer.causes(group, one, other) for group in open_marks))
 
     def between(self, entry: Entrant, other: Entrant) -> frozenset[str]:
         """The askable facts that could change the tiers of two plans, or put out the second."""
@@ -146,7 +141,7 @@ class Precedence:
 
     def beating_causes(self, entry: Entrant) -> frozenset[str]:
         """The askable facts on which it hangs whether a plan that is beaten now stays so: the fewest that would do."""
-        if entry.judged.standing is None or entry.judged.standing.dominated_by is None:
+        if entry.judged.standing.dominated_by is None:
             return frozenset()
         found = [self.between(entry, other) for other in self.beating(entry) if self.beats(other, entry)[0]]
         if found:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.core.calculators import Calculator
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Calculator
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.possible_outcomes import combinations
 from whichgpu.engine.interview.possible_outcomes import overlays
@@ -18,10 +18,10 @@ from whichgpu.engine.interview.rule_index import Producers
 from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.rule_index import RuleView
 from whichgpu.engine.interview.rule_index import written_constants
-from whichgpu.engine.rules.language import evaluate
-from whichgpu.engine.rules.language import facts_read
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.resolution.run import Default
+from whichgpu.engine.rules import Default
+from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import evaluate
+from whichgpu.engine.rules import facts_read
 
 
 _MOST_RUNS = 64
@@ -43,10 +43,18 @@ def open_facts_over(rule_index: RuleIndex, intake: ResolvedFacts, open_names: It
     waiting = set(open_names)
     # Those that nothing produces come first: whatever is produced may read them.
     for name in sorted(waiting - {producers.fact for producers in rule_index.producers}):
-        _range(rule_index, name, intake.facts.get(name), open_facts)
+        own = rule_index.values[name]
+        open_facts.add(name, None if own is None else _sorted({*own, intake.facts.get(name)}), (name,))
     for producers in rule_index.producers:
         _resolve(rule_index, producers, intake, open_facts, waiting)
     return open_facts
+
+
+def live_rules(rule_index: RuleIndex, names: Iterable[str], facts: Facts, open_facts: OpenFacts) -> list[RuleView]:
+    """The rules on plans, counts and remarks that read any of these facts and may still hold."""
+    views = (*rule_index.rejecting, *rule_index.preferring, *rule_index.advising, *rule_index.counting)
+    reading = (rule for rule in views if not rule.reads.isdisjoint(names))
+    return [rule for rule in reading if True in truths_of(rule.shared, facts, open_facts)]
 
 
 def _resolve(
@@ -143,11 +151,6 @@ class _Range:
             low, high = min(numbers), max(numbers)
             results |= {v for v in between if isinstance(v, int | float) and low <= v <= high}
         return results
-
-
-def _range(rule_index: RuleIndex, name: str, fallback: Value | None, open_facts: OpenFacts) -> None:
-    own = rule_index.values[name]
-    open_facts.add(name, None if own is None else _sorted({*own, fallback}), (name,))
 
 
 def _sorted(values: set[Value | None]) -> tuple[Value | None, ...]:

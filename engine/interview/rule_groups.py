@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import field
 
-from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core import Facts
 from whichgpu.engine.interview.possible_outcomes import MOST_COMBINATIONS
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.possible_outcomes import combinations
@@ -36,39 +37,31 @@ class RuleGroups:
     """All rules that wait, by reason and by mark, and the askable facts behind each."""
 
     scores: tuple[RuleGroup, ...] = ()
-    marks: Mapping[Mark, RuleGroup] | None = None
-    waiting: Mapping[str, RuleView] | None = None
-    behind: Mapping[str, frozenset[str]] | None = None
+    marks: Mapping[Mark, RuleGroup] = field(default_factory=dict)
+    waiting: Mapping[str, RuleView] = field(default_factory=dict)
+    behind: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def causes(self) -> frozenset[str]:
         """The askable facts that any of these rules waits for."""
-        return frozenset(cause for causes in (self.behind or {}).values() for cause in causes)
+        return frozenset().union(*self.behind.values())
 
 
 def groups_of(rule_index: RuleIndex, facts: Facts, open_facts: OpenFacts) -> RuleGroups:
     """The rules that wait for open facts, by reason and by mark."""
     waiting = waiting_rules(rule_index, open_facts)
-    by_reason: dict[str, list[RuleView]] = {}
-    by_mark: dict[Mark, list[RuleView]] = {}
-    for view in waiting:
-        for reason in sorted({award.reason for award in view.awards}):
-            by_reason.setdefault(reason, []).append(view)
-        for mark in sorted(view.marks):
-            by_mark.setdefault(mark, []).append(view)
+    reasons = sorted({award.reason for view in waiting for award in view.awards})
+    marks = sorted({mark for view in waiting for mark in view.marks})
     overridden = frozenset(view.rule.id for view in waiting if rule_index.above.get(view.rule.id))
 
     def group(name: str, views: Sequence[RuleView], mark: Mark | None = None) -> RuleGroup:
-        tables = {view.rule.table for view in views if view.rule.table and view.rule.hit == "first"}
-        own = {view.rule.id for view in views}
-        above = {name for rule in own for name in rule_index.above.get(rule, ())}
-        beside = {v.rule.id for v in waiting if v.rule.table in tables or v.rule.id in above}
-        joint = _firings(views, facts, open_facts, overridden)
-        return RuleGroup(name, mark, tuple(views), *joint, tuple(sorted(own | beside)))
+        hangs = {view.rule.id for view in (*views, *_deciding(views, waiting, rule_index))}
+        firings, loose = _firings(views, facts, open_facts, overridden)
+        return RuleGroup(name, mark, tuple(views), firings, loose, tuple(sorted(hangs)))
 
     return RuleGroups(
-        tuple(group(reason, views) for reason, views in sorted(by_reason.items())),
-        {mark: group(f"mark {mark}", views, mark) for mark, views in sorted(by_mark.items())},
+        tuple(group(reason, [v for v in waiting if any(a.reason == reason for a in v.awards)]) for reason in reasons),
+        {mark: group(f"mark {mark}", [view for view in waiting if mark in view.marks], mark) for mark in marks},
         {view.rule.id: view for view in waiting},
         {view.rule.id: open_facts.behind(view.reads) for view in waiting},
     )
@@ -81,16 +74,17 @@ def waiting_rules(rule_index: RuleIndex, open_facts: OpenFacts) -> list[RuleView
     override.
     """
     waiting = {view.rule.id: view for view in rule_index.preferring if open_facts.hides(view.reads)}
-    tables = {view.rule.table for view in waiting.values() if view.rule.table and view.rule.hit == "first"}
-    above = {name for rule in waiting for name in rule_index.above.get(rule, ())}
-    beside = {
-        view.rule.id: view
-        for view in rule_index.preferring
-        if view.rule.table in tables
-        or view.rule.id in above
-        or rule_index.above.get(view.rule.id, frozenset()) & waiting.keys()
-    }
-    return [view for _, view in sorted({**waiting, **beside}.items())]
+    beside = _deciding(waiting.values(), rule_index.preferring, rule_index)
+    below = [v for v in rule_index.preferring if rule_index.above.get(v.rule.id, frozenset()) & waiting.keys()]
+    return [view for _, view in sorted({**waiting, **{view.rule.id: view for view in (*beside, *below)}}.items())]
+
+
+def _deciding(views: Iterable[RuleView], among: Iterable[RuleView], rule_index: RuleIndex) -> list[RuleView]:
+    """The rules of some on which the firing of others hangs: rows of tables of which the first counts, overriders."""
+    rules = [view.rule for view in views]
+    tables = {rule.table for rule in rules if rule.table and rule.hit == "first"}
+    above = {name for rule in rules for name in rule_index.above.get(rule.id, ())}
+    return [view for view in among if view.rule.table in tables or view.rule.id in above]
 
 
 def _firings(
@@ -99,22 +93,17 @@ def _firings(
     """The sets of rules that can hold together, and the rules that were not worked out jointly."""
     loose = {view.rule.id for view in views if view.rule.id in overridden or _is_loose(view, open_facts)}
     joint = [view for view in views if view.rule.id not in loose]
-    names = _hidden(joint, open_facts)
+    reads = {name for view in joint for line in view.shared for name in line.reads}
+    names = sorted(reads & open_facts.values.keys())  # Their joint values tell which of these rules can hold together.
     if combinations(names, open_facts) > MOST_COMBINATIONS:
         loose |= {view.rule.id for view in joint if True in truths_of(view.shared, facts, open_facts)}
         return (frozenset(),), frozenset(loose)
-    reads = {name for view in joint for line in view.shared for name in line.reads}
     firings = set()
     for overlay in overlays(names, open_facts):
         seen = laid_over(facts, reads, overlay)
         firings.add(frozenset(v.rule.id for v in joint if all(line.test(seen) is True for line in v.shared)))
-    loose = {view.rule.id for view in views if view.rule.id in loose and _may_hold(view, facts, open_facts)}
-    return tuple(sorted(firings, key=sorted)), frozenset(loose)
-
-
-def _hidden(views: Iterable[RuleView], open_facts: OpenFacts) -> list[str]:
-    """The open facts whose joint values tell which of these rules can hold together."""
-    return sorted({name for view in views for line in view.shared for name in line.reads if name in open_facts.values})
+    may_hold = {v.rule.id for v in views if v.rule.id in loose and True in truths_of(v.shared, facts, open_facts)}
+    return tuple(sorted(firings, key=sorted)), frozenset(may_hold)
 
 
 def _is_loose(view: RuleView, open_facts: OpenFacts) -> bool:
@@ -125,7 +114,3 @@ def _is_loose(view: RuleView, open_facts: OpenFacts) -> bool:
         for line in view.shared
         for name in line.reads
     )
-
-
-def _may_hold(view: RuleView, facts: Facts, open_facts: OpenFacts) -> bool:
-    return True in truths_of(view.shared, facts, open_facts)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.core.calculators import Calculator
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.language import Compiled
-from whichgpu.engine.rules.language import compile_expr
-from whichgpu.engine.rules.language import facts_read
-from whichgpu.engine.rules.language import parse_condition
-from whichgpu.engine.rules.language.domains import constants_compared
-from whichgpu.engine.rules.language.domains import representatives
-from whichgpu.engine.rules.language.domains import tangled
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.resolution.run import Default
-from whichgpu.engine.rules.rulebook.effects import Fallback
-from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.effects import SetFact
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.order import rows_above
-from whichgpu.engine.rules.rulebook.resolve import overriders
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.core import Calculator
+from whichgpu.engine.core import Value
+from whichgpu.engine.rules import Compiled
+from whichgpu.engine.rules import Default
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import Fallback
+from whichgpu.engine.rules import Points
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import SetFact
+from whichgpu.engine.rules import compile_expr
+from whichgpu.engine.rules import constants_compared
+from whichgpu.engine.rules import facts_read
+from whichgpu.engine.rules import overriders
+from whichgpu.engine.rules import parse_condition
+from whichgpu.engine.rules import representatives
+from whichgpu.engine.rules import rows_above
+from whichgpu.engine.rules import tangled
 
 
 #: The fact that says whether to rent or to buy.
@@ -47,15 +47,6 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """Points that a rule gives for a reason; a claim gives none to a plan whose cost and time are computed."""
-
-    points: float
-    reason: str
-    claim: bool
-
-
-@dataclass(frozen=True, slots=True)
 class RuleView:
     """A rule with its lines prepared."""
 
@@ -63,7 +54,7 @@ class RuleView:
     lines: tuple[Line, ...]
     shared: tuple[Line, ...]  # those that read workload facts alone
     local: tuple[Line, ...]  # those that read facts of a plan or GPU
-    awards: tuple[Given, ...]
+    awards: tuple[Points, ...]  # one with a claim gives none to a plan whose cost and time are computed
     marks: frozenset[Mark]
     reads: frozenset[str]
 
@@ -102,7 +93,7 @@ class RuleIndex:
     above: Mapping[str, frozenset[str]]  # prefer rules by those that override them
     advising: tuple[RuleView, ...]  # advise rules that set a fact
     procurement_rules: ProcurementRules
-    readers: Mapping[str, tuple[str, ...]]  # rules by the fact that they read
+    readers: Mapping[str, int]  # how many rules read each fact
     asked_when: Mapping[str, Line]  # facts that make sense only under a condition
 
 
@@ -110,11 +101,9 @@ def index_rules(advisor: Advisor) -> RuleIndex:
     """Prepare the rule index of an advisor."""
     rulebook, facts = advisor.rulebook, advisor.vocabulary.facts
     views = {rule.id: view_of(rule) for rule in rulebook.rules}
-    compared = constants_compared(condition.expr for rule in rulebook.rules for condition in rule.when)
-    defaults = [d.when for level in advisor.stages.intake.levels for d in level.defaults if d.when is not None]
-    for name, constants in constants_compared(defaults).items():
-        compared[name] = compared.get(name, frozenset()) | constants
     stages = advisor.stages
+    defaults = [d.when for level in stages.intake.levels for d in level.defaults if d.when is not None]
+    compared = constants_compared([*(line.expr for rule in rulebook.rules for line in rule.when), *defaults])
     return RuleIndex(
         advisor=advisor,
         ranging=tuple(sorted(name for name, fact in facts.items() if fact.ranges)),
@@ -127,7 +116,7 @@ def index_rules(advisor: Advisor) -> RuleIndex:
         above=overriders({rule.id: rule for rule in stages.prefer.rules}),
         advising=_views(views, (r for level in stages.outcome_of_chosen.levels for r in level.rules if r.writes)),
         procurement_rules=_procurement_rules(_views(views, (r for r in rulebook.rules if VERDICT in r.writes))),
-        readers=_readers(rulebook.rules),
+        readers=Counter(name for rule in rulebook.rules for name in rule.reads),
         asked_when={
             name: line_of(parse_condition(fact.asked_when, advisor.vocabulary, None, "workload"))
             for name, fact in facts.items()
@@ -139,27 +128,19 @@ def index_rules(advisor: Advisor) -> RuleIndex:
 def view_of(rule: Rule) -> RuleView:
     """A rule prepared for the interview."""
     lines = tuple(line_of(condition.expr) for condition in rule.when)
+    awards = tuple(effect for effect in rule.effects if isinstance(effect, Points))
+    marks: set[Mark] = {award.band for award in awards if award.band is not None and award.points > 0}
+    if any(isinstance(effect, Fallback) for effect in rule.effects):
+        marks.add("fallback")
     return RuleView(
         rule,
         lines,
         shared=tuple(line for line in lines if not line.local),
         local=tuple(line for line in lines if line.local),
-        awards=tuple(
-            Given(effect.points, effect.reason, effect.claim is not None)
-            for effect in rule.effects
-            if isinstance(effect, Points)
-        ),
-        marks=frozenset(_marks(rule)),
+        awards=awards,
+        marks=frozenset(marks),
         reads=rule.reads,
     )
-
-
-def _marks(rule: Rule) -> Iterator[Mark]:
-    for effect in rule.effects:
-        if isinstance(effect, Fallback):
-            yield "fallback"
-        elif isinstance(effect, Points) and effect.band is not None and effect.points > 0:
-            yield effect.band
 
 
 def written_constants(view: RuleView, fact: str) -> tuple[tuple[Expr, frozenset[str]], ...]:
@@ -203,11 +184,3 @@ def _procurement_rules(views: tuple[RuleView, ...]) -> ProcurementRules:
     above, rows = overriders(rules), rows_above(rules.values())
     earlier = {name: frozenset(row.id for row in rows.get(name, ())) for name in rules}
     return ProcurementRules(views, earlier, {name: above.get(name, frozenset()) for name in rules})
-
-
-def _readers(rules: Iterable[Rule]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
-    for rule in rules:
-        for name in sorted(rule.reads):
-            found.setdefault(name, []).append(rule.id)
-    return {name: tuple(sorted(ids)) for name, ids in found.items()}

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor import Objective
 from whichgpu.engine.interview.entrants import CLOSE
 from whichgpu.engine.interview.entrants import Comparer
 from whichgpu.engine.interview.entrants import Entrant
@@ -84,10 +84,10 @@ class Field:
                     moves[cause] = max(moves.get(cause, 0.0), gain)
             if not (above or overtakes) or self._is_no_rival(other):
                 continue
-            causes = self.order.tier_causes(self.leader, other) | self.order.beating_causes(other)
+            causes = self._standing_causes(other)
             if overtakes:
                 causes |= self._merit_causes(other)
-            threat = Threat(other.id, self._weighed(other, causes, gains if overtakes else {}))
+            threat = self._threat(other, causes, gains if overtakes else None)
             (heirs if self._same_answer(other) else threats).append(threat)
         return ScoreBounds(
             tuple(sorted(threats, key=lambda threat: threat.plan)),
@@ -101,7 +101,7 @@ class Field:
         """The plans that could rule the leader out or stand in for it, or be far better by merit."""
         for other in self.order.beating(self.leader):
             if self.order.beats(other, self.leader)[0]:
-                yield Threat(other.id, self._weighed(other, self.order.tier_causes(self.leader, other), {}))
+                yield self._threat(other, self.order.tier_causes(self.leader, other))
         if not self.objective.stated:
             yield from self._standing_in()
             return
@@ -110,15 +110,18 @@ class Field:
             if other.merits[0] * share >= self.leader.merits[1] or not self.order.against(self.leader, other)[1]:
                 continue
             if not self.order.surely_beaten(other):
-                causes = self.order.tier_causes(self.leader, other) | self.order.beating_causes(other)
-                yield Threat(other.id, self._weighed(other, causes | self._open_merit(other, self.leader), {}))
+                yield self._threat(other, self._standing_causes(other) | self._open_merit(other, self.leader))
 
-    def _weighed(self, other: Entrant, causes: frozenset[str], gains: Mapping[str, float]) -> dict[str, float]:
-        """The facts behind a threat, each with the points that it could move."""
+    def _threat(self, other: Entrant, causes: frozenset[str], gains: Mapping[str, float] | None = None) -> Threat:
+        """A plan as a threat: the facts behind it, and what may put it out, each with the points that it could move."""
         weights = dict.fromkeys(causes | self.leaving.get(other.id, frozenset()), _TIER_POINTS)
-        for cause, gain in gains.items():
+        for cause, gain in (gains or {}).items():
             weights[cause] = weights.get(cause, 0.0) + gain
-        return weights
+        return Threat(other.id, weights)
+
+    def _standing_causes(self, other: Entrant) -> frozenset[str]:
+        """The facts that could change how a plan stands beside the leader, or whether it is beaten."""
+        return self.order.tier_causes(self.leader, other) | self.order.beating_causes(other)
 
     def _same_answer(self, other: Entrant) -> bool:
         answer = self.stand_in or self.leader
@@ -151,14 +154,13 @@ class Field:
             if other is self.stand_in and sure:
                 break  # Those behind it never come to it.
             if may:
-                yield Threat(other.id, self._weighed(other, self.order.tier_causes(self.leader, other), {}))
+                yield self._threat(other, self.order.tier_causes(self.leader, other))
         if self.stand_in is None:
             return
         for mate in self.order.mates(self.leader):
             equals = self.order.outweighing(mate)
             if self.order.against(self.leader, mate)[1] and not any(self.order.outweighs(e, mate)[1] for e in equals):
-                causes = self.order.tier_causes(self.leader, mate) | self.order.beating_causes(mate)
-                yield Threat(mate.id, self._weighed(mate, causes, {}))
+                yield self._threat(mate, self._standing_causes(mate))
 
     # Merit, where an objective is stated.
 
@@ -166,13 +168,7 @@ class Field:
         """The merit beyond which a plan of the leader's tier cannot be the answer, whoever drops out."""
         if not self.objective.stated:
             return math.inf
-        best = min(
-            (
-                entry.merits[1]
-                for entry in (self.leader, *self.others)
-                if entry is self.leader or self._stays_in_the_pool(entry)
-            ),
-        )
+        best = min(entry.merits[1] for entry in (self.leader, *filter(self._stays_in_the_pool, self.others)))
         return best * (1 + self.objective.preference_share) * (1 + _ROUNDING)
 
     def _stays_in_the_pool(self, entry: Entrant) -> bool:
@@ -186,9 +182,9 @@ class Field:
     def _merit_causes(self, other: Entrant) -> frozenset[str]:
         """The askable facts on which it hangs whether a plan outside the share of the best merit stays there."""
         standing = other.judged.standing
-        if not self.objective.stated or standing is None or standing.eligible:
+        if not self.objective.stated or standing.eligible:
             return frozenset()
-        pool = [e for e in (self.leader, *self.others) if e.judged.standing is not None and e.judged.standing.eligible]
+        pool = [e for e in (self.leader, *self.others) if e.judged.standing.eligible]
         if not pool:
             return frozenset()
         best = min(pool, key=lambda entry: (entry.merits[0], entry.id))
@@ -202,7 +198,7 @@ class Field:
         """The facts that could put out plans, where one of these has a merit that hangs on who is left."""
         if all(entry.merits[0] == entry.merits[1] for entry in entries):
             return frozenset()
-        return frozenset(cause for causes in self.leaving.values() for cause in causes)
+        return frozenset().union(*self.leaving.values())
 
     # Score.
 
@@ -222,6 +218,6 @@ class Field:
                     gains[cause] = gains.get(cause, 0.0) + most - least
         open_terms = other.best_terms - other.terms + leader.terms - leader.worst_terms
         if open_terms > CLOSE:
-            for cause in {cause for causes in self.leaving.values() for cause in causes}:
+            for cause in frozenset().union(*self.leaving.values()):
                 gains[cause] = gains.get(cause, 0.0) + open_terms
         return lead, gains

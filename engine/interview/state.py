@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import replace
 from typing import Literal
 
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Value
 
 
 Origin = Literal["asked", "stated", "file"]
@@ -48,11 +47,8 @@ class State:
 
     def answer(self, fact: str, value: Value | None, written: str = "", origin: Origin = "asked") -> State:
         """The state after an answer."""
-        new = Answer(fact, value, written, origin)
-        kept = tuple(name for name in self.skipped if name != fact)
-        if fact in self.answered:
-            return State(tuple(new if old.fact == fact else old for old in self.answers), kept)
-        return State((*self.answers, new), kept)
+        answers = {old.fact: old for old in self.answers} | {fact: Answer(fact, value, written, origin)}
+        return State(tuple(answers.values()), tuple(name for name in self.skipped if name != fact))
 
     def state_facts(self, facts: Mapping[str, Value], origin: Origin) -> State:
         """The state with facts from elsewhere, which count as answered."""
@@ -73,12 +69,5 @@ class State:
         if not asked:
             return self, None
         last = asked[-1].fact
-        return self.without([last]), last
-
-    def without(self, facts: Iterable[str]) -> State:
-        """The state with some answers taken back."""
-        gone = frozenset(facts)
-        return State(
-            tuple(answer for answer in self.answers if answer.fact not in gone),
-            tuple(name for name in self.skipped if name not in gone),
-        )
+        answers = tuple(answer for answer in self.answers if answer.fact != last)
+        return State(answers, tuple(name for name in self.skipped if name != last)), last

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Value
 from whichgpu.engine.interview.certificate import Answered
 from whichgpu.engine.interview.certificate import answered
 from whichgpu.engine.interview.planner import Interviewer
-from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.interview.resolving import live_rules
 from whichgpu.engine.interview.state import State
-from whichgpu.engine.rules.language.domains import spread
+from whichgpu.engine.rules import spread
 
 
 _MOST_RULES = 6
@@ -44,8 +44,8 @@ def effects_of(interviewer: Interviewer, state: State, fact: str) -> tuple[Effec
             continue
         gpus = _gpus(outcome)
         plans = len(outcome.round.judged) if outcome.round else 0
-        out = tuple(sorted(base - gpus)) if base else ()
-        found.append(Effect(value, answered(outcome), plans, out, tuple(sorted(gpus - base)) if base else ()))
+        out, new = (base - gpus, gpus - base) if base else (base, base)
+        found.append(Effect(value, answered(outcome), plans, tuple(sorted(out)), tuple(sorted(new))))
     return tuple(found)
 
 
@@ -53,13 +53,7 @@ def waiting_for(interviewer: Interviewer, state: State, fact: str) -> tuple[str,
     """Titles of the rules that read a fact and may still hold, those that reject plans first."""
     view = interviewer.view(state)
     order = {"reject": 0, "derive": 1, "prefer": 2, "advise": 3}
-    rule_index = interviewer.rule_index
-    views = (*rule_index.rejecting, *rule_index.counting, *rule_index.preferring, *rule_index.advising)
-    live = [
-        rule
-        for rule in views
-        if fact in rule.reads and True in truths_of(rule.shared, view.intake.facts, view.open_facts)
-    ]
+    live = live_rules(interviewer.rule_index, [fact], view.intake.facts, view.open_facts)
     live.sort(key=lambda rule: (order[rule.rule.stage], rule.rule.id))
     titles = list(dict.fromkeys(rule.rule.title or rule.rule.id for rule in live))
     more = len(titles) - _MOST_RULES
@@ -71,7 +65,7 @@ def _gpus(outcome: Outcome) -> frozenset[str]:
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer.part_types import UnknownFact
+    from whichgpu.engine.advisor import UnknownFact
 
 
 #: At most so many values of one fact are decided.
@@ -115,7 +109,7 @@ def missing_answers(interviewer: Interviewer, state: State) -> tuple[Missing, ..
         tried = ((effect.value, effect.answer) for effect in effects_of(interviewer, state, fact))
         changes = tuple((value, other) for value, other in tried if other is not None and other != base)
         found.append(Missing(fact, assumed, changes))
-    return tuple(sorted(found, key=lambda item: (-_weight(item), item.fact)))
+    return tuple(sorted(found, key=lambda m: (-len({other for _, other in m.changes}), -len(m.changes), m.fact)))
 
 
 def tried_values(interviewer: Interviewer, fact: str) -> tuple[Value, ...]:
@@ -127,7 +121,3 @@ def tried_values(interviewer: Interviewer, fact: str) -> tuple[Value, ...]:
     if definition.numeric and len(values) > 4:
         values = values[1:-1]  # The ends of a domain are as wide as one can write, and say little.
     return spread(values, _MOST_VALUES)
-
-
-def _weight(item: Missing) -> int:
-    return len({other for _, other in item.changes}) * 100 + len(item.changes)

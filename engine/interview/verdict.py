@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.advisor.procurement import compute
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.advisor import compute
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
 from whichgpu.engine.interview.partial_plans import Watched
 from whichgpu.engine.interview.possible_outcomes import ALWAYS
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
@@ -21,8 +22,8 @@ from whichgpu.engine.interview.rule_index import ProcurementRules
 from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.rule_index import RuleView
 from whichgpu.engine.interview.rule_index import written_constants
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.language import evaluate
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.rules import evaluate
 
 
 #: What the answer says where no rule gives a verdict.
@@ -93,11 +94,8 @@ def _opened(
     wider = OpenFacts(dict(open_facts.values), dict(open_facts.causes))
     facts = rule_index.advisor.vocabulary.facts
     for name in sorted(spread.keys() & facts.keys()):  # No rule reads a figure that is no fact.
-        if facts[name].type == "bool":
-            values = spread[name] or {True, False, None}
-            wider.add(name, tuple(sorted(values, key=str)), causes)
-        else:
-            wider.add(name, None, causes)
+        values = sorted(spread[name] or {True, False, None}, key=str)
+        wider.add(name, tuple(values) if facts[name].type == "bool" else None, causes)
     return wider
 
 
@@ -112,7 +110,10 @@ def verdicts_of(rule_index: RuleIndex, facts: Facts, open_facts: OpenFacts) -> V
     if len(possible) == 1:
         return Verdicts(possible)
     told = {}
-    for name, rules in _causes(procurement_rules, truths, open_facts).items():
+    waiting = [view for view in procurement_rules.views if {True} < truths[view.rule.id]]
+    # The askable facts behind rules that wait, with how many wait for each.
+    waited_for = Counter(cause for view in waiting for cause in open_facts.behind(view.reads))
+    for name, rules in waited_for.items():
         values = [value for value in open_facts.values.get(name) or () if value is not None]
         readers = [view for view in procurement_rules.views if name in view.reads and True in truths[view.rule.id]]
         left = []
@@ -148,17 +149,6 @@ def _possible(
     if not any(truths[view.rule.id] == ALWAYS for view in winners):
         possible.add(NONE_GIVEN)
     return frozenset(possible)
-
-
-def _causes(procurement_rules: ProcurementRules, truths: Mapping[str, Truths], open_facts: OpenFacts) -> dict[str, int]:
-    """The askable facts behind rules that wait, with how many wait for each."""
-    causes: dict[str, int] = {}
-    for view in procurement_rules.views:
-        found = truths[view.rule.id]
-        if len(found) > 1 and True in found:
-            for cause in open_facts.behind(view.reads):
-                causes[cause] = causes.get(cause, 0) + 1
-    return causes
 
 
 def _beaten(view: RuleView, procurement_rules: ProcurementRules, truths: Mapping[str, Truths]) -> bool:

@@ -1,11 +1,6 @@
 """Candidate plans: GPU x count x nodes x layout, each with memory, speed, cost and power."""
 
-from whichgpu.engine.plans.candidates import candidate_plans
-from whichgpu.engine.plans.candidates import gpus_to_plan
-from whichgpu.engine.plans.maker import PlanMaker
-from whichgpu.engine.plans.model import Cost
-from whichgpu.engine.plans.model import Layout
-from whichgpu.engine.plans.model import Plan
+from lazy_loader import attach_stub
 
 
-__all__ = ["Cost", "Layout", "Plan", "PlanMaker", "candidate_plans", "gpus_to_plan"]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 
+from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core import Facts
 from whichgpu.engine.plans.configurations import Configuration
 from whichgpu.engine.plans.configurations import configurations
 from whichgpu.engine.plans.configurations import configurations_of_count
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.plans.slices import slice_plans
-from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing import Job
 
 
 def candidate_plans(

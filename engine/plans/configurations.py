@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from typing import TypeVar
 
-from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.maker import rate_of
 from whichgpu.engine.plans.targets import Goals
@@ -29,7 +29,7 @@ from whichgpu.engine.plans.targets import shortfall
 from whichgpu.engine.plans.targets import times_kept
 from whichgpu.engine.plans.topology import ladder
 from whichgpu.engine.plans.topology import rounded_up
-from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing import Layout
 
 
 #: A search for the count that meets a goal is at its end by then, or goes nowhere.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Value
 from whichgpu.engine.plans.model import Cost
 from whichgpu.engine.plans.topology import Fabric
-from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.model import MemoryEstimate
+from whichgpu.engine.sizing import Layout
+from whichgpu.engine.sizing import MemoryEstimate
 
 
 #: Links over which several GPUs wait for each other: the bus of the machine, or none at all.

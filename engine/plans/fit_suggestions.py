@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.sizing.fit_changes import Remedy
-from whichgpu.engine.sizing.fit_changes import remedies_of
-from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.memory import estimate_memory
-from whichgpu.engine.sizing.memory import granted_of
+from whichgpu.engine.sizing import Layout
+from whichgpu.engine.sizing import Remedy
+from whichgpu.engine.sizing import estimate_memory
+from whichgpu.engine.sizing import granted_of
+from whichgpu.engine.sizing import remedies_of
 
 
 #: A change that saves less than this share of the memory is not worth naming.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.sizing.model import Figure
+from whichgpu.engine.sizing import Figure
 
 
 #: Facts that may be negative: a job that does not fit leaves less than nothing free.

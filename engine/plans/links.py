@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.plans.topology import Fabric
 from whichgpu.engine.plans.topology import fabric_of
-from whichgpu.engine.sizing.rows import Ints
-from whichgpu.engine.sizing.rows import Rows
-from whichgpu.engine.sizing.rows import ceiling
-from whichgpu.engine.sizing.speed_links import NO_LINK
-from whichgpu.engine.sizing.speed_links import LinkSpeed
-from whichgpu.engine.sizing.speed_links import Split
-from whichgpu.engine.sizing.speed_links import choose
-from whichgpu.engine.sizing.speed_links import link_speed
-from whichgpu.engine.sizing.speed_links import network_of
-from whichgpu.engine.sizing.speed_links import split_of
+from whichgpu.engine.sizing import NO_LINK
+from whichgpu.engine.sizing import Ints
+from whichgpu.engine.sizing import LinkSpeed
+from whichgpu.engine.sizing import Rows
+from whichgpu.engine.sizing import Split
+from whichgpu.engine.sizing import ceiling
+from whichgpu.engine.sizing import choose
+from whichgpu.engine.sizing import link_speed
+from whichgpu.engine.sizing import network_of
+from whichgpu.engine.sizing import split_of
 
 
 class LinkTable:

@@ -10,9 +10,9 @@ from functools import partial
 
 import numpy as np
 
+from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core import Facts
 from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.costs.constants import load_economics
 from whichgpu.engine.plans.costs.cost import cost_of
@@ -35,18 +35,18 @@ from whichgpu.engine.plans.topology import fabric_of
 from whichgpu.engine.plans.topology import rounded_up
 from whichgpu.engine.plans.workings import Terms
 from whichgpu.engine.plans.workings import workings_of
-from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.memory import batch_of
-from whichgpu.engine.sizing.memory import card_of
-from whichgpu.engine.sizing.memory import estimate_memories
-from whichgpu.engine.sizing.memory import granted_of
-from whichgpu.engine.sizing.model import Figure
-from whichgpu.engine.sizing.model import MemoryEstimate
-from whichgpu.engine.sizing.model import SpeedEstimate
-from whichgpu.engine.sizing.rows import rows_of
-from whichgpu.engine.sizing.speed import capacity_asked
-from whichgpu.engine.sizing.speed import rows_of_values
+from whichgpu.engine.sizing import Figure
+from whichgpu.engine.sizing import Job
+from whichgpu.engine.sizing import Layout
+from whichgpu.engine.sizing import MemoryEstimate
+from whichgpu.engine.sizing import SpeedEstimate
+from whichgpu.engine.sizing import batch_of
+from whichgpu.engine.sizing import capacity_asked
+from whichgpu.engine.sizing import card_of
+from whichgpu.engine.sizing import estimate_memories
+from whichgpu.engine.sizing import granted_of
+from whichgpu.engine.sizing import rows_of
+from whichgpu.engine.sizing import rows_of_values
 
 
 def rate_of(speed: SpeedEstimate | None) -> float | None:

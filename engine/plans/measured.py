@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.model import Figure
-from whichgpu.engine.sizing.model import SpeedEstimate
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
+from whichgpu.engine.sizing import Figure
+from whichgpu.engine.sizing import Job
+from whichgpu.engine.sizing import SpeedEstimate
 
 
 _FORMULA = "stated hours of a run x speed on the GPU in use / speed here"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Value
 from whichgpu.engine.plans.costs.model import Cost
-from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.model import MemoryEstimate
-from whichgpu.engine.sizing.model import SpeedEstimate
+from whichgpu.engine.sizing import Layout
+from whichgpu.engine.sizing import MemoryEstimate
+from whichgpu.engine.sizing import SpeedEstimate
 
 
 __all__ = ["Cost", "Layout", "Partition", "Plan"]

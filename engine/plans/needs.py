@@ -9,21 +9,21 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.layouts import layouts
 from whichgpu.engine.plans.topology import Fabric
-from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.memory import batch_of
-from whichgpu.engine.sizing.memory import context_gb
-from whichgpu.engine.sizing.memory import estimate_memory
-from whichgpu.engine.sizing.memory import granted_of
-from whichgpu.engine.sizing.memory import is_small
-from whichgpu.engine.sizing.memory import memory_columns
-from whichgpu.engine.sizing.memory import own_gb
-from whichgpu.engine.sizing.rows import rows_of
-from whichgpu.engine.sizing.serving import PIPELINE_SHARE
+from whichgpu.engine.sizing import PIPELINE_SHARE
+from whichgpu.engine.sizing import Job
+from whichgpu.engine.sizing import Layout
+from whichgpu.engine.sizing import batch_of
+from whichgpu.engine.sizing import context_gb
+from whichgpu.engine.sizing import estimate_memory
+from whichgpu.engine.sizing import granted_of
+from whichgpu.engine.sizing import is_small
+from whichgpu.engine.sizing import memory_columns
+from whichgpu.engine.sizing import own_gb
+from whichgpu.engine.sizing import rows_of
 
 
 #: Batches at which memory is computed; between them, and beyond the last, a straight line is drawn. Memory is convex in

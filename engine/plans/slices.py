@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Value
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Partition
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.plans.targets import meets
 from whichgpu.engine.plans.targets import shortfall
 from whichgpu.engine.plans.targets import times_kept
-from whichgpu.engine.sizing.model import Figure
-from whichgpu.engine.sizing.model import SpeedEstimate
+from whichgpu.engine.sizing import Figure
+from whichgpu.engine.sizing import SpeedEstimate
 
 
 _PROFILE = re.compile(r"(?P<compute>\d+)g\.(?P<memory>\d+)gb\Z")

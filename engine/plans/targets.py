@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import number
-from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.speed import targets_of
-from whichgpu.engine.sizing.speed_serving import Targets
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import number
+from whichgpu.engine.sizing import Job
+from whichgpu.engine.sizing import Targets
+from whichgpu.engine.sizing import targets_of
 
 
 class Goals(NamedTuple):

@@ -6,7 +6,7 @@ import math
 from functools import cache
 from typing import NamedTuple
 
-from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.plans.constants import plan_constants
 
 

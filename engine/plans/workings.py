@@ -10,14 +10,14 @@ from dataclasses import field
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.needs import Needs
-from whichgpu.engine.sizing.gpu_table import GpuTable
-from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.memory import Card
-from whichgpu.engine.sizing.model import MemoryEstimate
-from whichgpu.engine.sizing.model import SpeedEstimate
-from whichgpu.engine.sizing.speed import JobSpeed
-from whichgpu.engine.sizing.speed_serving import Targets
+from whichgpu.engine.sizing import Card
+from whichgpu.engine.sizing import GpuTable
+from whichgpu.engine.sizing import Job
+from whichgpu.engine.sizing import JobSpeed
+from whichgpu.engine.sizing import Layout
+from whichgpu.engine.sizing import MemoryEstimate
+from whichgpu.engine.sizing import SpeedEstimate
+from whichgpu.engine.sizing import Targets
 
 
 #: An interview and the search for the nearest change go to and fro between a few jobs.

@@ -3,25 +3,7 @@
 ``whichgpu.engine.sizing.calculators`` registers the workload-scope figures when it is imported.
 """
 
-from whichgpu.engine.sizing.intake import job_from_facts
-from whichgpu.engine.sizing.job import Assumed
-from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.memory import estimate_memory
-from whichgpu.engine.sizing.model import Figure
-from whichgpu.engine.sizing.model import MemoryEstimate
-from whichgpu.engine.sizing.model import SpeedEstimate
-from whichgpu.engine.sizing.model import Term
+from lazy_loader import attach_stub
 
 
-__all__ = [
-    "Assumed",
-    "Figure",
-    "Job",
-    "Layout",
-    "MemoryEstimate",
-    "SpeedEstimate",
-    "Term",
-    "estimate_memory",
-    "job_from_facts",
-]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import TypedDict
 from typing import Unpack
 
-from whichgpu.engine.catalogue.tasks import profile_of
-from whichgpu.engine.core.calculators import calculator
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.catalogue import profile_of
+from whichgpu.engine.core import Calculator
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import calculator
+from whichgpu.engine.core import registered
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.job import Job
@@ -308,3 +310,8 @@ def _adapter_billions(job: Job) -> float:
     if job.shape is None:
         return 0.0
     return adapter_params(job.shape, job.lora_rank, job.lora_targets) / 1e9
+
+
+def memory_calculators() -> dict[str, Calculator]:
+    """The calculators of this module by the fact they produce, and whatever else was registered before."""
+    return registered()

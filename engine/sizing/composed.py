@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.sizing.constants import sizing_constants
 
 

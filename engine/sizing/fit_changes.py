@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dataclasses import replace
 from typing import Any
 
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.intake_training import all_linear
 from whichgpu.engine.sizing.job import Job

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.constants import Pick
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Pick
 from whichgpu.engine.sizing.rows import Bools
 from whichgpu.engine.sizing.rows import Floats
 from whichgpu.engine.sizing.rows import Ints

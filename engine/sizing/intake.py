@@ -7,9 +7,9 @@ from collections.abc import Container
 from typing import TypeVar
 from typing import assert_never
 
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.tasks import profile_of
-from whichgpu.engine.core.values import Facts
+from whichgpu.engine.catalogue import ModelSpec
+from whichgpu.engine.catalogue import profile_of
+from whichgpu.engine.core import Facts
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.intake_training import chunked_loss_of
 from whichgpu.engine.sizing.intake_training import learning_of

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.catalogue import ModelSpec
+from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import Framework
 from whichgpu.engine.sizing.constants import sizing_constants

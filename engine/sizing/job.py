@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 from typing import NamedTuple
 
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.catalogue import ModelSpec
+from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.shape import Shape
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.generators import generator_memory
 from whichgpu.engine.sizing.job import Job

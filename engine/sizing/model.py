@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import Any
 from typing import NamedTuple
 
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.rows import Bools
 from whichgpu.engine.sizing.rows import Floats
 from whichgpu.engine.sizing.rows import plain

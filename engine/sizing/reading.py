@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import TypeVar
 
-from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core import Facts
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Assumed
 

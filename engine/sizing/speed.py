@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.constants import Pick
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.core.values import number
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Pick
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import number
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout

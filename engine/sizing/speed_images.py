@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from whichgpu.engine.core.constants import TURNED
-from whichgpu.engine.core.constants import Pick
+from whichgpu.engine.core import TURNED
+from whichgpu.engine.core import Pick
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Floats

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.catalogue.model import Gpu
+from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.sizing.rows import Ints
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.rows import ceiling

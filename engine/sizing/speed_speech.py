@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whichgpu.engine.core.constants import Pick
+from whichgpu.engine.core import Pick
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Ints

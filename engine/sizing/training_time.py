@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.core.constants import Pick
+from whichgpu.engine.core import Pick
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.gpu_table import Peaks

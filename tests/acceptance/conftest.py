@@ -26,9 +26,10 @@ CASES: list[Case] = load(HERE.parent / "cases.yaml")["cases"]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """``case`` runs over every public case."""
-    if "case" in metafunc.fixturenames:
-        metafunc.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+    """``case`` runs over every public case, ``second_case`` over every second one."""
+    for name, cases in (("case", CASES), ("second_case", CASES[::2])):
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, cases, ids=[case["id"] for case in cases])
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """The answer to a case is no accident of its numbers.
 
-Each public case is decided again with its size 10 % up, 10 % down, and with one fact that does not bear on it. The
+Each public case is decided again with its size 10 % up and 10 % down, and every second one with one fact that does not
+bear on it; ``test_decision_laws.py`` has the same law of workloads that are made up. The
 *class* of the answer must stay: the expectations of the case that the answer meets, apart from figures that follow from
 the size (memory, counts, computed facts) and with any count of an expected GPU. An irrelevant fact changes no
 expectation at all. Where a shift crosses the edge of a card's memory the class may turn; ``known_flips.yaml`` says so.
@@ -77,12 +78,12 @@ def test_a_tenth_more_or_less_keeps_the_class_of_the_answer(
 
 
 def test_a_fact_that_does_not_bear_on_it_changes_no_expectation(
-    case: Case, advisor: Advisor, answer_to: Callable[[Any], dict[str, Any]]
+    second_case: Case, advisor: Advisor, answer_to: Callable[[Any], dict[str, Any]]
 ) -> None:
-    serving = case["workload"].get("task") == "inference"
+    serving = second_case["workload"].get("task") == "inference"
     other = {"gradient_accumulation_steps": 4} if serving else {"tpot_slo_ms": 45}
-    before = met(answer_to(case["workload"]), case["expect"], advisor)
-    assert met(answer_to({**other, **case["workload"]}), case["expect"], advisor) == before
+    before = met(answer_to(second_case["workload"]), second_case["expect"], advisor)
+    assert met(answer_to({**other, **second_case["workload"]}), second_case["expect"], advisor) == before
 
 
 def test_known_flips_are_of_known_cases(cases: list[Case], known_flips: dict[str, str]) -> None:

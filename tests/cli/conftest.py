@@ -13,6 +13,7 @@ import pytest
 
 from whichgpu import Advisor
 from whichgpu import load_advisor
+from whichgpu.cli import rulecover
 from whichgpu.cli.main import run
 from whichgpu.engine.advisor.advisor import shipped_advisor
 
@@ -78,6 +79,18 @@ def whichgpu(
         return Ran(code, captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture
+def fewer_typical_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``rules cover`` decides more than a hundred workloads; a few of them will do here."""
+    typical = rulecover.typical_workloads
+    monkeypatch.setattr(rulecover, "typical_workloads", lambda advisor: list(typical(advisor))[::9])
+
+
+@pytest.fixture(autouse=True)
+def _decided_once(decided_once: None) -> None:
+    """What commands say of a workload is tested here, and some workloads are decided by dozens of tests."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Six whole interviews against golden transcripts, two of them on a real pseudo-terminal as well.
+"""Six whole interviews against golden transcripts, one of them on a real pseudo-terminal as well.
 
 After a change of rules or wording: ``WHICHGPU_NEW_GOLDENS=1 pytest tests/cli/test_interview_transcripts.py``, then read
 what changed.
@@ -130,7 +130,7 @@ INTERVIEWS: dict[str, tuple[dict[str, str], dict[str, list[str]], list[str]]] = 
     "images_saved": (IMAGES, {"image_px": ["save", "edit task inference", "edit 99"]}, [""]),
     "pretraining": (PRETRAINING, {"train_tokens_b": ["a lot"], "org_type": ["?"]}, [""]),
 }
-ON_A_TERMINAL = ("serving_with_help", "nothing_known")
+ON_A_TERMINAL = ("serving_with_help",)
 
 
 @pytest.fixture(scope="module")

@@ -117,6 +117,7 @@ def test_rules_that_cannot_be_read_are_annotated_too(whichgpu: Whichgpu, house: 
     assert "gpu.vramm_gb" in whichgpu("rules", "lint", *alone(house)).err
 
 
+@pytest.mark.usefixtures("fewer_typical_workloads")
 def test_coverage_by_tests(whichgpu: Whichgpu, house: Path) -> None:
     report = json.loads(whichgpu("rules", "cover", "--format", "json", *alone(house)).out)
     assert report["tests"]["conditions"] == {"total": 1, "both_ways": 1}

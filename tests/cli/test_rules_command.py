@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from jsonschema_rs import Draft202012Validator
 from whichgpu.cli.advisor import names_of
 from whichgpu.cli.render.markdown import to_markdown
 from whichgpu.cli.render.rulepage import rule_page
+from whichgpu.cli.rulecover import typical_workloads
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.schema import type_schema
 from whichgpu.engine.authoring import PrintedFinding
@@ -174,6 +176,7 @@ def test_a_broken_rule_file_is_wrong_input(whichgpu: Whichgpu, house: Callable[[
         assert "gpu.vram_gb" in ran.err
 
 
+@pytest.mark.usefixtures("fewer_typical_workloads")
 def test_coverage_names_what_is_missing(whichgpu: Whichgpu, house: Callable[[str], list[str]]) -> None:
     ran = whichgpu("rules", "cover", "--format", "json", *house(RULE))
     report = json.loads(ran.out)
@@ -188,10 +191,18 @@ def test_coverage_names_what_is_missing(whichgpu: Whichgpu, house: Callable[[str
     assert workloads["covered"] == 0
 
 
+@pytest.mark.usefixtures("fewer_typical_workloads")
 def test_coverage_in_words(whichgpu: Whichgpu) -> None:
     ran = whichgpu("rules", "cover")
     assert ran.code == 0
     assert "typical workloads" in ran.out
+
+
+def test_typical_workloads_are_of_every_task_and_family(advisor: Advisor) -> None:
+    facts = advisor.vocabulary.facts
+    typical = [(workload["task"], workload["model_family"]) for workload in typical_workloads(advisor)]
+    assert set(typical) == set(product(facts["task"].choices, facts["model_family"].choices))
+    assert len(typical) > 2 * len(facts["task"].choices)
 
 
 def test_doctor(whichgpu: Whichgpu, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -277,13 +277,13 @@ def test_what_surrounds_a_rule_is_drawn(whichgpu: Whichgpu) -> None:
 
 @pytest.mark.usefixtures("few_workloads")
 def test_a_comparison_for_a_pull_request(whichgpu: Whichgpu, layer: Path) -> None:
-    command = ["rules", "diff", "builtin", str(layer), "--sample", "12", "--processes", "1"]
+    command = ["rules", "diff", "builtin", str(layer), "--sample", "4", "--processes", "1"]
     found = json.loads(whichgpu(*command, "--format", "json").out)
     assert [(rule["id"], rule["kind"]) for rule in found["rules"]] == [
         ("cuda-code-needs-nvidia", "removed"),
         ("no-small-cards", "added"),
     ]
-    assert found["compared"]["sample"] == 12
+    assert found["compared"]["sample"] == 4
     moved = next(entry for entry in found["moved"] if entry["workload"] == "llm-chat-8b")
     answer = moved["parts"]["recommendation"]
     assert answer["old"] != answer["new"]

@@ -1,4 +1,4 @@
-"""Parts of the answer about what is known, assumed, missing, needed and out of the question."""
+"""Parts of the answer about what is known, assumed, missing, needed and out of the question, and about every rule."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ from whichgpu.engine.advisor.outcome import NoAnswer
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.pipeline import asked_facts
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.resolve import verdict_of
+from whichgpu.engine.rules import Resolution
+from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Verdict
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import verdict_of
 
 
 if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import part_types
+    from whichgpu.engine.advisor.answer import trace_types
 
 
 #: Memory of the job itself, before any plan.
@@ -42,7 +46,6 @@ _SIZES = (
     "vram_low_gb",
     "vram_high_gb",
 )
-_KIND_OF_STAGE = {"derive": "recommendation", "reject": "recommendation", "prefer": "recommendation"}
 
 
 def no_answer_dict(no_answer: NoAnswer | None, outcome: Outcome, vocabulary: Vocabulary) -> part_types.NoAnswer | None:
@@ -57,13 +60,10 @@ def no_answer_dict(no_answer: NoAnswer | None, outcome: Outcome, vocabulary: Voc
     else:
         why = _nothing_fits(outcome, no_answer.rules, vocabulary)
     relaxable = no_answer.find_relaxable() if no_answer.find_relaxable else ()
-    facts = (
-        no_answer.facts if no_answer.kind != "nothing_fits" else dict.fromkeys(f for each in relaxable for f in each)
-    )
     return {
         "kind": no_answer.kind,
         "why": why,
-        "facts": list(facts),
+        "facts": [*no_answer.facts, *dict.fromkeys(name for each in relaxable for name in each)],
         "relaxable": [list(names) for names in relaxable],
         "rules": [r.id for r in no_answer.rules],
     }
@@ -117,7 +117,6 @@ def candidate_dict(
     """The verdict on a GPU that the user named, with its facts."""
     shared = outcome.final.facts
     reason, rule = _candidate_reason(candidate, outcome, knowledge, rules, vocabulary)
-    plan = candidate.plan
     known = knowledge.gpu_facts[candidate.gpu_id]
     return {
         "gpu": candidate.gpu_id,
@@ -125,9 +124,7 @@ def candidate_dict(
         "verdict": candidate.verdict,
         "reason": reason,
         "rule": rule,
-        "plan": plan_dict(plan, judged=candidate.judged, rules=dict(rules), shared=shared, vocabulary=vocabulary)
-        if plan
-        else None,
+        "plan": plan_dict(candidate.plan, candidate.judged, rules, shared, vocabulary) if candidate.plan else None,
         "facts": {name.removeprefix("gpu."): value for name, value in sorted(known.items())},
         "is_current": candidate.is_current,
     }
@@ -140,33 +137,28 @@ def _candidate_reason(
     rules: Mapping[str, Rule],
     vocabulary: Vocabulary,
 ) -> tuple[str, str | None]:
+    """Why a GPU cannot be the answer, or where its plan stands beside it; and the rule behind that."""
+    judged, rule = candidate.judged, None
+    loss = loss_of(judged, outcome.chosen, outcome.judged) if judged else None
     if candidate.rejection is not None:
-        rule = candidate.rejection.rules[0]
-        return rejection_text(rule, {**outcome.final.facts, **candidate.facts}, vocabulary), rule.id
-    if candidate.refused is not None:
-        return refusal_text(candidate.refused), None
-    if candidate.plan is None:
-        return knowledge.gpus[candidate.gpu_id].not_plannable_because or "it cannot be planned with", None
-    if candidate.verdict == "unproven":
-        missing = candidate.judged.missing if candidate.judged else ()
-        return f"cannot be proven without: {', '.join(missing)}", None
-    return _standing(candidate, outcome, rules, vocabulary)
-
-
-def _standing(
-    candidate: CandidateJudgement, outcome: Outcome, rules: Mapping[str, Rule], vocabulary: Vocabulary
-) -> tuple[str, str | None]:
-    """Where a plan that nothing rejects stands beside the answer, and the rule behind it."""
-    if outcome.chosen is None or outcome.round is None:
-        return "nothing speaks against it, and nothing is recommended before more is known", None
-    if candidate.verdict == "recommended":
-        return "it is the recommendation", None
-    judged = candidate.judged
-    loss = loss_of(judged, outcome.chosen, outcome.round.judged) if judged else None
-    if judged is None or loss is None:
-        return "it does the job, but this count of it was not among the plans", None
-    text = loss_text(loss, judged, outcome.objective, rules, outcome.final.facts, vocabulary)
-    return text, loss.rules[0] if loss.kind == "fallback" else None
+        first = candidate.rejection.rules[0]
+        text, rule = rejection_text(first, {**outcome.final.facts, **candidate.facts}, vocabulary), first.id
+    elif candidate.refused is not None:
+        text = refusal_text(candidate.refused)
+    elif candidate.plan is None:
+        text = knowledge.gpus[candidate.gpu_id].not_plannable_because or "it cannot be planned with"
+    elif candidate.verdict == "unproven":
+        text = f"cannot be proven without: {', '.join(judged.missing if judged else ())}"
+    elif outcome.chosen is None:
+        text = "nothing speaks against it, and nothing is recommended before more is known"
+    elif candidate.verdict == "recommended":
+        text = "it is the recommendation"
+    elif judged is None or loss is None:
+        text = "it does the job, but this count of it was not among the plans"
+    else:
+        text = loss_text(loss, judged, outcome.objective, rules, outcome.final.facts, vocabulary)
+        rule = loss.rules[0] if loss.kind == "fallback" else None
+    return text, rule
 
 
 def assumptions(
@@ -193,9 +185,9 @@ def open_questions(
 ) -> list[part_types.OpenQuestion]:
     """Facts worth asking: those that block, then those that rules ask for, then what undecided rules lack."""
     facts = outcome.final.facts
-    blocking = [*(outcome.no_answer.facts if outcome.no_answer and outcome.no_answer.kind == "facts_missing" else ())]
-    if outcome.chosen:
-        blocking += outcome.chosen.missing
+    blocking: tuple[str, ...] = outcome.chosen.missing if outcome.chosen else ()
+    if outcome.no_answer and outcome.no_answer.kind == "facts_missing":
+        blocking = outcome.no_answer.facts
     asked = asked_facts([*outcome.intake.fired, *(item.rule for item in outcome.fired)])
     rest = sorted(
         (name for name in undecided if _worth_asking(name, vocabulary)),
@@ -205,11 +197,9 @@ def open_questions(
     for name in dict.fromkeys([*blocking, *sorted(asked), *rest]):
         fact = vocabulary.facts.get(name)
         source = outcome.final.settled.get(name)
-        if (
-            fact is None
-            or fact.scope != "workload"
-            or (name in facts and (source is None or source.claim.origin != "assumed"))
-        ):
+        if fact is None or fact.scope != "workload":
+            continue
+        if name in facts and (source is None or source.claim.origin != "assumed"):
             continue
         text = say(fact.question or f"What is the {fact.label or name}?", facts, vocabulary)
         questions.append(
@@ -253,7 +243,7 @@ def undecided_facts(outcome: Outcome, rules: Iterable[Rule]) -> dict[str, frozen
 def _say_in(rule: Rule) -> str:
     if "procurement" in rule.writes:
         return "procurement"
-    return _KIND_OF_STAGE.get(rule.stage, "advice")
+    return "advice" if rule.stage == "advise" else "recommendation"
 
 
 def sizing_dict(outcome: Outcome) -> dict[str, Any]:
@@ -263,3 +253,49 @@ def sizing_dict(outcome: Outcome) -> dict[str, Any]:
     if outcome.chosen and (memory := outcome.chosen.ranked.plan.memory):
         sizes["planned_vram_gb"] = memory.per_gpu_gb * outcome.chosen.ranked.plan.count
     return sizes
+
+
+def verdicts(outcome: Outcome, rules: Mapping[str, Rule]) -> list[trace_types.RuleVerdict]:
+    """One entry a rule, sorted by id: plan rules on the chosen plan, candidate rules on the first candidate."""
+    found: dict[str, trace_types.RuleVerdict] = {}
+    stages = [outcome.intake, outcome.final] + ([outcome.round.survey] if outcome.round else [])
+    for resolved in stages:
+        for verdict in _settled(resolved):
+            found[verdict.rule] = _entry(verdict, "workload")
+    chosen, candidate = outcome.chosen, next(iter(outcome.candidates), None)
+    on_candidates = {item.rule.id: item.scope for item in outcome.fired if item.rule.each == "candidate"}
+    shared = outcome.final.facts
+    on_plan = {**shared, **chosen.facts} if chosen else {}
+    for rule in rules.values():
+        if rule.each == "plan" and chosen:
+            found[rule.id] = _entry(verdict_of(rule, on_plan, chosen.prefer), chosen.ranked.plan.id)
+        elif rule.each == "chosen" and chosen and rule.id in found:
+            found[rule.id]["scope"] = chosen.ranked.plan.id
+        elif rule.each == "candidate" and rule.id in on_candidates:
+            found[rule.id] = _entry(Verdict(rule.id, "fired"), on_candidates[rule.id])
+        elif rule.each == "candidate" and candidate:
+            verdict = verdict_of(rule, {**shared, **candidate.facts})
+            found[rule.id] = _entry(verdict, f"candidate {candidate.gpu_id}")
+        elif rule.id not in found:  # For plans or candidates, of which there are none: judged on the workload alone.
+            found[rule.id] = _entry(verdict_of(rule, shared, Resolution(())), rule.each)
+    return [found[name] for name in sorted(found)]
+
+
+def _settled(resolved: ResolvedFacts) -> list[Verdict]:
+    result = []
+    for level in resolved.judged:
+        for verdict in level.evaluation.verdicts(0):
+            by = level.resolution.overridden.get(verdict.rule)
+            result.append(Verdict(verdict.rule, "overridden", by=by) if by else verdict)
+    return result
+
+
+def _entry(verdict: Verdict, scope: str) -> trace_types.RuleVerdict:
+    entry: trace_types.RuleVerdict = {"id": verdict.rule, "verdict": verdict.outcome, "scope": scope}
+    if verdict.by is not None:
+        entry["by"] = verdict.by
+    if verdict.missing:
+        entry["missing"] = list(verdict.missing)
+    if verdict.failed is not None:
+        entry["failed"], entry["value"] = verdict.failed, verdict.value
+    return entry

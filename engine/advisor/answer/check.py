@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from whichgpu.engine.advisor.answer.answer_types import Decision
 from whichgpu.engine.advisor.answer.answer_types import Record
 from whichgpu.engine.advisor.answer.keys import RECORD_FORMAT
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
 
 
 #: Keys that every decision now has, and that records of the same format from before do not.
@@ -45,13 +45,14 @@ def check_saved(value: object, name: str) -> Record | Decision:
     Raises:
         InputError: with the first place where it departs from the contract, what belongs there, and what stands there.
     """
-    if isinstance(value, dict) and (value.get("format") == RECORD_FORMAT or "decision" in value):
-        _check(value, Record, name)
-        _check_answered(value["decision"], name, "$.decision")
-        return cast("Record", value)
-    _check(value, Decision, name)
-    _check_answered(value, name, "$")
-    return cast("Decision", value)
+    sealed = isinstance(value, dict) and (value.get("format") == RECORD_FORMAT or "decision" in value)
+    _check(value, Record if sealed else Decision, name)
+    checked = cast("Any", value)
+    _check_answered(checked["decision"] if sealed else checked, name, "$.decision" if sealed else "$")
+    return cast("Record | Decision", value)
+
+
+_adapter = cache(TypeAdapter)
 
 
 def _check(value: object, wanted: Any, name: str) -> None:
@@ -61,7 +62,8 @@ def _check(value: object, wanted: Any, name: str) -> None:
         faults: dict[str, list[str]] = {}
         found: dict[str, Any] = {}
         for fault in error.errors(include_url=False, include_context=False):
-            location = _location(fault["type"], fault["loc"])
+            # An entry of the trace that is of no known kind is at fault in its ``kind``.
+            location = (*fault["loc"], "kind") if fault["type"].startswith("union_tag") else fault["loc"]
             if fault["type"] in _MISSING and location[-1] in _ADDED_SINCE:
                 continue
             path, found[path] = _place(value, location)
@@ -82,16 +84,6 @@ def _check_answered(decision: Any, name: str, path: str) -> None:
         shown = _shown(decision["no_answer"])
         said = f"{path}.no_answer should {should} beside that recommendation; {shown} stands there"
         raise _refusal(decision, Decision, name, said)
-
-
-@cache
-def _adapter(wanted: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(wanted)
-
-
-def _location(kind: str, location: Location) -> Location:
-    """Where a fault lies; an entry of the trace that is of no known kind is at fault in its ``kind``."""
-    return (*location, "kind") if kind.startswith("union_tag") else location
 
 
 def _place(value: Any, location: Location) -> tuple[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.plans import unverified_dict
@@ -15,55 +16,44 @@ from whichgpu.engine.advisor.losses import rules_behind
 from whichgpu.engine.advisor.options import gain_of
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.core import Facts
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
 
 
 if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import plan_types
 
 
-def chosen_over(outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary) -> list[plan_types.ChosenOver]:
+def chosen_over(outcome: Outcome, rules: Mapping[str, Rule], vocabulary: Vocabulary) -> list[plan_types.ChosenOver]:
     """The plans that would have been cheaper and faster, or better by the objective, and the reason against each.
 
     First those that the answer loses to in cost and speed, then those that only the objective would put before it.
     """
     answer = outcome.chosen
-    if answer is None or outcome.round is None:
+    if answer is None:
         return []
     margin = 1 + outcome.objective.dominance_margin
-    beating, better = [], []
-    for entry in outcome.round.judged:
-        if entry is answer or entry.standing is None or answer.standing is None:
-            continue
-        if _beats(entry, answer, margin):
-            beating.append(entry)
-        elif (
-            _has_more_merit(entry, answer, margin)
-            and gain_of(entry.measures, answer.measures, outcome.objective) >= margin
-        ):
-            better.append(entry)
-    seen: set[tuple[str | None, str]] = set()
-    shown = list(beating)
-    for entry in sorted(better, key=lambda e: e.standing.merit or 0.0):  # type: ignore[union-attr]
-        reason, rule = _reason(entry, answer, outcome)
-        if (rule, reason) not in seen and reason != "evidence":
-            seen.add((rule, reason))
-            shown.append(entry)
+    others = [entry for entry in outcome.judged if entry is not answer]
+    beating = [entry for entry in others if _beats(entry, answer, margin)]
+    better: dict[tuple[plan_types.ChosenOverReason, str | None], Judged] = {}  # The best for each reason.
+    for entry in sorted(others, key=lambda entry: entry.standing.merit or 0.0):
+        gains = gain_of(entry.measures, answer.measures, outcome.objective) >= margin
+        if gains and _has_more_merit(entry, answer, margin) and not _beats(entry, answer, margin):
+            better.setdefault(_reason(entry, answer, outcome), entry)
+    shown = beating + [entry for (reason, _), entry in better.items() if reason != "evidence"]
     return [_entry(entry, answer, outcome, rules, vocabulary) for entry in shown]
 
 
 def preference_cost(outcome: Outcome) -> plan_types.PreferenceCost | None:
     """What preferences cost beside the best plan of the same standing; None where the answer is that plan."""
     answer = outcome.chosen
-    if answer is None or answer.standing is None or answer.standing.merit is None or outcome.round is None:
+    if answer is None or answer.standing.merit is None:
         return None
     rivals = [
         entry
-        for entry in outcome.round.judged
-        if entry.standing is not None
-        and entry.standing.tier == answer.standing.tier
+        for entry in outcome.judged
+        if entry.standing.tier == answer.standing.tier
         and entry.standing.dominated_by is None
         and entry.standing.merit is not None
         and entry.standing.merit < answer.standing.merit
@@ -71,29 +61,28 @@ def preference_cost(outcome: Outcome) -> plan_types.PreferenceCost | None:
     ]
     if not rivals:
         return None
-    best = min(rivals, key=lambda entry: entry.standing.merit)  # type: ignore[union-attr,arg-type,return-value]
-    counted = {award.rule for award in best.ranked.awards if award.counted and award.points > 0}
-    for_it = [a.rule for a in answer.ranked.awards if a.rule and a.counted and a.points > 0 and a.rule not in counted]
-    held_against = {award.rule for award in answer.ranked.awards if award.counted and award.points < 0}
-    against = [
-        award.rule
-        for award in best.ranked.awards
-        if award.rule and award.counted and award.points < 0 and award.rule not in held_against
-    ]
+    best = min(rivals, key=lambda entry: entry.standing.merit or 0.0)
+    against_both = _speaking(answer, -1)
+    for_both = _speaking(best, 1)
     return {
         **_beside(best, answer),
         "share": gain_of(best.measures, answer.measures, outcome.objective) - 1,
-        "rules_for": for_it,
-        "rules_against": against,
+        "rules_for": [rule for rule in _speaking(answer, 1) if rule not in for_both],
+        "rules_against": [rule for rule in _speaking(best, -1) if rule not in against_both],
     }
+
+
+def _speaking(entry: Judged, side: int) -> list[str]:
+    """The rules whose points count for a plan (side 1), or against it (-1)."""
+    return [award.rule for award in entry.ranked.awards if award.rule and award.counted and award.points * side > 0]
 
 
 def stands_in_for(outcome: Outcome) -> plan_types.StandsInFor | None:
     """The plan that the evidence puts first and that the answer beats as its equal; None where the answer is first."""
     answer = outcome.chosen
-    if answer is None or outcome.round is None:
+    if answer is None:
         return None
-    first = first_by_evidence(answer, outcome.round.judged)
+    first = first_by_evidence(answer, outcome.judged)
     if first is answer:
         return None
     rules = sorted({*first.card_bands, *first.count_bands})
@@ -102,11 +91,10 @@ def stands_in_for(outcome: Outcome) -> plan_types.StandsInFor | None:
 
 def below_answer(judged: Judged, outcome: Outcome) -> plan_types.Loss:
     """A plan beside the answer by what choosing compares: where it lost, the plan that beats it, and its ratios."""
-    loss = loss_of(judged, outcome.chosen, outcome.round.judged if outcome.round else ())
-    beaten_by = judged.standing.dominated_by if judged.standing else None
+    loss = loss_of(judged, outcome.chosen, outcome.judged)
     both = _beside(judged, outcome.chosen) if outcome.chosen else None
     return {
-        "dominated_by": beaten_by,
+        "dominated_by": judged.standing.dominated_by,
         "below_for": loss.kind if loss else None,
         "cost_ratio": both["cost_ratio"] if both else None,
         "speed_ratio": both["speed_ratio"] if both else None,
@@ -121,25 +109,21 @@ def _beats(entry: Judged, answer: Judged, margin: float) -> bool:
 
 
 def _has_more_merit(entry: Judged, answer: Judged, margin: float) -> bool:
-    if entry.standing is None or answer.standing is None:
-        return False
     mine, its = entry.standing.merit, answer.standing.merit
     return mine is not None and its is not None and mine * margin <= its
 
 
 def _reason(entry: Judged, answer: Judged, outcome: Outcome) -> tuple[plan_types.ChosenOverReason, str | None]:
     """The first way in which the plan stands below the answer, and the rule behind it."""
-    if entry.standing is not None and answer.standing is not None:
-        first = first_by_evidence(answer, outcome.round.judged if outcome.round else ())
-        for name, mine, its in zip(PLACES, entry.standing.tier, answer.standing.tier, strict=True):
-            if mine and not its:
-                rules = rules_behind(name, entry, first)
-                return name, rules[0] if rules else None
+    for name, mine, its in zip(PLACES, entry.standing.tier, answer.standing.tier, strict=True):
+        if mine and not its:
+            rules = rules_behind(name, entry, first_by_evidence(answer, outcome.judged))
+            return name, rules[0] if rules else None
     return "evidence", None
 
 
 def _entry(
-    entry: Judged, answer: Judged, outcome: Outcome, rules: dict[str, Rule], vocabulary: Vocabulary
+    entry: Judged, answer: Judged, outcome: Outcome, rules: Mapping[str, Rule], vocabulary: Vocabulary
 ) -> plan_types.ChosenOver:
     reason, name = _reason(entry, answer, outcome)
     rule = rules.get(name) if name else None
@@ -151,7 +135,7 @@ def _entry(
     elif reason == "fallback":
         text = fallback_text(rule, {**shared, **entry.facts}, vocabulary)
     else:
-        first = first_by_evidence(answer, outcome.round.judged if outcome.round else ())
+        first = first_by_evidence(answer, outcome.judged)
         text = because(rule, {**shared, **first.facts}, vocabulary)
     stated = _stated(rule, outcome) if rule else list(entry.missing)
     waits = sorted(f for f in rule.reads if f not in shared and "." not in f) if rule else []

@@ -16,9 +16,9 @@ from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import is_job
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.rules.rulebook.model import Quantity
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.rules import Quantity
+from whichgpu.engine.rules import Rule
 
 
 if TYPE_CHECKING:
@@ -47,22 +47,20 @@ def claims_on_answer(
 ) -> list[plan_types.GuideClaim]:
     """What the guides claim of the answer's card, each beside what is computed; sorted by rule."""
     answer = outcome.chosen
-    if answer is None or outcome.round is None:
+    if answer is None:
         return []
     fired = [rules[name] for name in sorted(answer.prefer.fired) if name in rules]
     checked = dict(_checked(fired, answer, outcome, in_time=False))
     if not is_job(outcome.final.facts):
         # The speed of a service is the time of an answer, which says nothing for each GPU where the counts differ.
-        for name, claim in _checked(fired, answer, outcome, in_time=True).items():
-            if claim.quantity == "speed" and claim.same_count:
-                checked[name] = claim
+        in_time = _checked(fired, answer, outcome, in_time=True).items()
+        checked |= {name: claim for name, claim in in_time if claim.quantity == "speed" and claim.same_count}
     return [claim_dict(checked[name], gpus) for name in sorted(checked)]
 
 
 def _checked(fired: Sequence[Rule], answer: Judged, outcome: Outcome, *, in_time: bool) -> Mapping[str, CheckedClaim]:
-    judged = outcome.round.judged if outcome.round else ()
     others = Comparables(
-        [_figures(entry, in_time=in_time) for entry in judged], lambda each: _merit(each, outcome.objective)
+        [_figures(entry, in_time=in_time) for entry in outcome.judged], lambda each: _merit(each, outcome.objective)
     )
     return checked_claims(fired, _figures(answer, in_time=in_time), others)
 

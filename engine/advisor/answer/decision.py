@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 from typing import cast
@@ -14,6 +15,7 @@ from whichgpu.engine.advisor.answer.answers import open_questions
 from whichgpu.engine.advisor.answer.answers import rejected_list
 from whichgpu.engine.advisor.answer.answers import sizing_dict
 from whichgpu.engine.advisor.answer.answers import undecided_facts
+from whichgpu.engine.advisor.answer.answers import verdicts
 from whichgpu.engine.advisor.answer.choice import below_answer
 from whichgpu.engine.advisor.answer.choice import chosen_over
 from whichgpu.engine.advisor.answer.choice import preference_cost
@@ -34,15 +36,14 @@ from whichgpu.engine.advisor.answer.remarks import monitoring
 from whichgpu.engine.advisor.answer.remarks import refusal_warnings
 from whichgpu.engine.advisor.answer.remarks import refused_list
 from whichgpu.engine.advisor.answer.remarks import remarks
-from whichgpu.engine.advisor.answer.trace import build_trace
-from whichgpu.engine.advisor.answer.verdicts import verdicts
+from whichgpu.engine.advisor.answer.trace import TraceBuilder
 from whichgpu.engine.advisor.losses import first_by_evidence
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core.canonical import plain
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.core import json_value
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
 
 
 if TYPE_CHECKING:
@@ -77,12 +78,12 @@ def decision_dict(
     alternatives = pick_alternatives(outcome)
     shown = ([outcome.chosen] if outcome.chosen else []) + alternatives
     shared = outcome.final.facts
-    trace = build_trace(outcome, shown, vocabulary, rules, knowledge.gpus) if full else None
+    trace = _trace(outcome, shown, knowledge, rules, vocabulary) if full else None
     undecided = undecided_facts(outcome, rules.values())
     fired = outcome.fired
 
     def in_words(judged: Judged) -> plan_types.Plan:
-        return plan_dict(judged.ranked.plan, judged=judged, rules=dict(rules), shared=shared, vocabulary=vocabulary)
+        return plan_dict(judged.ranked.plan, judged, rules, shared, vocabulary)
 
     warnings = contradiction_warnings(outcome.intake, vocabulary) + remarks(fired, "warn", vocabulary)
     warnings += refusal_warnings(outcome, vocabulary)
@@ -91,7 +92,7 @@ def decision_dict(
     if outcome.chosen is not None:
         recommendation = {
             **in_words(outcome.chosen),
-            "chosen_over": chosen_over(outcome, dict(rules), vocabulary),
+            "chosen_over": chosen_over(outcome, rules, vocabulary),
             "stands_in_for": stands_in_for(outcome),
             "preference_cost": preference_cost(outcome),
             "claims": claims_on_answer(outcome, rules, knowledge.gpus),
@@ -130,16 +131,41 @@ def decision_dict(
         "trace": cast("list[trace_types.TraceEntry]", trace.entries) if trace else [],
         "rules": verdicts(outcome, rules) if full else [],
     }
-    refused = refused_list(outcome)
-    if refused:
+    if refused := refused_list(outcome):
         decision["refused"] = refused
-    rounded: answer_types.Decision = plain(decision)
-    return rounded if full else line_of(rounded)
+    rounded: answer_types.Decision = json_value(decision)
+    if full:
+        return rounded
+    return cast("answer_types.DecisionLine", {key: value for key, value in rounded.items() if key not in BULKY_KEYS})
 
 
-def line_of(decision: answer_types.Decision) -> answer_types.DecisionLine:
-    """The decision without what is bulky."""
-    return cast("answer_types.DecisionLine", {key: decision[key] for key in decision if key not in BULKY_KEYS})  # type: ignore[literal-required]
+def _trace(
+    outcome: Outcome, shown: Sequence[Judged], knowledge: Knowledge, rules: Mapping[str, Rule], vocabulary: Vocabulary
+) -> TraceBuilder:
+    """The trace of a decision; ``shown`` are the plans that it holds in full."""
+    trace = TraceBuilder(vocabulary, rules)
+    shared = outcome.final.facts
+    trace.add_resolved(outcome.intake)
+    if outcome.round is not None:
+        trace.add_rejections(outcome.round.rejections, outcome.intake.facts)
+        trace.add_resolved(outcome.round.survey)
+    for judged in shown:
+        trace.add_plan(judged.ranked.plan, judged.facts, outcome.intake.facts)
+        trace.add_score(judged, shared)
+    held = {judged.ranked.plan.id for judged in shown}
+    for candidate in outcome.candidates:
+        plan = candidate.plan
+        if plan is not None and plan.id not in held:
+            own = {name: value for name, value in candidate.facts.items() if not name.startswith("candidate.")}
+            trace.add_plan(plan, own, shared)
+            if candidate.judged is not None:
+                trace.add_score(candidate.judged, shared)
+            held.add(plan.id)
+        trace.add_candidate(candidate, knowledge.gpus[candidate.gpu_id])
+    computed = {name: figure.inputs for name, figure in outcome.procurement.figures.items()}
+    trace.add_resolved(outcome.final, computed, outcome.chosen.ranked.plan.id if outcome.chosen else "workload")
+    trace.add_advice(outcome.fired)
+    return trace
 
 
 def _price_assumed(entry: Judged) -> bool:
@@ -148,22 +174,16 @@ def _price_assumed(entry: Judged) -> bool:
 
 def pick_alternatives(outcome: Outcome) -> list[Judged]:
     """The best surviving plan of every family that evidence puts near the first, then further counts and splits."""
-    if outcome.round is None:
-        return []
-    judged = outcome.round.judged
+    judged = outcome.judged
     least = first_by_evidence(outcome.chosen, judged).ranked.score - FARTHEST_ALTERNATIVE if outcome.chosen else -inf
     guessed = outcome.chosen is not None and not _price_assumed(outcome.chosen)
-    rest = [
-        entry
-        for entry in judged
-        if entry is not outcome.chosen
-        and entry.ranked.score >= least
-        and not (guessed and _price_assumed(entry))  # Nobody could order it.
-    ]
     seen = {outcome.chosen.ranked.plan.gpu.family} if outcome.chosen else set()
     first: list[Judged] = []
     further: list[Judged] = []
-    for entry in rest:
+    for entry in judged:
+        # What has only a guessed price nobody could order.
+        if entry is outcome.chosen or entry.ranked.score < least or (guessed and _price_assumed(entry)):
+            continue
         family = entry.ranked.plan.gpu.family
         (further if family in seen else first).append(entry)
         seen.add(family)

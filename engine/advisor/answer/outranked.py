@@ -13,13 +13,13 @@ from whichgpu.engine.advisor.losses import Loss
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import number
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.plans.topology import fabric_of
-from whichgpu.engine.plans.topology import ladder
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import number
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import fabric_of
+from whichgpu.engine.plans import ladder
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
 
 
 if TYPE_CHECKING:
@@ -74,10 +74,8 @@ def passed_over(outcome: Outcome, shown: Sequence[Judged]) -> list[part_types.Re
 
 
 def _rest(outcome: Outcome, shown: Sequence[Judged]) -> list[Judged]:
-    if outcome.round is None:
-        return []
     ids = {entry.ranked.plan.id for entry in shown}
-    return [entry for entry in outcome.round.judged if entry.ranked.plan.id not in ids]
+    return [entry for entry in outcome.judged if entry.ranked.plan.id not in ids]
 
 
 def _reason(entry: Judged, outcome: Outcome) -> str:
@@ -94,13 +92,11 @@ def _reason(entry: Judged, outcome: Outcome) -> str:
 def _add_unplanned(found: dict[tuple[str, str], part_types.Rejection], plans: Sequence[Plan]) -> None:
     """The usual counts of a GPU that were not planned: too few for the job, or more than it gains from."""
     first = plans[0]
-    if first.memory is None:
-        return
     planned = {plan.count for plan in plans}
     fitting = [plan.count for plan in plans if plan.facts.get("plan.fits")]
     fabric = fabric_of(first.gpu)
     usual = [count for count in ladder(fabric.node_gpus, min(fabric.most, _MOST)) if count not in planned]
-    if not fitting:
+    if first.memory is None or not fitting:
         return
     fewer = [count for count in usual if count < min(fitting)]
     more = [count for count in usual if count > min(fitting)]

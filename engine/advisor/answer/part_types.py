@@ -20,7 +20,7 @@ from whichgpu.engine.advisor.answer.keys import doc
 from whichgpu.engine.advisor.answer.plan_types import Plan
 from whichgpu.engine.advisor.options import Kind
 from whichgpu.engine.advisor.outcome import CandidateVerdict
-from whichgpu.engine.rules.resolution.model import Origin
+from whichgpu.engine.rules import Origin
 
 
 NoAnswerKind = Literal["nothing_fits", "facts_missing", "contradictory"]

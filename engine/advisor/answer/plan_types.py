@@ -15,7 +15,7 @@ from whichgpu.engine.advisor.answer.keys import Number
 from whichgpu.engine.advisor.answer.keys import Word
 from whichgpu.engine.advisor.answer.keys import doc
 from whichgpu.engine.advisor.losses import LossKind
-from whichgpu.engine.rules.rulebook.model import Quantity
+from whichgpu.engine.rules import Quantity
 
 
 Speed = dict[str, Number | None]

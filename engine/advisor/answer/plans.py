@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from whichgpu.engine.advisor.answer.wording import because
-from whichgpu.engine.advisor.answer.wording import say
+from whichgpu.engine.advisor.answer.wording import spoken
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.outcome import Unverified
 from whichgpu.engine.advisor.rank import Award
-from whichgpu.engine.catalogue.model import Offer
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.plans.costs.model import Commitment
-from whichgpu.engine.plans.costs.model import Cost
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.model import MemoryEstimate
+from whichgpu.engine.catalogue import Offer
+from whichgpu.engine.core import Facts
+from whichgpu.engine.plans import Commitment
+from whichgpu.engine.plans import Cost
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.sizing import Layout
+from whichgpu.engine.sizing import MemoryEstimate
 
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def plan_dict(
-    plan: Plan, *, judged: Judged | None, rules: dict[str, Rule], shared: Facts, vocabulary: Vocabulary
+    plan: Plan, judged: Judged | None, rules: Mapping[str, Rule], shared: Facts, vocabulary: Vocabulary
 ) -> plan_types.Plan:
     """The plan with its numbers; score and points where it was ranked."""
     ranked = judged.ranked if judged else None
@@ -161,19 +161,18 @@ def _committed(commitment: Commitment) -> plan_types.Commitment:
     }
 
 
-def _award(award: Award, rules: dict[str, Rule], facts: Facts, vocabulary: Vocabulary) -> plan_types.Points:
+def _award(award: Award, rules: Mapping[str, Rule], facts: Facts, vocabulary: Vocabulary) -> plan_types.Points:
     rule = rules.get(award.rule) if award.rule else None
     if rule is None:
         text = _term_words(award, facts)
         return {"rule": None, "reason": award.reason, "points": award.points, "counted": True, "because": text}
-    text = say(rule.text, facts, vocabulary) if rule.text else because(rule, facts, vocabulary)
     return {
         "rule": rule.id,
         "reason": award.reason,
         "points": award.points,
         "counted": award.counted,
         "checked": award.checked,
-        "because": text,
+        "because": spoken(rule, facts, vocabulary),
         "sources": list(rule.sources),
     }
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import cast
 
-from whichgpu.engine.advisor.answer.wording import because
-from whichgpu.engine.advisor.answer.wording import say
+from whichgpu.engine.advisor.answer.wording import spoken
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.procurement import Procurement
-from whichgpu.engine.plans.costs.procurement import YES_NO
-from whichgpu.engine.plans.costs.procurement import comparison_entries
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.effects import SetFact
-from whichgpu.engine.sizing.model import Figure
+from whichgpu.engine.plans import YES_NO
+from whichgpu.engine.plans import comparison_entries
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.sizing import Figure
 
 
 if TYPE_CHECKING:
@@ -24,37 +24,16 @@ if TYPE_CHECKING:
 def procurement_dict(outcome: Outcome, vocabulary: Vocabulary) -> procurement_types.Procurement:
     """The verdict with the rules behind it. Without any rule that set it, it is undecided."""
     verdict: Any = outcome.final.facts.get("procurement", "undecided")
-    behind = [
-        item
-        for item in outcome.fired
-        if any(isinstance(e, SetFact) and e.fact == "procurement" for e in item.rule.effects)
-    ]
-    reasons = [
-        say(item.rule.text, item.facts, vocabulary) if item.rule.text else because(item.rule, item.facts, vocabulary)
-        for item in behind
-    ]
-    flip = outcome.procurement.flip
+    behind = [item for item in outcome.fired if "procurement" in item.rule.writes]
+    reasons = [spoken(item.rule, item.facts, vocabulary) for item in behind]
     return {
         "verdict": verdict,
         "because": "; ".join(dict.fromkeys(reasons)) or "no rule decides between renting and buying on what is known",
         "rules": [item.rule.id for item in behind],
         "sources": list(dict.fromkeys(source for item in behind for source in item.rule.sources)),
-        "thresholds": [
-            {
-                "id": t.id,
-                "source": t.source,
-                "fact": t.fact,
-                "value": t.value,
-                "limit": t.limit,
-                "says": t.says,
-                "scope": t.scope,
-                "in_scope": t.in_scope,
-                "agrees": t.agrees,
-            }
-            for t in outcome.procurement.thresholds
-        ],
+        "thresholds": [cast("procurement_types.Threshold", asdict(line)) for line in outcome.procurement.thresholds],
         "comparison": _comparison_dict(outcome.procurement),
-        "flip": {"fact": flip.fact, "now": flip.now, "needed": flip.needed, "verdict": flip.verdict} if flip else None,
+        "flip": cast("procurement_types.Flip", asdict(flip)) if (flip := outcome.procurement.flip) else None,
     }
 
 

@@ -12,9 +12,9 @@ from typing_extensions import TypedDict
 from whichgpu.engine.advisor.answer.keys import Number
 from whichgpu.engine.advisor.answer.keys import Word
 from whichgpu.engine.advisor.answer.keys import doc
-from whichgpu.engine.plans.costs.comparison import ComparisonSays
-from whichgpu.engine.plans.costs.comparison import Side
-from whichgpu.engine.plans.costs.thresholds import ThresholdSays
+from whichgpu.engine.plans import ComparisonSays
+from whichgpu.engine.plans import Side
+from whichgpu.engine.plans import ThresholdSays
 
 
 Band = Annotated[list[Number], Field(min_length=2, max_length=2)]

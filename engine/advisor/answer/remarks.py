@@ -4,47 +4,50 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import TypeVar
 
 from whichgpu.engine.advisor.answer.wording import because
-from whichgpu.engine.advisor.answer.wording import say
-from whichgpu.engine.advisor.fired import fired_rules
+from whichgpu.engine.advisor.answer.wording import spoken
 from whichgpu.engine.advisor.outcome import Fired
 from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.outcome import fired_rules
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.plans.gate import Refusal
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.rulebook.effects import Disagree
-from whichgpu.engine.rules.rulebook.effects import Monitor
-from whichgpu.engine.rules.rulebook.effects import Say
-from whichgpu.engine.rules.rulebook.effects import ShowFigure
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.core import Facts
+from whichgpu.engine.plans import Refusal
+from whichgpu.engine.rules import Disagree
+from whichgpu.engine.rules import Monitor
+from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Say
+from whichgpu.engine.rules import ShowFigure
+from whichgpu.engine.rules import Vocabulary
 
 
 if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import part_types
 
 
+_Kind = TypeVar("_Kind", Say, Monitor, Disagree)
+
+
 def remarks(fired: Iterable[Fired], kind: str, vocabulary: Vocabulary) -> list[part_types.Remark]:
     """One entry a code, the most important first; other rules that say the same are named beside the first."""
     entries: dict[str, part_types.Remark] = {}
-    for item in sorted(fired, key=_speaking_order):
-        for effect in item.rule.effects:
-            if not isinstance(effect, Say) or effect.kind != kind:
-                continue
-            if effect.code in entries:
-                _add_witness(entries[effect.code], item)
-                continue
-            ground = because(item.rule, item.facts, vocabulary)
+    for item, effect in _effects_of(fired, Say):
+        if effect.kind != kind:
+            continue
+        if effect.code in entries:
+            _add_witness(entries[effect.code], item)
+        else:
             entries[effect.code] = {
                 "code": effect.code,
-                "text": say(item.rule.text, item.facts, vocabulary) if item.rule.text else ground,
-                "because": ground,
+                "text": spoken(item.rule, item.facts, vocabulary),
+                "because": because(item.rule, item.facts, vocabulary),
                 "rule": item.rule.id,
                 "also": [],
                 "scope": item.scope,
@@ -65,7 +68,7 @@ def aged_rules(
         today: the day of the decision, as 2026-12-31.
         vocabulary: for the code's priority.
     """
-    fired = {rule_id for rule_id in fired_rules(outcome) if rule_id in rules}
+    fired = rules.keys() & set(fired_rules(outcome))
     aged = sorted(rule_id for rule_id in fired if (rules[rule_id].valid_until or today) < today)
     if not aged:
         return []
@@ -89,25 +92,19 @@ def contradiction_warnings(resolved: ResolvedFacts, vocabulary: Vocabulary) -> l
 
 def monitoring(fired: Iterable[Fired], vocabulary: Vocabulary) -> list[part_types.Target]:
     """Targets to watch, one entry for each figure and rule."""
-    entries: list[part_types.Target] = []
-    for item in sorted(fired, key=_speaking_order):
-        for effect in item.rule.effects:
-            if isinstance(effect, Monitor):
-                fact = vocabulary.fact(effect.figure)
-                ground = because(item.rule, item.facts, vocabulary)
-                entries.append(
-                    {
-                        "code": effect.figure,
-                        "text": say(item.rule.text, item.facts, vocabulary) if item.rule.text else ground,
-                        "because": ground,
-                        "rule": item.rule.id,
-                        "sources": list(item.rule.sources),
-                        "low": effect.low,
-                        "high": effect.high,
-                        "unit": fact.unit if fact else None,
-                    }
-                )
-    return entries
+    return [
+        {
+            "code": effect.figure,
+            "text": spoken(item.rule, item.facts, vocabulary),
+            "because": because(item.rule, item.facts, vocabulary),
+            "rule": item.rule.id,
+            "sources": list(item.rule.sources),
+            "low": effect.low,
+            "high": effect.high,
+            "unit": fact.unit if (fact := vocabulary.fact(effect.figure)) else None,
+        }
+        for item, effect in _effects_of(fired, Monitor)
+    ]
 
 
 def figures(fired: Iterable[Fired], knowledge: Knowledge) -> dict[str, part_types.Figure]:
@@ -127,37 +124,38 @@ def figures(fired: Iterable[Fired], knowledge: Knowledge) -> dict[str, part_type
 
 def _known_figure(figure: Mapping[str, Any], facts: Facts) -> part_types.Figure | None:
     """A figure's value: as the knowledge base states it, or as this case's facts say; None while those are unknown."""
+    value: Any = figure.get("value")
     if "facts" in figure:
-        values = [facts[name] for name in figure["facts"] if name in facts]
-        if len(values) < len(figure["facts"]):
+        if not facts.keys() >= set(figure["facts"]):
             return None
-        value: Any = values[0] if len(values) == 1 else values
-    else:
-        value = figure["value"]
+        values = [facts[name] for name in figure["facts"]]
+        value = values[0] if len(values) == 1 else values
     return {"value": value, "unit": figure.get("unit"), "sources": list(figure["sources"])}
 
 
 def disagreements(fired: Iterable[Fired], knowledge: Knowledge) -> list[part_types.Disagreement]:
     """Disagreements between sources that bear on the case, both sides in plain words."""
     rules: dict[str, list[str]] = {}
-    for item in sorted(fired, key=lambda item: item.rule.id):
-        for effect in item.rule.effects:
-            if isinstance(effect, Disagree):
-                rules.setdefault(effect.conflict, []).append(item.rule.id)
-    entries: list[part_types.Disagreement] = []
-    for name in sorted(rules):
-        conflict = knowledge.disagreements[name]
-        entries.append(
-            {
-                "id": name,
-                "title": conflict["title"],
-                "positions": [{"source": p["source"], "says": p["says"]} for p in conflict["positions"]],
-                "followed": conflict["resolution"],
-                "why": conflict.get("why"),
-                "rules": rules[name],
-            }
-        )
-    return entries
+    for item, effect in _effects_of(fired, Disagree):
+        rules.setdefault(effect.conflict, []).append(item.rule.id)
+    return [
+        {
+            "id": name,
+            "title": conflict["title"],
+            "positions": [{"source": p["source"], "says": p["says"]} for p in conflict["positions"]],
+            "followed": conflict["resolution"],
+            "why": conflict.get("why"),
+            "rules": sorted(behind),
+        }
+        for name, behind in sorted(rules.items())
+        for conflict in (knowledge.disagreements[name],)
+    ]
+
+
+def _effects_of(fired: Iterable[Fired], kind: type[_Kind]) -> Iterator[tuple[Fired, _Kind]]:
+    """The effects of one kind, each with the rule that had it, in the order in which they speak."""
+    for item in sorted(fired, key=_speaking_order):
+        yield from ((item, effect) for effect in item.rule.effects if isinstance(effect, kind))
 
 
 def _speaking_order(item: Fired) -> tuple[int, int, str, str]:

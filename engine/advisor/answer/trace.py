@@ -14,19 +14,21 @@ from whichgpu.engine.advisor.answer.wording import say
 from whichgpu.engine.advisor.outcome import CandidateJudgement
 from whichgpu.engine.advisor.outcome import Fired
 from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.outcome import Rejection
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.plans.costs.provenance import cost_grounds
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language import facts_read
-from whichgpu.engine.rules.language import words
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.rulebook.model import Effect
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
+from whichgpu.engine.plans import Entry as CostEntry
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import cost_grounds
+from whichgpu.engine.rules import Effect
+from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import facts_read
+from whichgpu.engine.rules import words
+from whichgpu.engine.sizing import Figure
+from whichgpu.engine.sizing import Term
 
 
 if TYPE_CHECKING:
@@ -34,24 +36,15 @@ if TYPE_CHECKING:
 
 
 Entry = dict[str, Any]
+_Made = Term | Figure | CostEntry
 
 #: Facts of a plan that are choices of the planner; all else about it is worked out.
 _LAYOUT = frozenset(
-    {
-        "plan.count",
-        "plan.data_parallel",
-        "plan.family",
-        "plan.gpu",
-        "plan.gpus_per_node",
-        "plan.link",
-        "plan.node_link",
-        "plan.nodes",
-        "plan.pipeline_parallel",
-        "plan.precision",
-        "plan.replicas",
-        "plan.sharding",
-        "plan.tensor_parallel",
-    }
+    f"plan.{name}"
+    for name in (
+        *("count", "data_parallel", "family", "gpu", "gpus_per_node", "link", "node_link", "nodes"),
+        *("pipeline_parallel", "precision", "replicas", "sharding", "tensor_parallel"),
+    )
 )
 _PLANNER = ("whichgpu-judgement",)
 
@@ -88,56 +81,38 @@ class TraceBuilder:
                 continue
             claim = fact.claim
             rule = self._rules.get(claim.by)
-            entry = self._entry(
-                claim.origin,
-                "workload",
-                matched=self._matched(rule, resolved.facts, "workload")
-                if rule
-                else self._read(claim.inputs, {**resolved.facts, **stated.get(name, {})}, plan_id),
-                effects={name: fact.value},
-                sources=claim.sources,
-            )
             if rule:
-                entry |= {"rule": rule.id, "because": because(rule, resolved.facts, self._vocabulary)}
-            elif claim.origin != "given":
-                entry |= {"calculator": claim.by, "because": claim.formula or None}
+                entry = self._of_rule(claim.origin, rule, resolved.facts, "workload", {name: fact.value})
+            else:
+                matched = self._read(claim.inputs, {**resolved.facts, **stated.get(name, {})}, plan_id)
+                maker = (None, None) if claim.origin == "given" else (claim.by, claim.formula or None)
+                entry = self._entry(claim.origin, "workload", matched, {name: fact.value}, claim.sources, *maker)
             if fact.overruled:
                 entry["overruled"] = [{"origin": c.origin, "by": c.by, "value": c.value} for c in fact.overruled]
             self._seq_of[("workload", name)] = entry["seq"]
         for collision in resolved.collisions:
-            entry = self._entry("derived", "workload", [], {collision.fact: None}, ())
-            entry["because"] = f"{' and '.join(collision.rules)} set it to different values, so it stays unknown"
+            why = f"{' and '.join(collision.rules)} set it to different values, so it stays unknown"
+            self._entry("derived", "workload", [], {collision.fact: None}, (), because=why)
 
     def add_plan(self, plan: Plan, facts: Facts, shared: Facts) -> None:
         """The numbers of a plan: its GPU, its layout, the terms of its memory, its speed and cost, and what follows."""
         scope = plan.id
         own = {name: value for name, value in sorted(facts.items()) if name not in shared}
-        device = {name: value for name, value in own.items() if name.startswith("gpu.")}
-        layout = {name: value for name, value in own.items() if name in _LAYOUT}
-        rest = {name: value for name, value in own.items() if name not in device and name not in layout}
-        self._group("looked_up", scope, "knowledge.gpus", device, [], evidence_of(plan.gpu))
-        self._group(
-            "computed", scope, "plans.layout", layout, [], _PLANNER, f"this count was planned as: {plan.why_count}"
-        )
+        device, layout, rest = _parts(own)
+        self._add_layout(plan, device, layout)
         first = len(self.entries)
-        if plan.memory is not None:
-            for term in plan.memory.terms:
-                self._number(scope, f"memory.{term.name}_gb", term.value, term.formula, term.inputs, term.source)
-        for name, figure in sorted((plan.speed.figures if plan.speed else {}).items()):
-            self._number(scope, f"speed.{name}", figure.value, figure.formula, figure.inputs, figure.source)
-        for name, ground in cost_grounds(plan.cost, plan.gpu, plan.count, shared).items():
-            self._number(scope, name, ground.value, ground.formula, ground.inputs, ground.source)
+        for name, made in (*_numbers_of(plan), *cost_grounds(plan.cost, plan.gpu, plan.count, shared).items()):
+            self._number(scope, name, made)
         made_from = [
             {"condition": None, "fact": name, "value": value, "seq": entry["seq"]}
             for entry in self.entries[first:]
             for name, value in entry["effects"].items()
         ]
         made_from += self._read(("gpu.tdp_w", "gpu.usable_gb", "plan.count"), own, scope)
-        self._group("computed", scope, "plans", rest, made_from, ())
+        self._group(scope, "plans", rest, made_from, ())
 
     def _group(
         self,
-        kind: str,
         scope: str,
         calculator: str,
         effects: Mapping[str, Any],
@@ -146,43 +121,42 @@ class TraceBuilder:
         because: str | None = None,
     ) -> None:
         """Several facts of one plan that share their origin, as one entry."""
-        if not effects:
-            return
-        entry = self._entry(kind, scope, matched, effects, sources)
-        entry |= {"calculator": calculator, "because": because}
-        for name in effects:
-            self._seq_of[(scope, name)] = entry["seq"]
+        if effects:
+            kind = "looked_up" if calculator == "knowledge.gpus" else "computed"
+            entry = self._entry(kind, scope, matched, effects, sources, calculator, because)
+            self._seq_of |= {(scope, name): entry["seq"] for name in effects}
+
+    def _add_layout(self, plan: Plan, device: Mapping[str, Any], layout: Mapping[str, Any]) -> None:
+        """What is known of a plan's GPU, and how the planner laid it out."""
+        self._group(plan.id, "knowledge.gpus", device, [], evidence_of(plan.gpu))
+        why = f"this count was planned as: {plan.why_count}"
+        self._group(plan.id, "plans.layout", layout, [], _PLANNER, why)
 
     def _add_grounds(self, rejection: Rejection, read: Iterable[str], shared: Facts) -> None:
         """What the rules that reject a plan read of it, made from what. No more is held of it."""
         scope, facts = rejection.plan.id, rejection.facts
-        wanted = sorted(name for name in read if name in facts and name not in shared)
-        device = {name: facts[name] for name in wanted if name.startswith("gpu.")}
-        layout = {name: facts[name] for name in wanted if name in _LAYOUT}
-        rest = {name: facts[name] for name in wanted if name not in device and name not in layout}
+        device, layout, rest = _parts({n: facts[n] for n in sorted(read) if n in facts and n not in shared})
         used = {"gpu.usable_gb"} if rest and "gpu.usable_gb" in facts else set()
         device |= {name: facts[name] for name in used}
-        self._group("looked_up", scope, "knowledge.gpus", device, [], evidence_of(rejection.plan.gpu))
-        why = f"this count was planned as: {rejection.plan.why_count}"
-        self._group("computed", scope, "plans.layout", layout | {"plan.count": rejection.plan.count}, [], _PLANNER, why)
-        names = inputs_of(rejection.plan) if rest else ()
-        made_from = self._read([name for name in names if self.seq(name, scope)], {**shared, **facts}, scope)
+        self._add_layout(rejection.plan, device, layout | {"plan.count": rejection.plan.count})
+        inputs = {name for _, made in _numbers_of(rejection.plan) for name in made.inputs} if rest else ()
+        made_from = self._read([name for name in sorted(inputs) if self.seq(name, scope)], {**shared, **facts}, scope)
         made_from += self._read(sorted(used | {"plan.count"}), facts, scope)
-        self._group("computed", scope, "plans", rest, made_from, ())
+        self._group(scope, "plans", rest, made_from, ())
 
     def add_candidate(self, candidate: CandidateJudgement, gpu: Gpu) -> None:
         """How a GPU that the user named stands, under ``candidate GPU``; its plan is in the trace already."""
         scope = f"candidate {candidate.gpu_id}"
         if candidate.plan is None:
             device = {name: value for name, value in sorted(candidate.facts.items()) if name.startswith("gpu.")}
-            self._group("looked_up", scope, "knowledge.gpus", device, [], evidence_of(gpu))
+            self._group(scope, "knowledge.gpus", device, [], evidence_of(gpu))
         else:
             for name in candidate.facts:
                 if (seq := self.seq(name, candidate.plan.id)) is not None:
                     self._seq_of.setdefault((scope, name), seq)
         standing = {n: value for n, value in sorted(candidate.facts.items()) if n.startswith("candidate.")}
         why = "how this GPU came off among the plans"
-        self._group("computed", scope, "candidates", standing, [], _PLANNER, why)
+        self._group(scope, "candidates", standing, [], _PLANNER, why)
 
     def add_rejections(self, rejections: Iterable[Rejection], shared: Facts) -> None:
         """One entry for each GPU and rule; the counts that it concerns are among the effects."""
@@ -190,70 +164,47 @@ class TraceBuilder:
         for rejection in rejections:
             for rule in rejection.rules:
                 grouped.setdefault((rejection.plan.gpu.id, rule.id), []).append(rejection)
-        examples: dict[str, Rejection] = {}
-        read: dict[str, set[str]] = {}
-        for (_, rule_id), group in sorted(grouped.items()):
-            examples[group[0].plan.id] = group[0]
-            read.setdefault(group[0].plan.id, set()).update(self._rules[rule_id].reads)
+        examples: dict[str, tuple[Rejection, set[str]]] = {}
+        for (_, rule_id), (first, *_) in grouped.items():
+            examples.setdefault(first.plan.id, (first, set()))[1].update(self._rules[rule_id].reads)
         for plan_id in sorted(examples):
-            self._add_grounds(examples[plan_id], read[plan_id], shared)
+            self._add_grounds(*examples[plan_id], shared)
         for (gpu, rule_id), group in sorted(grouped.items()):
             rule, first = self._rules[rule_id], group[0]
             facts = {**shared, **first.facts}
-            counts = sorted(entry.plan.count for entry in group)
-            entry = self._entry(
-                "rejected",
-                first.plan.id,
-                self._matched(rule, facts, first.plan.id),
-                {"gpu": gpu, "counts": counts},
-                rule.sources,
-            )
-            entry |= {"rule": rule_id, "because": rejection_text(rule, facts, self._vocabulary)}
+            effects = {"gpu": gpu, "counts": sorted(entry.plan.count for entry in group)}
+            ground = rejection_text(rule, facts, self._vocabulary)
+            self._of_rule("rejected", rule, facts, first.plan.id, effects, ground)
 
     def add_score(self, judged: Judged, shared: Facts) -> None:
         """One entry for each award of points."""
-        plan = judged.ranked.plan
+        scope = judged.ranked.plan.id
         facts = {**shared, **judged.facts}
         for award in judged.ranked.awards:
             rule = self._rules.get(award.rule) if award.rule else None
-            entry = self._entry(
-                "scored",
-                plan.id,
-                self._matched(rule, facts, plan.id)
-                if rule
-                else self._read(_term_reads(award.reason, facts), facts, plan.id),
-                {"points": award.points, "reason": award.reason, "counted": award.counted},
-                rule.sources if rule else ("whichgpu-judgement",),
-            )
+            effects = {"points": award.points, "reason": award.reason, "counted": award.counted}
             if rule:
-                entry |= {"rule": rule.id, "because": because(rule, facts, self._vocabulary)}
+                self._of_rule("scored", rule, facts, scope, effects)
             else:
-                entry |= {"calculator": "rank", "because": f"the {award.reason} term of the objective"}
+                read = self._read(_term_reads(award.reason, facts), facts, scope)
+                ground = f"the {award.reason} term of the objective"
+                self._entry("scored", scope, read, effects, _PLANNER, "rank", ground)
 
     def add_advice(self, fired: Iterable[Fired]) -> None:
         """One entry for each rule that advised, warned, asked or set something in the last stage."""
         for item in fired:
             rule = item.rule
-            entry = self._entry(
-                "advised",
-                item.scope,
-                self._matched(rule, item.facts, item.scope),
-                _effects(rule.effects, item.facts),
-                rule.sources,
-            )
-            entry |= {"rule": rule.id, "because": because(rule, item.facts, self._vocabulary)}
+            entry = self._of_rule("advised", rule, item.facts, item.scope, _effects(rule.effects, item.facts))
             if rule.text:
                 entry["text"] = say(rule.text, item.facts, self._vocabulary)
 
-    def _number(
-        self, scope: str, name: str, value: float, formula: str, inputs: Mapping[str, Any], source: str
-    ) -> None:
+    def _number(self, scope: str, name: str, made: _Made) -> None:
         matched = [
-            {"condition": None, "fact": key, "value": inputs[key], "seq": self._seq_of_used(scope, key, inputs[key])}
-            for key in sorted(inputs)
+            {"condition": None, "fact": key, "value": value, "seq": self._seq_of_used(scope, key, value)}
+            for key, value in sorted(made.inputs.items())
         ]
-        entry = self._entry("computed", scope, matched, {name: value}, (source,) if source else ())
-        entry |= {"calculator": name, "because": formula}
+        sources = (made.source,) if made.source else ()
+        self._entry("computed", scope, matched, {name: made.value}, sources, name, made.formula)
 
     def _seq_of_used(self, scope: str, fact: str, value: Any) -> int | None:
         """The entry behind a value that a figure of a plan was made from.
@@ -267,51 +218,59 @@ class TraceBuilder:
         key = (scope, fact, repr(value))
         if key not in self._stand_ins:
             replaced = [{"condition": None, "fact": fact, "value": settled, "seq": seq}]
-            entry = self._entry("computed", scope, replaced, {fact: value}, _PLANNER)
-            entry |= {"calculator": "sizing.job", "because": "this plan is computed with its own value of it"}
+            why = "this plan is computed with its own value of it"
+            entry = self._entry("computed", scope, replaced, {fact: value}, _PLANNER, "sizing.job", why)
             self._stand_ins[key] = entry["seq"]
         return self._stand_ins[key]
 
     def _entry(
-        self, kind: str, scope: str, matched: list[Entry], effects: Mapping[str, Any], sources: Iterable[str]
+        self,
+        kind: str,
+        scope: str,
+        matched: list[Entry],
+        effects: Mapping[str, Any],
+        sources: Iterable[str],
+        calculator: str | None = None,
+        because: str | None = None,
     ) -> Entry:
         entry: Entry = {
             "seq": len(self.entries) + 1,
             "kind": kind,
             "rule": None,
-            "calculator": None,
+            "calculator": calculator,
             "scope": scope,
             "matched": matched,
             "effects": dict(effects),
-            "because": None,
+            "because": because,
             "sources": list(dict.fromkeys(sources)),
         }
         self.entries.append(entry)
         return entry
 
-    def _matched(self, rule: Rule | None, facts: Facts, scope: str) -> list[Entry]:
-        if rule is None:
-            return []
-        reads = self._reads.get(rule.id)
-        if reads is None:
-            reads = tuple(tuple(sorted(facts_read(condition.expr))) for condition in rule.when)
-            self._reads[rule.id] = reads
-        matched = []
-        for number, names in enumerate(reads):
-            values = tuple(facts.get(name) for name in names)
-            text = self._say(rule, number, values, facts)
-            for name, value in zip(names, values, strict=True):
-                matched.append({"condition": text, "fact": name, "value": value, "seq": self.seq(name, scope)})
-        return matched
+    def _of_rule(
+        self, kind: str, rule: Rule, facts: Facts, scope: str, effects: Mapping[str, Any], ground: str | None = None
+    ) -> Entry:
+        """The entry of a rule that fired, with its general ground where no other is given."""
+        ground = because(rule, facts, self._vocabulary) if ground is None else ground
+        entry = self._entry(kind, scope, self._matched(rule, facts, scope), effects, rule.sources, None, ground)
+        entry["rule"] = rule.id
+        return entry
 
-    def _say(self, rule: Rule, number: int, values: tuple[Value | None, ...], facts: Facts) -> str:
-        """A condition in words. The same rule meets the same values on many plans, so each wording is kept."""
-        # The types tell True from 1, which are equal as keys.
-        key = (rule.id, number, values, *map(type, values))
-        text = self._words.get(key)
-        if text is None:
-            text = self._words[key] = words(rule.when[number].expr, self._vocabulary, facts)
-        return text
+    def _matched(self, rule: Rule, facts: Facts, scope: str) -> list[Entry]:
+        if rule.id not in self._reads:
+            self._reads[rule.id] = tuple(tuple(sorted(facts_read(condition.expr))) for condition in rule.when)
+        matched = []
+        for number, names in enumerate(self._reads[rule.id]):
+            values = tuple(facts.get(name) for name in names)
+            # A rule meets the same values on many plans, so each wording is kept. The types tell True from 1, which are
+            # equal as keys.
+            key = (rule.id, number, values, *map(type, values))
+            if key not in self._words:
+                self._words[key] = words(rule.when[number].expr, self._vocabulary, facts)
+            for name, value in zip(names, values, strict=True):
+                seq = self.seq(name, scope)
+                matched.append({"condition": self._words[key], "fact": name, "value": value, "seq": seq})
+        return matched
 
     def _read(self, names: Iterable[str], facts: Facts, scope: str) -> list[Entry]:
         return [
@@ -319,16 +278,23 @@ class TraceBuilder:
         ]
 
 
+def _parts(facts: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, Value], dict[str, Value]]:
+    """The facts of a plan: those of its GPU, those of its layout, and the rest."""
+    device = {name: value for name, value in facts.items() if name.startswith("gpu.")}
+    layout = {name: value for name, value in facts.items() if name in _LAYOUT}
+    return device, layout, {n: value for n, value in facts.items() if n not in device and n not in layout}
+
+
 def evidence_of(gpu: Gpu) -> list[str]:
     """The sources of the catalogue's entry on a GPU."""
     return sorted({source for sources in gpu.evidence.values() for source in sources})
 
 
-def inputs_of(plan: Plan) -> list[str]:
-    """Everything that the plan's memory and speed were computed from, by name."""
-    names = {name for term in (plan.memory.terms if plan.memory else ()) for name in term.inputs}
-    names |= {name for figure in (plan.speed.figures.values() if plan.speed else ()) for name in figure.inputs}
-    return sorted(names)
+def _numbers_of(plan: Plan) -> list[tuple[str, _Made]]:
+    """The terms of a plan's memory and the figures of its speed, each with its name in the trace."""
+    terms: list[tuple[str, _Made]] = [(f"memory.{t.name}_gb", t) for t in (plan.memory.terms if plan.memory else ())]
+    figures = plan.speed.figures if plan.speed else {}
+    return terms + [(f"speed.{name}", figure) for name, figure in sorted(figures.items())]
 
 
 def _term_reads(reason: str, facts: Facts) -> list[str]:
@@ -347,36 +313,3 @@ def _effects(effects: tuple[Effect, ...], facts: Facts) -> trace_types.AdvisedEf
         else:
             done.setdefault(word, []).extend(kept)
     return cast("trace_types.AdvisedEffects", done)
-
-
-def build_trace(
-    outcome: Outcome,
-    shown: Iterable[Judged],
-    vocabulary: Vocabulary,
-    rules: Mapping[str, Rule],
-    gpus: Mapping[str, Gpu],
-) -> TraceBuilder:
-    """The trace of a decision; ``shown`` are the plans that it holds in full, ``gpus`` the catalogue."""
-    trace = TraceBuilder(vocabulary, rules)
-    held: set[str] = set()
-    trace.add_resolved(outcome.intake)
-    if outcome.round is not None:
-        trace.add_rejections(outcome.round.rejections, outcome.intake.facts)
-        trace.add_resolved(outcome.round.survey)
-        for judged in shown:
-            trace.add_plan(judged.ranked.plan, judged.facts, outcome.intake.facts)
-            trace.add_score(judged, outcome.final.facts)
-            held.add(judged.ranked.plan.id)
-    for candidate in outcome.candidates:
-        plan = candidate.plan
-        if plan is not None and plan.id not in held:
-            own = {name: value for name, value in candidate.facts.items() if not name.startswith("candidate.")}
-            trace.add_plan(plan, own, outcome.final.facts)
-            if candidate.judged is not None:
-                trace.add_score(candidate.judged, outcome.final.facts)
-            held.add(plan.id)
-        trace.add_candidate(candidate, gpus[candidate.gpu_id])
-    computed = {name: figure.inputs for name, figure in outcome.procurement.figures.items()}
-    trace.add_resolved(outcome.final, computed, outcome.chosen.ranked.plan.id if outcome.chosen else "workload")
-    trace.add_advice(outcome.fired)
-    return trace

@@ -15,7 +15,7 @@ from whichgpu.engine.advisor.answer.keys import MaybeValue
 from whichgpu.engine.advisor.answer.keys import Number
 from whichgpu.engine.advisor.answer.keys import Word
 from whichgpu.engine.advisor.answer.keys import doc
-from whichgpu.engine.rules.resolution.model import Origin
+from whichgpu.engine.rules import Origin
 
 
 class Matched(TypedDict):

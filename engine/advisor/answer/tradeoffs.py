@@ -9,9 +9,9 @@ from whichgpu.engine.advisor.answer.wording import ratio_words
 from whichgpu.engine.advisor.objectives import shipped_objectives
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.tradeoffs import TradeOff
-from whichgpu.engine.core.canonical import plain
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language import format_value
+from whichgpu.engine.core import json_value
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import format_value
 
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def trade_off_list(found: Sequence[TradeOff], outcome: Outcome, vocabulary: Voca
         }
         for entry in found
     ]
-    rounded: list[part_types.TradeOff] = plain(entries)
+    rounded: list[part_types.TradeOff] = json_value(entries)
     return rounded
 
 
@@ -95,9 +95,7 @@ def _changed(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
     return f"At {format_value(fact, entry.value)}{instead} ({label})"
 
 
-def _usd(value: float | None) -> str:
-    if value is None:
-        return "an unknown price"
+def _usd(value: float) -> str:
     if value >= 100:
         return f"${value:,.0f}"
     return f"${value:.3g}" if 0 < value < 0.1 else f"${value:.2f}"

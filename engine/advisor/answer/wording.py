@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language import render
-from whichgpu.engine.rules.rulebook.effects import Fallback
-from whichgpu.engine.rules.rulebook.effects import Reject
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.core import Facts
+from whichgpu.engine.rules import Fallback
+from whichgpu.engine.rules import Reject
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import render
 
 
 #: Ratios nearer to one than this are called the same.
@@ -25,6 +25,11 @@ def say(template: str, facts: Facts, vocabulary: Vocabulary) -> str:
 def because(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
     """The general ground of a rule; it may name facts too."""
     return say(rule.because, facts, vocabulary)
+
+
+def spoken(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
+    """What a rule says of a case: its own text, or else its general ground."""
+    return say(rule.text or rule.because, facts, vocabulary)
 
 
 def rejection_text(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
-from dataclasses import field
 from typing import Literal
 
-from whichgpu.engine.core.calculators import Calculator
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.effects import Ask
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.core import Calculator
+from whichgpu.engine.rules import Ask
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class Links:
     calculators: Mapping[str, tuple[str, ...]]  # fact -> calculators that compute it
     computed_from: Mapping[str, tuple[str, ...]]  # fact -> calculators that need or use it
     overridden_by: Mapping[str, tuple[str, ...]]  # rule -> rules that override it
-    facts: Mapping[str, FactDef] = field(default_factory=dict)
+    facts: Mapping[str, FactDef]
 
     def origins(self, fact: str) -> Origins:
         """What can give this fact its value."""
@@ -61,37 +60,24 @@ class Links:
 
 def links_of(rulebook: Rulebook, vocabulary: Vocabulary, calculators: Iterable[Calculator]) -> Links:
     """The links between the rules of a rulebook, the facts and the calculators."""
-    setters: dict[str, set[str]] = {}
-    readers: dict[str, set[str]] = {}
-    askers: dict[str, set[str]] = {}
-    above: dict[str, set[str]] = {}
-    for rule in rulebook.rules:
-        _note(setters, rule.writes, rule.id)
-        _note(readers, rule.reads, rule.id)
-        _note(askers, (effect.fact for effect in rule.effects if isinstance(effect, Ask)), rule.id)
-        _note(above, rule.overrides, rule.id)
-    computing: dict[str, set[str]] = {}
-    using: dict[str, set[str]] = {}
-    for calculator in calculators:
-        _note(computing, (calculator.output,), calculator.name)
-        _note(using, (*calculator.needs, *calculator.uses), calculator.name)
+    rules, known = rulebook.rules, tuple(calculators)
     return Links(
-        _sorted(setters),
-        _sorted(readers),
-        _sorted(askers),
-        _sorted(computing),
-        _sorted(using),
-        _sorted(above),
-        vocabulary.facts,
+        setters=turned_round((rule.id, rule.writes) for rule in rules),
+        readers=turned_round((rule.id, rule.reads) for rule in rules),
+        askers=turned_round((rule.id, [e.fact for e in rule.effects if isinstance(e, Ask)]) for rule in rules),
+        calculators=turned_round((calculator.name, [calculator.output]) for calculator in known),
+        computed_from=turned_round((calculator.name, (*calculator.needs, *calculator.uses)) for calculator in known),
+        overridden_by=turned_round((rule.id, rule.overrides) for rule in rules),
+        facts=vocabulary.facts,
     )
 
 
-def _note(found: dict[str, set[str]], keys: Iterable[str], name: str) -> None:
-    for key in keys:
-        found.setdefault(key, set()).add(name)
-
-
-def _sorted(found: dict[str, set[str]]) -> dict[str, tuple[str, ...]]:
+def turned_round(pairs: Iterable[tuple[str, Iterable[str]]]) -> dict[str, tuple[str, ...]]:
+    """From names and what each of them names to what is named and who names it, all sorted."""
+    found: dict[str, set[str]] = {}
+    for name, keys in pairs:
+        for key in keys:
+            found.setdefault(key, set()).add(name)
     return {key: tuple(sorted(names)) for key, names in sorted(found.items())}
 
 

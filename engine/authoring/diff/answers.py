@@ -6,41 +6,30 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import fields
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import load_advisor
-from whichgpu.engine.advisor.fired import fired_rules
-from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.advisor import fired_rules
+from whichgpu.engine.advisor import load_advisor
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.plans.candidates import candidate_plans
-from whichgpu.engine.plans.maker import PlanMaker
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.rulebook.effects import Disagree
-from whichgpu.engine.rules.rulebook.effects import Monitor
-from whichgpu.engine.rules.rulebook.effects import Say
-from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.plans import PlanMaker
+from whichgpu.engine.plans import candidate_plans
+from whichgpu.engine.rules import Disagree
+from whichgpu.engine.rules import Monitor
+from whichgpu.engine.rules import Say
+from whichgpu.engine.sizing import Job
 
 
 #: Keys of a workload that no vocabulary has to know.
 _PLAIN_KEYS = frozenset({"id", "gpu", "count"})
-
-#: What an answer is made of, in the order in which a difference matters.
-PARTS = (
-    "recommendation",
-    "no_answer",
-    "procurement",
-    "candidates",
-    "warnings",
-    "advice",
-    "monitoring",
-    "disagreements",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +68,10 @@ class Answer:
         return tuple(part for part in PARTS if getattr(self, part) != getattr(other, part))
 
 
+#: What an answer is made of, in the order in which a difference matters.
+PARTS = tuple(part.name for part in fields(Answer) if part.name not in {"fired", "refused"})
+
+
 def answer_pairs(
     old: Edition, new: Edition, workloads: Sequence[Mapping[str, Any]], moment: datetime
 ) -> list[tuple[Answer, Answer]]:
@@ -91,10 +84,8 @@ def pairs_of(
 ) -> list[tuple[Answer, Answer]]:
     """The same of experts that are loaded already."""
     shelf = PlanShelf()
-    editions = [shelf.lend(advisor) for advisor in (old, new)]
-    return [
-        (answer_of(editions[0], workload, moment), answer_of(editions[1], workload, moment)) for workload in workloads
-    ]
+    was, now = shelf.lend(old), shelf.lend(new)
+    return [(answer_of(was, workload, moment), answer_of(now, workload, moment)) for workload in workloads]
 
 
 class PlanShelf:

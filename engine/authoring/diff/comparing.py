@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.authoring.diff.answers import PARTS
 from whichgpu.engine.authoring.diff.answers import Answer
 from whichgpu.engine.authoring.diff.answers import Edition
@@ -26,11 +26,11 @@ from whichgpu.engine.authoring.diff.rulediff import RuleChange
 from whichgpu.engine.authoring.diff.rulediff import rule_changes
 from whichgpu.engine.authoring.diff.workloads import Named
 from whichgpu.engine.authoring.diff.workloads import example_workloads
-from whichgpu.engine.authoring.diff.workloads import sampled_workloads
+from whichgpu.engine.authoring.diff.workloads import sample_workloads
 from whichgpu.engine.authoring.diff.workloads import scenario_workloads
 from whichgpu.engine.authoring.diff.workloads import workloads_in_tests
-from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.core import registered
+from whichgpu.engine.rules import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,8 @@ def compare(
     """
     before, after = old.load(), new.load()
     changes = rule_changes(before.rulebook, after.rulebook)
-    vocabulary = _joined(before.vocabulary, after.vocabulary)
+    old_words, words = before.vocabulary, after.vocabulary
+    vocabulary = Vocabulary({**old_words.facts, **words.facts}, {**old_words.codes, **words.codes})
     knowledge = tuple(found for found in knowledge_changes(before, after) if found)
     alike = not knowledge and before.knowledge.digest == after.knowledge.digest
     alike = alike and not any(change.decisive for change in changes)
@@ -147,11 +148,11 @@ def gather(
     """The workloads to compare on: examples, scenarios, tests inside rules as they are and were, and the sample."""
     found = [named for folder in examples for named in example_workloads(folder)]
     found += scenario_workloads(after.folders)
-    concerned = [rule for change in changes for rule in (change.old, change.new) if rule is not None]
-    changed = {named.name: named for named in workloads_in_tests(concerned)}
+    changed = {named.name: named for named in workloads_in_tests(rule for change in changes for rule in change.both)}
     others = [named for named in workloads_in_tests(after.rulebook.rules) if named.name not in changed]
     found += [*changed.values(), *others[:: 1 + len(others) // _MOST_TESTS]]
-    return [*found, *sampled_workloads(vocabulary, sample, seed)]
+    drawn = sample_workloads(vocabulary, sample, seed=seed)
+    return [*found, *(Named(str(facts["id"]), "sample", facts) for facts in drawn)]
 
 
 def knowledge_changes(before: Advisor, after: Advisor) -> Iterable[Names]:
@@ -174,10 +175,6 @@ def _names(kind: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Na
         removed=tuple(sorted(before.keys() - after.keys())),
         changed=tuple(sorted(name for name in before.keys() & after.keys() if before[name] != after[name])),
     )
-
-
-def _joined(before: Vocabulary, after: Vocabulary) -> Vocabulary:
-    return Vocabulary({**before.facts, **after.facts}, {**before.codes, **after.codes})
 
 
 def _answers(
@@ -212,8 +209,7 @@ def _moved(
 
 def _behind(old: Answer, new: Answer, changes: Sequence[RuleChange]) -> tuple[str, ...]:
     """The changed rules that had a part in the difference; where none had, whatever fired on one side only."""
-    changed = {change.id for change in changes if change.decisive}
-    changed |= {change.old.id for change in changes if change.old is not None and change.decisive}
+    changed = {rule.id for change in changes if change.decisive for rule in change.both}
     apart = old.fired ^ new.fired
     concerned = changed & (old.fired | new.fired)
     return tuple(sorted(concerned & apart or concerned or apart))

@@ -13,11 +13,11 @@ from whichgpu.engine.authoring.lint.formulas import Formula
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import Regions
 from whichgpu.engine.authoring.lint.regions import shown
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.layers import canonical
-from whichgpu.engine.rules.rulebook.layers import rule_digest
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import canonical
+from whichgpu.engine.rules import rule_digest
 
 
 #: What a rule is made of, in the order in which a difference is told. The first group can change an answer.
@@ -41,11 +41,14 @@ class RuleChange:
         return self.kind in ("added", "removed") or any(aspect in DECISIVE for aspect in self.aspects)
 
     @property
+    def both(self) -> tuple[Rule, ...]:
+        """The rule as it was and as it is, as far as it is there."""
+        return tuple(rule for rule in (self.old, self.new) if rule is not None)
+
+    @property
     def rule(self) -> Rule:
         """The rule as it is now, or as it was when it went."""
-        rule = self.new or self.old
-        assert rule is not None  # noqa: S101  # One of the two is always there.
-        return rule
+        return self.both[-1]
 
 
 def rule_changes(old: Rulebook, new: Rulebook) -> tuple[RuleChange, ...]:

@@ -6,24 +6,23 @@ import random
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.advisor.objectives import shipped_objectives
+from whichgpu.engine.advisor import shipped_objectives
 from whichgpu.engine.authoring.testing.scenarios import FOLDER as SCENARIOS
-from whichgpu.engine.catalogue.tasks import TaskProfile
-from whichgpu.engine.catalogue.tasks import profile_of
-from whichgpu.engine.catalogue.tasks import task_profiles
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.yaml import plain
-from whichgpu.engine.core.yaml import read_yaml
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.domains import drawn
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.catalogue import TaskProfile
+from whichgpu.engine.catalogue import profile_of
+from whichgpu.engine.catalogue import task_profiles
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.core import plain
+from whichgpu.engine.core import read_yaml
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import drawn
 
 
 #: Models in common use, by family, as people write them; most of the catalogue's others differ in size only.
@@ -95,17 +94,14 @@ def _draw(vocabulary: Vocabulary, seed: int, number: int) -> Facts:
         rolled, value = chance.random(), drawn(fact, chance)
         if "model_name" in facts and fact.name in _OF_THE_MODEL:
             continue  # Another size than the model's own is an error, and no workload.
-        if value is not None and fact.name not in typical and rolled < _SELDOM[fact.askable] and _may_be_stated(fact):
+        freely_stated = fact.scope == "workload" and fact.role == "input" and fact.name not in _LEFT_ALONE
+        if value is not None and freely_stated and fact.name not in typical and rolled < _SELDOM[fact.askable]:
             facts[fact.name] = value
     return facts
 
 
 #: Facts whose odd values make a job that nobody has: drawn never, or stated by the profiles alone.
 _LEFT_ALONE = frozenset({"qps_per_gpu", "samples_per_s", "tokens_per_s", "price_ratio", "speed_ratio", "buy_quote_usd"})
-
-
-def _may_be_stated(fact: FactDef) -> bool:
-    return fact.scope == "workload" and fact.role == "input" and fact.name not in _LEFT_ALONE
 
 
 def _size(facts: Facts, family: str, chance: random.Random) -> None:
@@ -184,11 +180,7 @@ class Named:
 
 def example_workloads(folder: Path) -> Iterator[Named]:
     """The workload files of a folder, by name. Files that are none are passed over."""
-    for path in sorted(folder.glob("*.yaml")):
-        try:
-            facts = plain(read_yaml(path, error=InputError))
-        except WhichgpuError:
-            continue
+    for path, facts in _readable(folder):
         if isinstance(facts, dict) and "task" in facts:
             yield Named(path.stem, "example", facts)
 
@@ -196,14 +188,17 @@ def example_workloads(folder: Path) -> Iterator[Named]:
 def scenario_workloads(folders: Iterable[Path]) -> Iterator[Named]:
     """The scenarios beside the rules of each folder, by id. Files that are none are passed over."""
     for folder in folders:
-        for path in sorted((folder / SCENARIOS).glob("*.yaml")):
-            try:
-                entries = plain(read_yaml(path, error=RulebookError))
-            except WhichgpuError:
-                continue
+        for path, entries in _readable(folder / SCENARIOS):
             for entry in entries if isinstance(entries, list) else ():
                 if isinstance(entry, dict) and isinstance(entry.get("given"), dict) and "task" in entry["given"]:
                     yield Named(str(entry.get("id", path.stem)), "scenario", entry["given"])
+
+
+def _readable(folder: Path) -> Iterator[tuple[Path, Any]]:
+    """The YAML files of a folder that can be read, with what they hold."""
+    for path in sorted(folder.glob("*.yaml")):
+        with suppress(WhichgpuError):
+            yield path, plain(read_yaml(path, error=InputError))
 
 
 def workloads_in_tests(rules: Iterable[Rule]) -> Iterator[Named]:
@@ -216,9 +211,3 @@ def workloads_in_tests(rules: Iterable[Rule]) -> Iterator[Named]:
             if "task" in facts and key not in seen:
                 seen.add(key)
                 yield Named(f"{rule.id}, test {number}", "test", facts)
-
-
-def sampled_workloads(vocabulary: Vocabulary, amount: int, seed: int) -> Iterator[Named]:
-    """The seeded sample."""
-    for facts in sample_workloads(vocabulary, amount, seed=seed):
-        yield Named(str(facts["id"]), "sample", facts)

@@ -15,51 +15,49 @@ from pathlib import Path
 from typing import Any
 from typing import Literal
 
-from pydantic import BaseModel
-from pydantic import ConfigDict
+from pydantic import Field
 from pydantic import ValidationError
 
-from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.authoring.book.links import turned_round
 from whichgpu.engine.authoring.guides.numbers import missing_numbers
-from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.yaml import problems_from_pydantic
-from whichgpu.engine.core.yaml import read_document
-from whichgpu.engine.rules.rulebook.effects import Disagree
+from whichgpu.engine.authoring.testing.expectations import same
+from whichgpu.engine.core import Entry as Record
+from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.core import problems_from_pydantic
+from whichgpu.engine.core import read_document
+from whichgpu.engine.core import registered
+from whichgpu.engine.rules import Disagree
 
 
 #: Why a heuristic is carried by nothing: a seller's praise of itself, a statement that another is followed instead of
 #: (the disagreement says which), or the same statement in other words.
 SetAside = Literal["promotion", "superseded", "duplicate"]
+#: What says of itself that it carries a heuristic, and is listed in the manifest to be held against that.
+TOLD = ("rules", "facts", "figures", "disagreements")
 _FEWER_THAN = 60
 _CLOSE = 0.02
 
 
-class GpuValue(BaseModel):
+class GpuValue(Record):
     """A figure of one GPU in the catalogue: what it ``is``, or the GPU whose figure it is ``above``."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     gpu: str
     field: str
-    is_: Any = None
+    is_: Any = Field(None, alias="is")
     above: str | None = None
 
 
-class Sum(BaseModel):
+class Sum(Record):
     """What a calculator gives for stated facts."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     calculator: str
     given: dict[str, Any]
-    is_: float
+    is_: float = Field(alias="is")
 
 
-class Entry(BaseModel):
+class Entry(Record):
     """One heuristic of the manifest."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rules: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
@@ -67,7 +65,7 @@ class Entry(BaseModel):
     disagreements: tuple[str, ...] = ()
     values: tuple[GpuValue, ...] = ()
     sums: tuple[Sum, ...] = ()
-    costs: dict[str, Any] = {}
+    costs: dict[str, Any] = Field(default_factory=dict)
     code: tuple[str, ...] = ()
     without_numbers: str | None = None  # why a number that the heuristic states stands nowhere
     set_aside: SetAside | None = None
@@ -102,22 +100,13 @@ class Standing:
         entry = self.entry
         if entry is None:
             return ["nowhere"]
-        said = [f"{kind} {name}" for kind, names in _named(entry) for name in names]
+        said = [f"{kind.removesuffix('s')} {name}" for kind in TOLD for name in getattr(entry, kind)]
         said += [f"value {value.gpu} {value.field}" for value in entry.values]
         said += [f"calculator {done.calculator}" for done in entry.sums]
         said += [f"cost {name}" for name in entry.costs] + [f"code {name}" for name in entry.code]
         if entry.set_aside:
             said.insert(0, f"set aside ({entry.set_aside}): {entry.because}")
         return said
-
-
-def _named(entry: Entry) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return (
-        ("rule", entry.rules),
-        ("fact", entry.facts),
-        ("figure", entry.figures),
-        ("disagreement", entry.disagreements),
-    )
 
 
 def read_manifest(folder: Path) -> dict[str, Entry]:
@@ -133,19 +122,12 @@ def read_manifest(folder: Path) -> dict[str, Entry]:
     problems = []
     for name, raw in document.plain["coverage"].items():
         try:
-            entries[name] = Entry.model_validate(_renamed(raw))
+            entries[name] = Entry.model_validate(raw)
         except ValidationError as error:
             problems += problems_from_pydantic(error, document.node, ("coverage", name))
     if problems:
         raise KnowledgeError(problems)
     return entries
-
-
-def _renamed(raw: Any) -> Any:
-    """``is`` is a word of Python, so the records call it ``is_``."""
-    if isinstance(raw, dict):
-        return {("is_" if key == "is" else key): _renamed(value) for key, value in raw.items()}
-    return [_renamed(value) for value in raw] if isinstance(raw, list) else raw
 
 
 def standings(advisor: Advisor, manifest: Mapping[str, Entry] | None = None) -> list[Standing]:
@@ -154,12 +136,9 @@ def standings(advisor: Advisor, manifest: Mapping[str, Entry] | None = None) -> 
     entries = read_manifest(folder) if manifest is None else manifest
     return [
         Standing(
-            row["id"],
-            row["guide"],
-            row["section"],
-            row["paraphrase"],
-            tuple(map(str, row["numbers"])),
-            entries.get(row["id"]),
+            **{key: row[key] for key in ("id", "guide", "section", "paraphrase")},
+            numbers=tuple(map(str, row["numbers"])),
+            entry=entries.get(row["id"]),
         )
         for row in catalogue_of(folder)
     ]
@@ -174,24 +153,15 @@ def catalogue_of(folder: Path) -> list[dict[str, Any]]:
     return content["heuristics"]
 
 
-def carriers(advisor: Advisor) -> dict[str, dict[str, set[str]]]:
-    """By kind and heuristic, what says of itself that it carries the heuristic."""
-    knowledge = advisor.knowledge
-    found: dict[str, dict[str, set[str]]] = {"rules": {}, "facts": {}, "figures": {}, "disagreements": {}}
-    for rule in advisor.rulebook.rules:
-        _note(found["rules"], rule.encodes, rule.id)
-    for fact in advisor.vocabulary.facts.values():
-        _note(found["facts"], fact.encodes, fact.name)
-    for name, figure in knowledge.figures.items():
-        _note(found["figures"], figure.get("encodes", ()), name)
-    for name, dispute in knowledge.disagreements.items():
-        _note(found["disagreements"], dispute.get("heuristics", ()), name)
-    return found
-
-
-def _note(kind: dict[str, set[str]], heuristics: Any, carrier: str) -> None:
-    for heuristic in heuristics:
-        kind.setdefault(heuristic, set()).add(carrier)
+def carriers(advisor: Advisor) -> dict[str, dict[str, tuple[str, ...]]]:
+    """By kind and heuristic, what says of itself that it carries the heuristic; sorted."""
+    figures, disputes = advisor.knowledge.figures.items(), advisor.knowledge.disagreements.items()
+    return {
+        "rules": turned_round((rule.id, rule.encodes) for rule in advisor.rulebook.rules),
+        "facts": turned_round((fact.name, fact.encodes) for fact in advisor.vocabulary.facts.values()),
+        "figures": turned_round((name, figure.get("encodes", ())) for name, figure in figures),
+        "disagreements": turned_round((name, dispute.get("heuristics", ())) for name, dispute in disputes),
+    }
 
 
 def uncarried(advisor: Advisor) -> list[str]:
@@ -231,12 +201,12 @@ def unreported(advisor: Advisor) -> list[str]:
 def _faults(
     standing: Standing,
     entry: Entry,
-    actual: Mapping[str, Mapping[str, set[str]]],
+    actual: Mapping[str, Mapping[str, tuple[str, ...]]],
     known: set[str],
     advisor: Advisor,
 ) -> Iterator[str]:
     for kind, by_heuristic in actual.items():
-        listed, found = set(getattr(entry, kind)), by_heuristic.get(standing.id, set())
+        listed, found = set(getattr(entry, kind)), set(by_heuristic.get(standing.id, ()))
         for name in sorted(found - listed):
             yield f"{name} says that it carries it, and the manifest does not list it among the {kind}"
         for name in sorted(listed - found):
@@ -273,7 +243,7 @@ def _value_fault(value: GpuValue, advisor: Advisor) -> str | None:
     if value.above is not None:
         other = gpu_figure(value.above, value.field, advisor)
         return None if found > other else f"{value.field} of {value.gpu} is {found}, not above {other} of {value.above}"
-    return None if _same(value.is_, found) else f"{value.field} of {value.gpu} is {found}, not {value.is_}"
+    return None if same(value.is_, found, _CLOSE) else f"{value.field} of {value.gpu} is {found}, not {value.is_}"
 
 
 def gpu_figure(gpu_id: str, field: str, advisor: Advisor) -> Any:
@@ -291,7 +261,7 @@ def _sum_fault(done: Sum) -> str | None:
         return f"nothing computes {done.calculator}"
     inputs = dict.fromkeys((*calculator.needs, *calculator.uses)) | done.given
     found = calculator.function(**inputs)
-    return None if _same(done.is_, found) else f"{done.calculator} of {done.given} is {found}, not {done.is_}"
+    return None if same(done.is_, found, _CLOSE) else f"{done.calculator} of {done.given} is {found}, not {done.is_}"
 
 
 def _cost_fault(name: str, wanted: Any, advisor: Advisor) -> str | None:
@@ -299,15 +269,7 @@ def _cost_fault(name: str, wanted: Any, advisor: Advisor) -> str | None:
     if item is None:
         return f"there is no cost {name}"
     found = item.value if item.value is not None else [item.low, item.high]
-    return None if _same(wanted, found) else f"{name} is {found}, not {wanted}"
-
-
-def _same(wanted: Any, found: Any) -> bool:
-    if isinstance(wanted, list | tuple) and isinstance(found, list | tuple):
-        return len(wanted) == len(found) and all(map(_same, wanted, found))
-    if isinstance(wanted, bool) or not isinstance(wanted, int | float):
-        return bool(wanted == found)
-    return isinstance(found, int | float) and abs(wanted - found) <= _CLOSE * abs(wanted)
+    return None if same(wanted, found, _CLOSE) else f"{name} is {found}, not {wanted}"
 
 
 def _exists(name: str) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.authoring.guides.guides import TOLD
 from whichgpu.engine.authoring.guides.guides import carriers
 from whichgpu.engine.authoring.guides.guides import catalogue_of
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.yaml import read_document
+from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.core import read_document
 
 
 _HEAD = """\
@@ -19,7 +20,6 @@ _HEAD = """\
 # because, and without_numbers, which says why a number that the heuristic states stands in nothing that carries it.
 coverage:
 """
-_REFRESHED = ("rules", "facts", "figures", "disagreements")
 _WRITTEN = ("values", "sums", "costs", "code", "without_numbers", "set_aside", "instead", "because")
 
 
@@ -33,9 +33,8 @@ def refreshed_manifest(advisor: Advisor) -> str:
     for row in catalogue_of(folder):
         entry = before.get(row["id"]) or {}
         lines.append(f"  {row['id']}:\n")
-        for kind in _REFRESHED:
-            names = sorted(actual[kind].get(row["id"], ()))
-            if names:
+        for kind in TOLD:
+            if names := actual[kind].get(row["id"]):
                 lines.append(f"    {kind}: [{', '.join(names)}]\n")
         lines += [_written(key, entry[key]) for key in _WRITTEN if key in entry]
         if lines[-1].endswith(f"  {row['id']}:\n"):

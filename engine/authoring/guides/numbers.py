@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.rules.rulebook.effects import ConsiderCounts
-from whichgpu.engine.rules.rulebook.effects import Monitor
-from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.effects import SetFact
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.rules import ConsiderCounts
+from whichgpu.engine.rules import Monitor
+from whichgpu.engine.rules import Points
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import SetFact
 
 
 if TYPE_CHECKING:
@@ -63,9 +63,8 @@ def numbers_in(text: str) -> Iterator[float]:
         yield from (float(number) for number in _MEMORY_IN_NAME.findall(name))
     plain = _GPU_NAME.sub(" ", text)
     yield from (float(number.replace(",", "")) for number in _NUMBER.findall(plain.replace("..", " ")))
-    for number in re.findall(r"(?<![\w.])(\d+(?:\.\d+)?)(?:[a-zA-Z]+|x)\b", plain):
-        yield float(number)
-    yield from (_WORDS[word] * 10 for word in _TENTHS.findall(plain.lower()) if word in _WORDS)
+    yield from map(float, re.findall(r"(?<![\w.])(\d+(?:\.\d+)?)(?:[a-zA-Z]+|x)\b", plain))
+    yield from (_WORDS[word] * 10 for word in _TENTHS.findall(plain.lower()))
     yield from (_WORDS[word] for word in re.findall(r"[a-z]+", plain.lower()) if word in _WORDS)
 
 

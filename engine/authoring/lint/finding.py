@@ -15,17 +15,17 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from whichgpu.engine.advisor.answer.keys import FactValues
-from whichgpu.engine.advisor.answer.keys import Word
-from whichgpu.engine.advisor.answer.keys import doc
+from whichgpu.engine.advisor import FactValues
+from whichgpu.engine.advisor import Word
+from whichgpu.engine.advisor import doc
 from whichgpu.engine.authoring.lint.regions import Case
 from whichgpu.engine.authoring.lint.regions import Example
 from whichgpu.engine.authoring.lint.regions import Regions
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Known
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.core import Place
+from whichgpu.engine.rules import KnownNames
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import Vocabulary
 
 
 #: error: the rulebook is wrong; warning: it may well be; info: worth knowing.
@@ -99,7 +99,7 @@ class LintContext:
 
     rulebook: Rulebook
     vocabulary: Vocabulary
-    known: Known
+    known: KnownNames
     today: datetime.date
     regions: Regions
     produced: frozenset[str] = frozenset()  # facts that calculators, look-ups and plans produce

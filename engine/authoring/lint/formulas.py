@@ -7,25 +7,26 @@ questions about classes of values, so De Morgan's laws hold for them.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from whichgpu.engine.rules.language.domains import Domains
-from whichgpu.engine.rules.language.domains import compares_with_constant
-from whichgpu.engine.rules.language.tree import MIRRORED
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Has
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
-from whichgpu.engine.rules.language.tree import facts_read
-from whichgpu.engine.rules.language.tree import to_nnf
-from whichgpu.engine.rules.language.tree import written
+from whichgpu.engine.rules import MIRRORED
+from whichgpu.engine.rules import And
+from whichgpu.engine.rules import Compare
+from whichgpu.engine.rules import Const
+from whichgpu.engine.rules import Domains
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import FactRef
+from whichgpu.engine.rules import Has
+from whichgpu.engine.rules import Known
+from whichgpu.engine.rules import Member
+from whichgpu.engine.rules import Not
+from whichgpu.engine.rules import Or
+from whichgpu.engine.rules import compares_with_constant
+from whichgpu.engine.rules import facts_read
+from whichgpu.engine.rules import to_nnf
+from whichgpu.engine.rules import written
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +67,15 @@ ITEM = " has "
 
 def both(*parts: Formula) -> Formula:
     """Every part: flattened, literals of one fact merged, the plain cases decided."""
-    merged = _merge(All, parts)
-    if any(part == FALSE for part in merged):
-        return FALSE
-    return merged[0] if len(merged) == 1 else All(merged)
+    return _merged(All, parts)
 
 
 def either(*parts: Formula) -> Formula:
     """Some part: flattened, literals of one fact merged, the plain cases decided."""
-    merged = _merge(Any, parts)
-    if any(part == TRUE for part in merged):
-        return TRUE
-    return merged[0] if len(merged) == 1 else Any(merged)
+    return _merged(Any, parts)
 
 
-def _merge(kind: type[All | Any], parts: Iterable[Formula]) -> tuple[Formula, ...]:
+def _merged(kind: type[All | Any], parts: Iterable[Formula]) -> Formula:
     masks: dict[str, Literal] = {}
     rest: dict[Formula, None] = {}
     for part in parts:
@@ -92,8 +87,11 @@ def _merge(kind: type[All | Any], parts: Iterable[Formula]) -> tuple[Formula, ..
             else:
                 rest[inner] = None
     literals = (literal(entry.fact, entry.mask, entry.full) for entry in masks.values())
-    neutral = TRUE if kind is All else FALSE
-    return (*(entry for entry in literals if entry != neutral), *rest)
+    neutral, deciding = (TRUE, FALSE) if kind is All else (FALSE, TRUE)
+    merged = (*(entry for entry in literals if entry != neutral), *rest)
+    if deciding in merged:
+        return deciding
+    return merged[0] if len(merged) == 1 else kind(merged)
 
 
 def opposite(formula: Formula) -> Formula:
@@ -109,6 +107,18 @@ def literal(fact: str, mask: int, full: int) -> Formula:
     if not mask:
         return FALSE
     return TRUE if mask == full else Literal(fact, mask, full)
+
+
+def leaves(expr: Expr) -> Iterator[Expr]:
+    """The parts of a condition that ``and``, ``or`` and ``not`` join."""
+    match expr:
+        case And(operands) | Or(operands):
+            for part in operands:
+                yield from leaves(part)
+        case Not(operand):
+            yield from leaves(operand)
+        case _:
+            yield expr
 
 
 def uncertain(fact: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from whichgpu.engine.authoring.lint.formulas import FALSE
@@ -22,18 +23,18 @@ from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.formulas import uncertain
 from whichgpu.engine.authoring.lint.search import GaveUp
 from whichgpu.engine.authoring.lint.search import solve
-from whichgpu.engine.core.values import Scalar
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.domains import Domains
-from whichgpu.engine.rules.language.domains import constants
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.rulebook.effects import SetFact
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Rulebook
-from whichgpu.engine.rules.rulebook.order import rows_above
-from whichgpu.engine.rules.rulebook.resolve import overriders
+from whichgpu.engine.core import Scalar
+from whichgpu.engine.core import Value
+from whichgpu.engine.rules import Const
+from whichgpu.engine.rules import Domains
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import SetFact
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import constants
+from whichgpu.engine.rules import overriders
+from whichgpu.engine.rules import rows_above
 
 
 #: A workload that shows a finding: values by fact; None for a fact that has to be unknown.
@@ -131,17 +132,12 @@ class Regions:
 
     def find(self, *formulas: Formula) -> Case | None:
         """A case in which all formulas hold, a certain one if there is one. None: there is none, or too far to seek."""
-        try:
-            masks = solve(*(self._certain(formula) for formula in formulas))
-            if masks is not None:
-                return Case(self._example(masks, certain=True), certain=True)
-        except GaveUp:
-            pass
-        try:
-            masks = solve(*formulas)
-        except GaveUp:
-            return None
-        return None if masks is None else Case(self._example(masks, certain=False), certain=False)
+        for certain in (True, False):
+            with suppress(GaveUp):
+                masks = solve(*(map(self._certain, formulas) if certain else formulas))
+                if masks is not None:
+                    return Case(self._example(masks, certain=certain), certain)
+        return None
 
     def _certain(self, formula: Formula) -> Formula:
         """The formula with everything that is not looked into taken for false."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from whichgpu.engine.authoring.lint.formulas import All
 from whichgpu.engine.authoring.lint.formulas import Any
@@ -19,72 +21,62 @@ class GaveUp(Exception):  # noqa: N818  (not an error: the answer is "cannot tel
     """The search took too many steps."""
 
 
-@dataclass(slots=True)
-class _Search:
-    steps: int
-
-    def solve(self, masks: dict[str, int], formulas: list[Formula]) -> dict[str, int] | None:
-        """Masks of facts for which all formulas hold; None if there are none. ``masks`` is used up."""
-        choices: list[Any] = []
-        if not self._assert(masks, formulas, choices):
-            return None
-        while choices:
-            self.steps -= 1
-            if self.steps < 0:
-                raise GaveUp
-            changed, choices = self._narrow(masks, choices)
-            if changed is None:
-                return None
-            if not changed:
-                break
-        if not choices:
-            return masks
-        best = min(range(len(choices)), key=lambda at: len(choices[at].parts))
-        rest = [choice for at, choice in enumerate(choices) if at != best]
-        for part in choices[best].parts:
-            found = self.solve(dict(masks), [part, *rest])
-            if found is not None:
-                return found
+def _solve(masks: dict[str, int], formulas: Sequence[Formula], steps: Iterator[int]) -> dict[str, int] | None:
+    """Masks of facts for which all formulas hold; None if there are none. ``masks`` is used up."""
+    choices: list[Any] = []
+    changed = _assert(masks, formulas, choices)
+    if not changed:
         return None
+    while choices and changed:
+        if next(steps, None) is None:
+            raise GaveUp
+        # Drop alternatives that the masks rule out; assert what has one left.
+        waiting, choices, changed = choices, [], False
+        for choice in waiting:
+            left = _left(choice, masks)
+            if left is None:
+                continue
+            if len(left) > 1:
+                choices.append(choice if len(left) == len(choice.parts) else Any(tuple(left)))
+                continue
+            changed = True
+            if not left or not _assert(masks, left, choices):
+                return None
+    if not choices:
+        return masks
+    best = min(range(len(choices)), key=lambda at: len(choices[at].parts))
+    rest = [choice for at, choice in enumerate(choices) if at != best]
+    tried = (_solve(dict(masks), [part, *rest], steps) for part in choices[best].parts)
+    return next((found for found in tried if found is not None), None)
 
-    def _assert(self, masks: dict[str, int], formulas: list[Formula], choices: list[Any]) -> bool:
-        """Put what must hold into ``masks`` and ``choices``; False where nothing is left."""
-        stack = list(formulas)
-        while stack:
-            formula = stack.pop()
-            if isinstance(formula, Literal):
-                mask = masks.get(formula.fact, formula.full) & formula.mask
-                if not mask:
-                    return False
-                masks[formula.fact] = mask
-            elif isinstance(formula, All):
-                stack.extend(formula.parts)
-            else:
-                choices.append(formula)
-        return True
 
-    def _narrow(self, masks: dict[str, int], choices: list[Any]) -> tuple[bool | None, list[Any]]:
-        """Drop alternatives that the masks rule out; assert what has one left. (None, ...): nothing fits."""
-        kept: list[Any] = []
-        changed = False
-        for choice in choices:
-            open_parts: list[Formula] = []
-            for part in choice.parts:
-                state = _state(part, masks)
-                if state is True:
-                    break
-                if state is None:
-                    open_parts.append(part)
-            else:
-                if not open_parts:
-                    return None, []
-                if len(open_parts) == 1:
-                    changed = True
-                    if not self._assert(masks, open_parts, kept):
-                        return None, []
-                else:
-                    kept.append(choice if len(open_parts) == len(choice.parts) else Any(tuple(open_parts)))
-        return changed, kept
+def _left(choice: Any, masks: Mapping[str, int]) -> list[Formula] | None:
+    """The alternatives that the masks leave open; None where they imply one of them."""
+    left = []
+    for part in choice.parts:
+        state = _state(part, masks)
+        if state:
+            return None
+        if state is None:
+            left.append(part)
+    return left
+
+
+def _assert(masks: dict[str, int], formulas: Iterable[Formula], choices: list[Any]) -> bool:
+    """Put what must hold into ``masks`` and ``choices``; False where nothing is left."""
+    stack = list(formulas)
+    while stack:
+        formula = stack.pop()
+        if isinstance(formula, Literal):
+            mask = masks.get(formula.fact, formula.full) & formula.mask
+            if not mask:
+                return False
+            masks[formula.fact] = mask
+        elif isinstance(formula, All):
+            stack.extend(formula.parts)
+        else:
+            choices.append(formula)
+    return True
 
 
 def _state(formula: Formula, masks: Mapping[str, int]) -> bool | None:
@@ -111,4 +103,4 @@ def solve(*formulas: Formula) -> dict[str, int] | None:
     Raises:
         GaveUp: it would take too long to tell.
     """
-    return _Search(MOST_STEPS).solve({}, list(formulas))
+    return _solve({}, formulas, iter(range(MOST_STEPS)))

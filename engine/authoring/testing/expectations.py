@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from whichgpu.engine.catalogue import Knowledge
@@ -40,6 +42,10 @@ class Expectation:
         """The plans on an accelerator, best first."""
         ids = self.ids(name)
         return [plan for plan in self.plans if plan["gpu"] in ids]
+
+    def codes(self, key: str) -> set[str]:
+        """The codes of the advice or of the warnings."""
+        return {entry["code"] for entry in self.decision[key]}
 
     def check(self, expect: Mapping[str, Any]) -> list[str]:
         """Everything that the decision misses, in words; an unknown expectation is a miss too."""
@@ -124,26 +130,16 @@ def _procurement(case: Expectation, accepted: list[str]) -> list[str]:
     return [] if verdict in accepted else [f"the verdict is {verdict}, not {' or '.join(accepted)}"]
 
 
-def _all_codes(key: str) -> Callable[[Expectation, Iterable[str]], list[str]]:
-    def check(case: Expectation, codes: Iterable[str]) -> list[str]:
-        given = {entry["code"] for entry in case.decision[key]}
-        return [f"{code} is missing among the {key}" for code in codes if code not in given]
-
-    return check
+def _all_codes(case: Expectation, codes: Iterable[str], *, key: str) -> list[str]:
+    return [f"{code} is missing among the {key}" for code in codes if code not in case.codes(key)]
 
 
-def _any_code(key: str) -> Callable[[Expectation, Iterable[str]], list[str]]:
-    def check(case: Expectation, codes: Iterable[str]) -> list[str]:
-        wanted = list(codes)
-        given = {entry["code"] for entry in case.decision[key]}
-        return [] if given & set(wanted) else [f"none of {', '.join(wanted)} is among the {key}"]
-
-    return check
+def _any_code(case: Expectation, codes: Collection[str], *, key: str) -> list[str]:
+    return [] if case.codes(key).intersection(codes) else [f"none of {', '.join(codes)} is among the {key}"]
 
 
 def _forbid_advice(case: Expectation, codes: Iterable[str]) -> list[str]:
-    given = {entry["code"] for entry in case.decision["advice"]}
-    return [f"{code} is advised" for code in codes if code in given]
+    return [f"{code} is advised" for code in codes if code in case.codes("advice")]
 
 
 def _ask(case: Expectation, facts: Iterable[str]) -> list[str]:
@@ -245,14 +241,14 @@ def _nothing_fires(case: Expectation, _: object) -> list[str]:
     return [f"{name} fires" for name in sorted(_fired_rules(case))]
 
 
-def same(wanted: Any, found: Any) -> bool:
+def same(wanted: Any, found: Any, tolerance: float = TOLERANCE) -> bool:
     """Whether a found value is the wanted one: numbers within the tolerance, lists item by item."""
-    if isinstance(wanted, list) and isinstance(found, list):
-        return len(wanted) == len(found) and all(same(a, b) for a, b in zip(wanted, found, strict=True))
+    if isinstance(wanted, list | tuple) and isinstance(found, list | tuple):
+        return len(wanted) == len(found) and all(same(a, b, tolerance) for a, b in zip(wanted, found, strict=True))
     if isinstance(wanted, bool) or isinstance(found, bool):
         return wanted is found
     if isinstance(wanted, int | float) and isinstance(found, int | float):
-        return bool(abs(wanted - found) <= TOLERANCE * abs(wanted))
+        return bool(abs(wanted - found) <= tolerance * abs(wanted))
     return bool(wanted == found)
 
 
@@ -267,10 +263,10 @@ EXPECTATIONS: dict[str, Callable[[Expectation, Any], list[str]]] = {
     "vram_range_gb": _vram_range_gb,
     "interconnect": _interconnect,
     "procurement": _procurement,
-    "advice_all": _all_codes("advice"),
-    "advice_any": _any_code("advice"),
-    "warnings_all": _all_codes("warnings"),
-    "warnings_any": _any_code("warnings"),
+    "advice_all": partial(_all_codes, key="advice"),
+    "advice_any": partial(_any_code, key="advice"),
+    "warnings_all": partial(_all_codes, key="warnings"),
+    "warnings_any": partial(_any_code, key="warnings"),
     "forbid_advice": _forbid_advice,
     "ask": _ask,
     "facts": _facts,

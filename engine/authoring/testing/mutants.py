@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace
 
-from whichgpu.engine.core.values import Scalar
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.tree import OPPOSITE
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Has
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
-from whichgpu.engine.rules.language.tree import written
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.core import Scalar
+from whichgpu.engine.rules import OPPOSITE
+from whichgpu.engine.rules import And
+from whichgpu.engine.rules import Compare
+from whichgpu.engine.rules import Const
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import FactRef
+from whichgpu.engine.rules import Has
+from whichgpu.engine.rules import Known
+from whichgpu.engine.rules import Member
+from whichgpu.engine.rules import Not
+from whichgpu.engine.rules import Or
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import written
 
 
 #: A limit moves by this share of itself, whole numbers by one at least.
@@ -89,7 +89,6 @@ def nudged(limit: float, *, whole: bool) -> tuple[Scalar, Scalar]:
     """The limit a little lower and a little higher."""
     step = abs(limit) * NUDGE
     if whole:
-        whole_step = max(1, round(step))
-        return int(limit) - whole_step, int(limit) + whole_step
+        limit, step = int(limit), max(1, round(step))
     step = step or 1.0
     return limit - step, limit + step

@@ -13,16 +13,17 @@ from whichgpu.engine.authoring.testing.mutants import Mutant
 from whichgpu.engine.authoring.testing.mutants import mutants_of
 from whichgpu.engine.authoring.testing.rule_tests import FactsFor
 from whichgpu.engine.authoring.testing.rule_tests import TestCases
+from whichgpu.engine.authoring.testing.rule_tests import chosen_rules
 from whichgpu.engine.authoring.testing.suggesting import Suggestion
 from whichgpu.engine.authoring.testing.suggesting import suggestions
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.compiling import compile_expr
-from whichgpu.engine.rules.language.domains import constants
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Rulebook
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import compile_expr
+from whichgpu.engine.rules import constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,7 @@ def mutate(
         computed: facts that calculators and the pipeline give.
         rules: which rules; None for all.
     """
-    wanted = None if rules is None else frozenset(rules)
-    chosen = [rule for rule in rulebook.rules if wanted is None or rule.id in wanted or rule.table in wanted]
+    chosen = chosen_rules(rulebook, rules)
     mutants = {rule.id: list(mutants_of(rule, vocabulary)) for rule in chosen}
     every = (mutant.expr for found in mutants.values() for mutant in found if mutant.expr is not None)
     extra = (named for expr in every for named in constants(expr))

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from functools import cached_property
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.pipeline import ResolvedIntake
-from whichgpu.engine.advisor.procurement import compute
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.rules.facts import coerce
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
-from whichgpu.engine.rules.rulebook.model import Each
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import ResolvedIntake
+from whichgpu.engine.advisor import compute
+from whichgpu.engine.authoring.testing.rule_tests import key_of
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import Value
+from whichgpu.engine.plans import Plan
+from whichgpu.engine.rules import Each
+from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import coerce
 
 
 class LateFacts(Mapping[str, Value]):
@@ -28,25 +30,24 @@ class LateFacts(Mapping[str, Value]):
         self._facts = facts
         self._late = late
         self._settle = settle
-        self._all: Facts | None = None
 
     def __getitem__(self, name: str) -> Value:
         if name in self._facts:
             return self._facts[name]
         if name not in self._late:
             raise KeyError(name)
-        return self._whole()[name]
+        return self._whole[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._whole(), **self._facts})
+        return iter(self._whole)
 
     def __len__(self) -> int:
-        return len({**self._whole(), **self._facts})
+        return len(self._whole)
 
+    @cached_property
     def _whole(self) -> Facts:
-        if self._all is None:
-            self._all = {name: value for name, value in self._settle().items() if name in self._late}
-        return self._all
+        late = {name: value for name, value in self._settle().items() if name in self._late}
+        return {**late, **self._facts}
 
 
 class RuleTestFacts:
@@ -57,7 +58,7 @@ class RuleTestFacts:
         closes = {fact for level in advisor.stages.outcome.levels for fact in level.closes}
         facts = advisor.vocabulary.facts.values()
         self._late = frozenset(closes | {fact.name for fact in facts if fact.available == "outcome"})
-        self._resolved: dict[tuple[tuple[str, str, Value], ...], ResolvedIntake] = {}
+        self._resolved: dict[object, ResolvedIntake] = {}
 
     def facts_for(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
         """All facts that a rule of this scope would read.
@@ -85,7 +86,7 @@ class RuleTestFacts:
         return {**shared, **facts}
 
     def _resolve(self, stated: dict[str, Value]) -> ResolvedIntake:
-        key = tuple((name, type(value).__name__, value) for name, value in sorted(stated.items()))
+        key = key_of(stated)
         if key not in self._resolved:
             self._resolved[key] = self.advisor.context.resolve(stated)
         return self._resolved[key]
@@ -111,9 +112,8 @@ class RuleTestFacts:
                 facts["candidate.is_current"] = intake.facts.get("current_gpu") in (gpu.id, gpu.family, gpu.series)
                 facts["candidate.fits_one"] = smallest == 1
                 facts |= {"candidate.min_count": smallest} if smallest is not None else {}
-        facts |= {name: value for name, value in overrides.items() if value is not None}
-        for name in (name for name, value in overrides.items() if value is None):
-            facts.pop(name, None)  # Stated as unknown.
+        # What is stated as unknown is left out.
+        facts = {name: value for name, value in {**facts, **overrides}.items() if value is not None}
         return plan, self._derived(intake, facts)
 
     def _derived(self, intake: ResolvedFacts, facts: dict[str, Value]) -> dict[str, Value]:

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.compiling import Compiled
-from whichgpu.engine.rules.language.compiling import compile_expr
-from whichgpu.engine.rules.language.wording import words
-from whichgpu.engine.rules.rulebook.model import Each
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Rulebook
-from whichgpu.engine.rules.rulebook.model import RuleTest
-from whichgpu.engine.rules.rulebook.order import rows_above
-from whichgpu.engine.rules.rulebook.resolve import missing_facts
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.rules import Compiled
+from whichgpu.engine.rules import Each
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import RuleTest
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import compile_expr
+from whichgpu.engine.rules import missing_facts
+from whichgpu.engine.rules import rows_above
+from whichgpu.engine.rules import words
 
 
 #: From `given` and `plan` of a test (see ``RuleTest``) and the scope of its rule to all facts that the rule would see.
@@ -53,17 +53,9 @@ class TestResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""
-        return {
-            "rule": self.rule,
-            "number": self.number,
-            "near_miss": self.near_miss,
-            "expected": self.expected,
-            "outcome": self.outcome,
-            "passed": self.passed,
-            "why": self.why,
-            "path": self.place.path if self.place else None,
-            "line": self.place.line if self.place else None,
-        }
+        said = ("rule", "number", "near_miss", "expected", "outcome", "passed", "why")
+        where = {"path": self.place.path if self.place else None, "line": self.place.line if self.place else None}
+        return {name: getattr(self, name) for name in said} | where
 
 
 def run_rule_tests(
@@ -74,14 +66,18 @@ def run_rule_tests(
     A test looks at the rule's own conditions and, for a row of a ``first`` table, at the rows above it; overrides by
     other rules are not its matter. ``facts_for`` is asked once for equal inputs.
     """
-    wanted = None if rules is None else frozenset(rules)
     trial = _Trial(TestCases(rulebook, facts_for), vocabulary)
     return [
         trial.run(rule, number, test)
-        for rule in rulebook.rules
-        if wanted is None or rule.id in wanted or rule.table in wanted
+        for rule in chosen_rules(rulebook, rules)
         for number, test in enumerate(rule.tests, 1)
     ]
+
+
+def chosen_rules(rulebook: Rulebook, names: Iterable[str] | None) -> list[Rule]:
+    """The rules with these ids or in tables with these ids; all where nothing is named."""
+    wanted = None if names is None else frozenset(names)
+    return [rule for rule in rulebook.rules if wanted is None or rule.id in wanted or rule.table in wanted]
 
 
 class TestCases:
@@ -98,7 +94,7 @@ class TestCases:
 
     def facts(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
         """The facts of one case. Raises WhichgpuError where it cannot be settled."""
-        key = (_key(given), _key(plan), each)
+        key = (key_of(given), key_of(plan), each)
         if key not in self._cache:
             self._cache[key] = self._facts_for(given, plan, each)
         return self._cache[key]
@@ -164,7 +160,7 @@ class _Trial:
         return f"all of it holds: {'; '.join(said)}" if said else "it has no conditions"
 
 
-def _key(facts: Mapping[str, object]) -> tuple[tuple[str, str, object], ...]:
+def key_of(facts: Mapping[str, object]) -> tuple[tuple[str, str, object], ...]:
     """Equal for equal facts; the type's name tells ``True`` from ``1``."""
     return tuple((name, type(value).__name__, value) for name, value in sorted(facts.items()))
 
@@ -190,10 +186,7 @@ class Covered:
         """What no test shows, in words; "" where nothing is missing."""
         if self.both_ways:
             return ""
-        verb = "fires" if not self.what else "is met"
-        if not self.held:
-            return f"never {verb}"
-        return f"always {verb}"
+        return f"{'always' if self.held else 'never'} {'is met' if self.what else 'fires'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +203,9 @@ class Coverage:
 
     def to_dict(self) -> dict[str, Any]:
         """Counts and gaps as JSON values."""
-        rows = [entry for entry in self.rules if entry.row]
-        plain = [entry for entry in self.rules if not entry.row]
         return {
-            "rules": _counts(plain),
-            "rows": _counts(rows),
+            "rules": _counts(entry for entry in self.rules if not entry.row),
+            "rows": _counts(entry for entry in self.rules if entry.row),
             "conditions": _counts(self.conditions),
             "gaps": [
                 {

@@ -26,22 +26,21 @@ from whichgpu.engine.authoring.testing.expectations import Expectation
 from whichgpu.engine.authoring.testing.expectations import accelerators_in
 from whichgpu.engine.authoring.testing.expectations import rules_in
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml import Mapping as MappingNode
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Sequence
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import plain
-from whichgpu.engine.core.yaml import read_yaml
-from whichgpu.engine.rules.rulebook.grammar import Key
-from whichgpu.engine.rules.rulebook.model import Rulebook
-from whichgpu.engine.rules.rulebook.reading import Fields
-from whichgpu.engine.rules.rulebook.reading import Reader
-from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import RulebookError
+from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import plain
+from whichgpu.engine.core import read_yaml
+from whichgpu.engine.rules import Fields
+from whichgpu.engine.rules import Key
+from whichgpu.engine.rules import Reader
+from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import kind_of
 
 
 FOLDER = "scenarios"
@@ -140,7 +139,7 @@ def run_scenarios(scenarios: Iterable[Scenario], decide: Decide, knowledge: Know
 
 
 def _items(node: Node, reader: Reader) -> tuple[Node, ...]:
-    if isinstance(node, Sequence):
+    if isinstance(node, SequenceNode):
         return node.items
     reader.add(
         "wrong-form",
@@ -156,7 +155,7 @@ def _read(node: Node, rulebook: Rulebook, knowledge: Knowledge, reader: Reader) 
     if fields is None or not {"id", "given", "expect"} <= set(fields):
         return None
     name = reader.id(fields["id"][1], "the id of a scenario")
-    says = reader.text(fields["says"][1], "`says`") if "says" in fields else ""
+    says = reader.text(fields, "says")
     given, expect = _mapping(fields, "given", reader), _mapping(fields, "expect", reader)
     if name is None or given is None or expect is None:
         return None
@@ -187,9 +186,8 @@ def _check_names(key: str, node: Node, rulebook: Rulebook, knowledge: Knowledge,
     for name in rules_in(key, value):
         if name not in ids:
             nearest = nearest_words(name, sorted(ids), limit=1)
-            reader.extend([Problem("unknown-rule", f"there is no rule {name!r}", place_of(node), nearest=nearest)])
+            reader.add("unknown-rule", f"there is no rule {name!r}", node, nearest=nearest)
     for name in accelerators_in(key, value):
         match = knowledge.find_gpu(name)
         if not match.found:
-            problem = Problem("unknown-gpu", f"no GPU is called {name!r}", place_of(node), nearest=match.nearest)
-            reader.extend([problem])
+            reader.add("unknown-gpu", f"no GPU is called {name!r}", node, nearest=match.nearest)

@@ -9,16 +9,16 @@ from itertools import islice
 from typing import Any
 
 from whichgpu.engine.authoring.testing.mutants import Mutant
-from whichgpu.engine.core.values import Scalar
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.domains import constants
-from whichgpu.engine.rules.language.domains import inside
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import facts_read
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import RuleTest
-from whichgpu.engine.rules.rulebook.ruletests import UNKNOWN
+from whichgpu.engine.core import Scalar
+from whichgpu.engine.rules import UNKNOWN
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import RuleTest
+from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import constants
+from whichgpu.engine.rules import facts_read
+from whichgpu.engine.rules import inside
 
 
 #: Pairs of changes that are tried where no single one shows a mistake.

@@ -1,9 +1,9 @@
 """Position-aware YAML: the only room that knows the file format."""
 
-from whichgpu.engine.core.yaml.node import Mapping
+from whichgpu.engine.core.yaml.node import MappingNode
 from whichgpu.engine.core.yaml.node import Node
-from whichgpu.engine.core.yaml.node import Scalar
-from whichgpu.engine.core.yaml.node import Sequence
+from whichgpu.engine.core.yaml.node import ScalarNode
+from whichgpu.engine.core.yaml.node import SequenceNode
 from whichgpu.engine.core.yaml.node import Source
 from whichgpu.engine.core.yaml.node import find
 from whichgpu.engine.core.yaml.node import place_of
@@ -20,10 +20,10 @@ from whichgpu.engine.core.yaml.validation import problems_from_pydantic
 
 __all__ = [
     "Document",
-    "Mapping",
+    "MappingNode",
     "Node",
-    "Scalar",
-    "Sequence",
+    "ScalarNode",
+    "SequenceNode",
     "Source",
     "find",
     "place_of",

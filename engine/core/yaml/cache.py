@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 from typing import Final
 
-from whichgpu.engine.core.yaml.node import Mapping
+from whichgpu.engine.core.yaml.node import MappingNode
 from whichgpu.engine.core.yaml.node import Node
-from whichgpu.engine.core.yaml.node import Scalar
-from whichgpu.engine.core.yaml.node import Sequence
+from whichgpu.engine.core.yaml.node import ScalarNode
+from whichgpu.engine.core.yaml.node import SequenceNode
 from whichgpu.engine.core.yaml.node import Source
 
 
@@ -37,10 +37,10 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def recall(kind: str, digest: str) -> Any:
-    """What was remembered under this kind and digest, or ``MISSING``."""
+def recall(kind: str, digest: str | None) -> Any:
+    """What was remembered under this kind and digest, or ``MISSING``. None: of what is not kept."""
     folder = cache_folder()
-    if folder is None:
+    if folder is None or digest is None:
         return MISSING
     try:
         return json.loads((folder / f"{digest}.{kind}.json").read_bytes())
@@ -48,10 +48,10 @@ def recall(kind: str, digest: str) -> Any:
         return MISSING
 
 
-def remember(kind: str, digest: str, content: Any) -> None:
+def remember(kind: str, digest: str | None, content: Any) -> None:
     """Keep a JSON value. Written beside and moved into place, so no reader ever sees half of it."""
     folder = cache_folder()
-    if folder is None:
+    if folder is None or digest is None:
         return
     try:
         data = json.dumps(content, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
@@ -101,14 +101,10 @@ def _prune(folder: Path) -> None:
 
 def pack(node: Node) -> list[Any]:
     """The JSON form of a node."""
-    if isinstance(node, Scalar):
+    if isinstance(node, ScalarNode):
         return [node.text, node.line, node.column, 1] if node.quoted else [node.text, node.line, node.column]
-    packed: list[Any]
-    if isinstance(node, Mapping):
-        packed = [node.line, node.column]
-        for key, value in node.entries:
-            packed += [pack(key), pack(value)]
-        return packed
+    if isinstance(node, MappingNode):
+        return [node.line, node.column, *(pack(part) for entry in node.entries for part in entry)]
     return [[], node.line, node.column, *map(pack, node.items)]
 
 
@@ -123,9 +119,9 @@ def unpack(packed: Any, source: Source) -> Node | None:
 def _unpack(packed: Any, source: Source) -> Node:
     first = packed[0]
     if first.__class__ is str:
-        return Scalar(first, packed[1], packed[2], len(packed) > 3, source)
+        return ScalarNode(first, packed[1], packed[2], len(packed) > 3, source)
     if first.__class__ is int:
         parts = [_unpack(part, source) for part in packed[2:]]
         entries: Any = tuple(zip(parts[::2], parts[1::2], strict=True))
-        return Mapping(entries, first, packed[1], source)
-    return Sequence(tuple([_unpack(part, source) for part in packed[3:]]), packed[1], packed[2], source)
+        return MappingNode(entries, first, packed[1], source)
+    return SequenceNode(tuple([_unpack(part, source) for part in packed[3:]]), packed[1], packed[2], source)

@@ -10,10 +10,10 @@ import yaml
 
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.yaml.node import Mapping
+from whichgpu.engine.core.yaml.node import MappingNode
 from whichgpu.engine.core.yaml.node import Node
-from whichgpu.engine.core.yaml.node import Scalar
-from whichgpu.engine.core.yaml.node import Sequence
+from whichgpu.engine.core.yaml.node import ScalarNode
+from whichgpu.engine.core.yaml.node import SequenceNode
 from whichgpu.engine.core.yaml.node import Source
 from whichgpu.engine.core.yaml.node import place_of
 
@@ -39,16 +39,19 @@ _HINTS = (
 
 @dataclass(slots=True)
 class _Frame:
-    """A collection under construction. ``key`` is the mapping key that waits for its value."""
+    """A collection under construction: the items of a list, or each key of a mapping with its value behind it."""
 
     is_mapping: bool
     line: int
     column: int
-    items: list[Node] = field(default_factory=list)
-    entries: list[tuple[Scalar, Node]] = field(default_factory=list)
-    seen: dict[str, Scalar] = field(default_factory=dict)
-    key: Scalar | None = None
-    as_key: bool = False  # This collection stands where a key should: reported, then dropped.
+    as_key: bool  # This collection stands where a key should: reported, then dropped.
+    parts: list[Any] = field(default_factory=list)
+    seen: dict[str, ScalarNode] = field(default_factory=dict)
+
+    @property
+    def wants_key(self) -> bool:
+        """Whether a key comes next."""
+        return self.is_mapping and len(self.parts) % 2 == 0
 
 
 def compose(source: Source, error: type[WhichgpuError], loader: Any = None) -> Node:
@@ -87,7 +90,7 @@ class _Composer:
         if kind is yaml.ScalarEvent:
             self._refuse_properties(event)
             mark = event.start_mark
-            self._place(Scalar(event.value, mark.line + 1, mark.column + 1, bool(event.style), self.source))
+            self._place(ScalarNode(event.value, mark.line + 1, mark.column + 1, bool(event.style), self.source))
         elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
             self._open(event, is_mapping=kind is yaml.MappingStartEvent)
         elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
@@ -95,7 +98,7 @@ class _Composer:
         elif kind is yaml.AliasEvent:
             self._report("alias", event, f"the alias *{event.anchor} is not allowed here", "write the value out")
             mark = event.start_mark
-            self._place(Scalar(f"*{event.anchor}", mark.line + 1, mark.column + 1, True, self.source))
+            self._place(ScalarNode(f"*{event.anchor}", mark.line + 1, mark.column + 1, True, self.source))
         elif kind is yaml.DocumentStartEvent:
             self._documents += 1
             if self._documents > 1:
@@ -124,46 +127,41 @@ class _Composer:
             self._report("nested-too-deep", event, f"nested deeper than {MAX_DEPTH} levels", "flatten it")
             self.stopped = True
             return
-        frame = _Frame(is_mapping, event.start_mark.line + 1, event.start_mark.column + 1)
-        above = self._stack[-1] if self._stack else None
-        if above is not None and above.is_mapping and above.key is None:
-            frame.as_key = True
+        as_key = bool(self._stack) and self._stack[-1].wants_key
+        if as_key:
             self._report("compound-key", event, "a key must be a word, not a list or mapping", "put it in quotes")
-        self._stack.append(frame)
+        self._stack.append(_Frame(is_mapping, event.start_mark.line + 1, event.start_mark.column + 1, as_key))
 
     def _close(self) -> None:
         frame = self._stack.pop()
         node: Node
         if frame.as_key:
-            node = Scalar(f"<key in line {frame.line}, {frame.column}>", frame.line, frame.column, True, self.source)
+            text = f"<key in line {frame.line}, {frame.column}>"
+            node = ScalarNode(text, frame.line, frame.column, True, self.source)
         elif frame.is_mapping:
-            node = Mapping(tuple(frame.entries), frame.line, frame.column, self.source)
+            entries = tuple(zip(frame.parts[::2], frame.parts[1::2], strict=True))
+            node = MappingNode(entries, frame.line, frame.column, self.source)
         else:
-            node = Sequence(tuple(frame.items), frame.line, frame.column, self.source)
+            node = SequenceNode(tuple(frame.parts), frame.line, frame.column, self.source)
         self._place(node)
 
     def _place(self, node: Node) -> None:
         if not self._stack:
-            if not (isinstance(node, Scalar) and not node.quoted and not node.text):
+            if not (isinstance(node, ScalarNode) and not node.quoted and not node.text):
                 self.root = node
             return
         frame = self._stack[-1]
-        if not frame.is_mapping:
-            frame.items.append(node)
-        elif frame.key is not None:
-            frame.entries.append((frame.key, node))
-            frame.key = None
-        elif isinstance(node, Scalar):
-            self._take_key(frame, node)
+        if frame.wants_key and isinstance(node, ScalarNode):
+            self._check_key(frame, node)
+        frame.parts.append(node)
 
-    def _take_key(self, frame: _Frame, key: Scalar) -> None:
+    def _check_key(self, frame: _Frame, key: ScalarNode) -> None:
         first = frame.seen.setdefault(key.text, key)
         if first is not key:
             message = f"the key {key.text!r} stands twice, first in line {first.line}"
             self._add(Problem("duplicate-key", message, place_of(key), fix="keep one of the two"))
         if not key.text and not key.quoted:
             self._add(Problem("empty-key", "a key is missing before ':'", place_of(key), fix="write the key"))
-        frame.key = key
 
 
 def _broken(broken: yaml.YAMLError, source: Source) -> Problem:

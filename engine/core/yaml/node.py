@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import NamedTuple
 
 from whichgpu.engine.core.errors import Place
@@ -15,30 +16,23 @@ _LONGEST_SHOWN = 300  # Characters; a longer line says less than its number.
 class Source:
     """A text and its name. Decodes and splits into lines only when somebody needs a place."""
 
-    __slots__ = ("_content", "_lines", "name")
-
     def __init__(self, name: str, content: bytes | str) -> None:
         self.name = name
         self._content = content
-        self._lines: list[str] | None = None
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The whole text, without a byte order mark."""
-        if isinstance(self._content, bytes):
-            self._content = self._content.decode("utf-8-sig")
-        return self._content
+        return self._content if isinstance(self._content, str) else self._content.decode("utf-8-sig")
 
+    @cached_property
     def lines(self) -> list[str]:
         """All lines without their breaks."""
-        if self._lines is None:
-            self._lines = _BREAKS.split(self.text)
-        return self._lines
+        return _BREAKS.split(self.text)
 
     def line(self, number: int) -> str:
         """Line ``number``, counted from 1; empty beyond the end."""
-        lines = self.lines()
-        return lines[number - 1] if 1 <= number <= len(lines) else ""
+        return self.lines[number - 1] if 1 <= number <= len(self.lines) else ""
 
     def place(self, line: int, column: int, length: int = 1) -> Place:
         """The place at a line and column, both from 1."""
@@ -52,7 +46,7 @@ class Source:
 
 
 # Named tuples, since thousands are made on every start and a frozen dataclass costs four times as much to make.
-class Scalar(NamedTuple):
+class ScalarNode(NamedTuple):
     """A leaf: always text, typed later by the fact or field it stands for. Block scalars count as quoted."""
 
     text: str
@@ -62,34 +56,28 @@ class Scalar(NamedTuple):
     source: Source
 
 
-class Mapping(NamedTuple):
+class MappingNode(NamedTuple):
     """Keys with their values, in the order of the file. Keys are unique."""
 
-    entries: tuple[tuple[Scalar, Node], ...]
+    entries: tuple[tuple[ScalarNode, Node], ...]
     line: int
     column: int
     source: Source
 
     def get(self, key: str) -> Node | None:
         """The value of ``key``, or None."""
-        for name, value in self.entries:
-            if name.text == key:
-                return value
-        return None
+        return next((value for name, value in self.entries if name.text == key), None)
 
-    def key(self, key: str) -> Scalar | None:
+    def key(self, key: str) -> ScalarNode | None:
         """The key itself, for its place."""
-        for name, _ in self.entries:
-            if name.text == key:
-                return name
-        return None
+        return next((name for name, _ in self.entries if name.text == key), None)
 
     def keys(self) -> tuple[str, ...]:
         """The texts of all keys."""
         return tuple(name.text for name, _ in self.entries)
 
 
-class Sequence(NamedTuple):
+class SequenceNode(NamedTuple):
     """A list."""
 
     items: tuple[Node, ...]
@@ -98,19 +86,15 @@ class Sequence(NamedTuple):
     source: Source
 
 
-Node = Scalar | Mapping | Sequence
+Node = ScalarNode | MappingNode | SequenceNode
 
 
 def place_of(node: Node) -> Place:
     """Where a node stands; a scalar's place spans its text as far as the line goes."""
-    if isinstance(node, Scalar):
-        span = _spans(node)
-        if span is not None:
-            return span
-    return node.source.place(node.line, node.column)
+    return _span_of(node) if isinstance(node, ScalarNode) else node.source.place(node.line, node.column)
 
 
-def _spans(scalar: Scalar) -> Place | None:
+def _span_of(scalar: ScalarNode) -> Place:
     line = scalar.source.line(scalar.line)
     start = scalar.column - 1
     if not line.startswith(("'", '"'), start) or not scalar.quoted:
@@ -119,12 +103,12 @@ def _spans(scalar: Scalar) -> Place | None:
     return scalar.source.place(scalar.line, scalar.column, (end if end > 0 else len(line) - 1) - start + 1)
 
 
-def place_within(scalar: Scalar, start: int, length: int = 1) -> Place:
+def place_within(scalar: ScalarNode, start: int, length: int = 1) -> Place:
     """The place of ``scalar.text[start : start + length]`` in the file.
 
     Follows quotes and lines that YAML has folded. Where escapes hide the spot, the scalar's own place is returned.
     """
-    lines = scalar.source.lines()
+    lines = scalar.source.lines
     row, column = scalar.line - 1, scalar.column - 1
     if scalar.quoted and scalar.source.line(scalar.line)[column : column + 1] in {"'", '"'}:
         column += 1
@@ -157,8 +141,8 @@ def find(node: Node, path: tuple[str | int, ...]) -> Node:
     Steps that lead nowhere are skipped: pydantic puts names of union members between the keys of a location.
     """
     for step in path:
-        if isinstance(node, Mapping):
+        if isinstance(node, MappingNode):
             node = node.get(str(step)) or node
-        elif isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
+        elif isinstance(node, SequenceNode) and isinstance(step, int) and 0 <= step < len(node.items):
             node = node.items[step]
     return node

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from whichgpu.engine.core.yaml.node import Mapping
+from whichgpu.engine.core.yaml.node import MappingNode
 from whichgpu.engine.core.yaml.node import Node
-from whichgpu.engine.core.yaml.node import Scalar
+from whichgpu.engine.core.yaml.node import ScalarNode
 
 
 WORDS: dict[str, bool | None] = {
@@ -55,17 +55,17 @@ def _number(text: str) -> int | float | str:
 
 def plain(node: Node) -> Any:
     """A node as dicts, lists and scalars. Keys are always text; quoted scalars too."""
-    if isinstance(node, Scalar):
+    if isinstance(node, ScalarNode):
         return node.text if node.quoted else typed(node.text)
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         return {key.text: plain(value) for key, value in node.entries}
     return [plain(item) for item in node.items]
 
 
 def untyped(node: Node) -> Any:
     """A node as dicts, lists and texts: for values that their facts will type. Quoted or not makes no difference."""
-    if isinstance(node, Scalar):
+    if isinstance(node, ScalarNode):
         return node.text
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         return {key.text: untyped(value) for key, value in node.entries}
     return [untyped(item) for item in node.items]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import WhichgpuError
+from whichgpu.engine.core.errors import nearest_words
 from whichgpu.engine.core.yaml import cache
 from whichgpu.engine.core.yaml.node import Node
 from whichgpu.engine.core.yaml.node import Source
@@ -19,39 +21,26 @@ MAX_BYTES = 5 * 1000 * 1000
 class Document:
     """One file's content: plain values and nodes, each made when first asked for, from the cache where it has them."""
 
-    __slots__ = ("_content", "_digest", "_error", "_node", "_plain", "source")
-
     def __init__(self, name: str, content: bytes, error: type[WhichgpuError], digest: str | None) -> None:
         self.source = Source(name, content)
         self._content = content
         self._error = error
         self._digest = digest
-        self._node: Node | None = None
-        self._plain: Any = cache.MISSING
 
-    @property
+    @cached_property
     def node(self) -> Node:
         """The content with positions. Raises the document's error class with all problems of the text."""
-        if self._node is None:
-            self._node = self._recall() or self._parse()
-        return self._node
+        stored = cache.recall("nodes", self._digest)
+        return (cache.unpack(stored, self.source) if stored is not cache.MISSING else None) or self._parse()
 
-    @property
+    @cached_property
     def plain(self) -> Any:
         """The content as Python values; see ``whichgpu.engine.core.yaml.plain``. Raises like ``node``."""
-        if self._plain is cache.MISSING and self._digest:
-            self._plain = cache.recall("plain", self._digest)
-        if self._plain is cache.MISSING:
-            self._plain = plain(self.node)
-            if self._digest:
-                cache.remember("plain", self._digest, self._plain)
-        return self._plain
-
-    def _recall(self) -> Node | None:
-        if not self._digest:
-            return None
-        stored = cache.recall("nodes", self._digest)
-        return None if stored is cache.MISSING else cache.unpack(stored, self.source)
+        found = cache.recall("plain", self._digest)
+        if found is cache.MISSING:
+            found = plain(self.node)
+            cache.remember("plain", self._digest, found)
+        return found
 
     def _parse(self) -> Node:
         from whichgpu.engine.core.yaml.composing import compose  # noqa: PLC0415  # With a warm cache yaml is never imported.
@@ -100,16 +89,13 @@ def _read_bytes(path: Path, shown: str, error: type[WhichgpuError]) -> bytes:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        near = _neighbours(path)
-        raise error(
-            Problem("file-missing", f"there is no file {shown}", nearest=near, fix="check the path and the spelling")
-        ) from None
+        fix = "check the path and the spelling"
+        raise error(Problem("file-missing", f"there is no file {shown}", nearest=_neighbours(path), fix=fix)) from None
     except IsADirectoryError:
         raise error(Problem("file-is-folder", f"{shown} is a folder", fix="name a YAML file inside it")) from None
     except PermissionError:
-        raise error(
-            Problem("file-unreadable", f"{shown} may not be read", fix="change its permissions or copy it")
-        ) from None
+        fix = "change its permissions or copy it"
+        raise error(Problem("file-unreadable", f"{shown} may not be read", fix=fix)) from None
     except (OSError, ValueError) as reason:
         detail = reason.strerror if isinstance(reason, OSError) and reason.strerror else str(reason)
         raise error(Problem("file-unreadable", f"{shown} cannot be read: {detail}")) from None
@@ -119,8 +105,6 @@ def _read_bytes(path: Path, shown: str, error: type[WhichgpuError]) -> bytes:
 
 
 def _neighbours(path: Path) -> tuple[str, ...]:
-    from whichgpu.engine.core.errors import nearest_words  # noqa: PLC0415
-
     try:
         return nearest_words(path.name, sorted(entry.name for entry in path.parent.iterdir() if entry.is_file()))
     except (OSError, ValueError):

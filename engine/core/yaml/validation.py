@@ -10,7 +10,7 @@ from typing import Any
 from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml.node import Mapping
+from whichgpu.engine.core.yaml.node import MappingNode
 from whichgpu.engine.core.yaml.node import Node
 from whichgpu.engine.core.yaml.node import find
 from whichgpu.engine.core.yaml.node import place_of
@@ -53,18 +53,11 @@ def _problem(finding: Any, node: Node, path: tuple[str | int, ...], known: tuple
     near = ()
     if kind == "literal_error":
         near = nearest_words(str(finding["input"]), _QUOTED.findall(str(finding["ctx"]["expected"])))
-    return Problem("wrong-value", f"{shown}: {_lower(finding['msg'])}", place, None, near)
+    message = finding["msg"]
+    return Problem("wrong-value", f"{shown}: {message[:1].lower()}{message[1:]}", place, None, near)
 
 
 def _key_place(node: Node, location: tuple[str | int, ...]) -> Place:
-    if location:
-        holder = find(node, location[:-1])
-        if isinstance(holder, Mapping):
-            key = holder.key(str(location[-1]))
-            if key is not None:
-                return place_of(key)
-    return place_of(find(node, location))
-
-
-def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]
+    holder = find(node, location[:-1]) if location else None
+    key = holder.key(str(location[-1])) if isinstance(holder, MappingNode) else None
+    return place_of(key or find(node, location))

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from typing import Literal
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.constants import Pick
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.core.values import number
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Pick
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.ownership import Entry
 from whichgpu.engine.plans.costs.ownership import Ownership

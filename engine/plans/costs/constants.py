@@ -9,9 +9,9 @@ from pathlib import Path
 from pydantic import Field
 from pydantic import model_validator
 
-from whichgpu.engine.core.constants import Banded
-from whichgpu.engine.core.constants import Entry
-from whichgpu.engine.core.constants import read_constants
+from whichgpu.engine.core import Banded
+from whichgpu.engine.core import Entry
+from whichgpu.engine.core import read_constants
 
 
 class Constant(Banded):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whichgpu.engine.catalogue.model import Offer
+from whichgpu.engine.catalogue import Offer
 
 
 @dataclass(frozen=True, slots=True)

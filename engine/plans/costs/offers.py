@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import Offer
-from whichgpu.engine.core.values import Facts
+from whichgpu.engine.catalogue import Offer
+from whichgpu.engine.core import Facts
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.model import Commitment
 from whichgpu.engine.plans.costs.model import Quote

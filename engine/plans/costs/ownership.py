@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.constants import TURNED
-from whichgpu.engine.core.constants import Pick
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.core.values import number
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import TURNED
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Pick
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import number
 from whichgpu.engine.plans.costs.constants import Constant
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.constants import stated

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from functools import cache
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import number
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import number
 from whichgpu.engine.plans.costs.constants import Constant
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.constants import stated

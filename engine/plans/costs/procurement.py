@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
 from whichgpu.engine.plans.costs.comparison import ComparisonSays
 from whichgpu.engine.plans.costs.comparison import CostComparison
 from whichgpu.engine.plans.costs.comparison import Side
@@ -16,7 +16,7 @@ from whichgpu.engine.plans.costs.comparison import compare_costs
 from whichgpu.engine.plans.costs.comparison import growth_factor
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.ownership import Entry
-from whichgpu.engine.sizing.model import Figure
+from whichgpu.engine.sizing import Figure
 
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.constants import load_economics
 from whichgpu.engine.plans.costs.model import Cost

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Literal
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import number
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import number
 from whichgpu.engine.plans.costs.comparison import CostComparison
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.constants import Scope

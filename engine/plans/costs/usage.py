@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from dataclasses import replace
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.core.values import number
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 
 

@@ -9,12 +9,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.values import Scalar
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import Scalar
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import nearest_words
 from whichgpu.engine.rules.facts.model import FactDef
 from whichgpu.engine.rules.facts.model import fold
 from whichgpu.engine.rules.facts.numbers import Refused
@@ -64,7 +64,7 @@ def read_value(
     """Like ``coerce``, but problems and warnings come back as values."""
     warnings: list[Problem] = []
     try:
-        if _is_unknown(fact, raw):
+        if raw is None or (isinstance(raw, str) and fold(raw) in _UNKNOWN and fact.choice(raw) is None):
             return Reading()
         value = _READERS[fact.type](fact, raw, _Context(place, known_gpus, warnings))
     except Refused as refused:
@@ -92,19 +92,11 @@ class _Context:
     warnings: list[Problem]
 
 
-def _is_unknown(fact: FactDef, raw: object) -> bool:
-    if raw is None:
-        return True
-    return isinstance(raw, str) and fold(raw) in _UNKNOWN and fact.choice(raw) is None
-
-
-def _bool(_fact: FactDef, raw: object, _context: _Context) -> Value:
+def _bool(fact: FactDef, raw: object, _context: _Context) -> Value:
     if isinstance(raw, bool):
         return raw
-    truth = yes_or_no(raw) if isinstance(raw, str) else None
-    if truth is None:
-        choice = _fact.choice(str(raw)) if isinstance(raw, str) else None
-        truth = yes_or_no(choice) if choice else None
+    words = (raw, fact.choice(raw) or "") if isinstance(raw, str) else ()
+    truth = next((truth for truth in map(yes_or_no, words) if truth is not None), None)
     if truth is None:
         raise Refused("not-a-bool", f"{_shown(raw)} is neither yes nor no", fix="write yes, no or unknown")
     return truth
@@ -117,7 +109,7 @@ def _enum(fact: FactDef, raw: object, context: _Context) -> Value:
         if choice is not None:
             return choice
     word = words[0]
-    near = _near_choices(fact, word)
+    near = fact.near_choices(word)
     inside = _choice_inside(fact, raw) if fact.open and isinstance(raw, str) else None
     if inside is not None:
         message = f"{fact.name}: {_shown(raw)} is taken as {inside}"
@@ -182,10 +174,6 @@ def _list(fact: FactDef, raw: object, context: _Context) -> Value:
     return tuple(values)
 
 
-def _int_item(_fact: FactDef, raw: object, _: _Context) -> Value:
-    return read_number(_fact.model_copy(update={"type": "int"}), raw)
-
-
 def _gpu_count(fact: FactDef, raw: object, context: _Context) -> Value:
     if isinstance(raw, Mapping):
         stray = sorted(str(key) for key in raw if key not in {"gpu", "count"})
@@ -239,11 +227,6 @@ def _plain_text(raw: object) -> str:
     return text
 
 
-def _near_choices(fact: FactDef, word: str) -> tuple[str, ...]:
-    near = nearest_words(word, (*fact.choices, *sorted(fact.synonyms)))
-    return tuple(dict.fromkeys(fact.choice(spelling) or spelling for spelling in near))
-
-
 def _shown(raw: object) -> str:
     text = raw if isinstance(raw, str) else "yes" if raw is True else "no" if raw is False else repr(raw)
     return repr(text if len(text) <= 60 else text[:57] + "...") if isinstance(raw, str) else text[:60]
@@ -263,6 +246,6 @@ _ITEMS: dict[str, _Reader] = {
     "enum": _enum,
     "gpu": _gpu,
     "text": _text,
-    "int": _int_item,
+    "int": lambda fact, raw, _: read_number(fact.model_copy(update={"type": "int"}), raw),
     "gpu_count": _gpu_count,
 }

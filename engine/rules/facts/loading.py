@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
@@ -11,14 +12,14 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml import Document
-from whichgpu.engine.core.yaml import find
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import problems_from_pydantic
-from whichgpu.engine.core.yaml import read_document
+from whichgpu.engine.core import Document
+from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import find
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import problems_from_pydantic
+from whichgpu.engine.core import read_document
 from whichgpu.engine.rules.facts.coercion import read_value
 from whichgpu.engine.rules.facts.model import RESERVED
 from whichgpu.engine.rules.facts.model import Code
@@ -67,25 +68,16 @@ class _Desk:
 
 
 def _read_facts(document: Document, desk: _Desk) -> None:
-    for name, entry in _entries(document, "facts", desk.problems):
-        whole = _over(name, entry, ("facts", name), document, desk)
-        if whole is None:
-            continue
-        typed = {"scope": _scope_of(name), **whole, "name": name}
-        fact = _validated(FactDef, typed, document, ("facts", name), desk.problems)
+    for name, entry in _entries(document, "facts", desk):
+        fact = _validated(FactDef, {"scope": _scope_of(name), **entry, "name": name}, document, ("facts", name), desk)
         if fact is not None:
             desk.facts[name] = fact
             desk.problems += _check(fact, document)
 
 
 def _read_codes(document: Document, desk: _Desk) -> None:
-    for name, entry in _entries(document, "codes", desk.problems):
-        whole = _over(name, entry, ("codes", name), document, desk)
-        code = (
-            _validated(Code, {**whole, "code": name}, document, ("codes", name), desk.problems)
-            if whole is not None
-            else None
-        )
+    for name, entry in _entries(document, "codes", desk):
+        code = _validated(Code, {**entry, "code": name}, document, ("codes", name), desk)
         if code is not None:
             desk.codes[name] = code
             if not name.startswith(("A-", "W-")):
@@ -109,27 +101,26 @@ def _over(
     return entry
 
 
-def _entries(document: Document, key: str, problems: list[Problem]) -> list[tuple[str, dict[str, Any]]]:
+def _entries(document: Document, key: str, desk: _Desk) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The entries of a file, each laid over the one of its name in a layer below."""
     content = document.plain
     if not isinstance(content, dict) or set(content) != {key} or not isinstance(content[key], dict):
-        problems.append(_at(document, (), f"the file must hold the one key '{key}:' with a mapping"))
-        return []
-    entries: list[tuple[str, dict[str, Any]]] = []
+        desk.problems.append(_at(document, (), f"the file must hold the one key '{key}:' with a mapping"))
+        return
     for name, entry in content[key].items():
-        if isinstance(entry, dict):
-            entries.append((name, entry))
-        else:
-            problems.append(_at(document, (key, name), f"{name} must be a mapping"))
-    return entries
+        if not isinstance(entry, dict):
+            desk.problems.append(_at(document, (key, name), f"{name} must be a mapping"))
+        elif (whole := _over(name, entry, (key, name), document, desk)) is not None:
+            yield name, whole
 
 
 def _validated(
-    model: type[_EntryT], entry: dict[str, Any], document: Document, path: tuple[str, ...], problems: list[Problem]
+    model: type[_EntryT], entry: dict[str, Any], document: Document, path: tuple[str, ...], desk: _Desk
 ) -> _EntryT | None:
     try:
         return model.model_validate(entry)
     except ValidationError as error:
-        problems += problems_from_pydantic(error, document.node, path, known=model.model_fields)
+        desk.problems += problems_from_pydantic(error, document.node, path, known=model.model_fields)
         return None
 
 

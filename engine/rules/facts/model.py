@@ -12,7 +12,7 @@ from pydantic import ConfigDict
 from pydantic import Field
 from pydantic import field_validator
 
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core import nearest_words
 from whichgpu.engine.rules.facts.units import Unit
 from whichgpu.engine.rules.facts.units import parse_unit
 
@@ -114,6 +114,11 @@ class FactDef(Entry):
     def choice(self, word: str) -> str | None:
         """The choice that a spelling means, or None. Case, '-', '_' and spaces do not matter."""
         return self.spellings.get(fold(word))
+
+    def near_choices(self, word: str) -> tuple[str, ...]:
+        """Choices that a misspelt word may mean, best first."""
+        near = nearest_words(word, (*self.choices, *sorted(self.synonyms)))
+        return tuple(dict.fromkeys(self.choice(spelling) or spelling for spelling in near))
 
 
 class Code(Entry):

@@ -43,7 +43,7 @@ def read_number(fact: FactDef, raw: object) -> int | float:
     value = _written(raw, fact.parsed_unit, fact) if isinstance(raw, str) else raw
     if isinstance(value, float) and not math.isfinite(value):
         raise Refused("not-finite", f"{raw} is not a finite number", fix=_range_fix(fact))
-    _check_range(fact, value, raw)
+    _check_bounds(fact, value, raw, exclusive=fact.exclusive_min)
     if fact.type != "int":
         return float(value) + 0.0  # Adding zero turns -0.0 into 0.0.
     whole = round(value)
@@ -64,8 +64,7 @@ def read_literal(text: str, fact: FactDef | None = None, unit: Unit | None = Non
     if not math.isfinite(value):
         raise Refused("not-finite", f"{text} is not a finite number")
     if fact is not None:
-        low = fact.min is not None and value < fact.min
-        _check_bounds(fact, value, text, too_small=low)
+        _check_bounds(fact, value, text, exclusive=False)
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -75,11 +74,8 @@ def _written(text: str, unit: Unit | None, fact: FactDef | None) -> int | float:
         raise Refused("not-a-number", f"{text[:40]!r} is not a number", fix=_example(fact))
     digits = match["digits"].replace(",", "").replace("_", "")
     sign = -1 if match["sign"] == "-" else 1
-    number: int | float
-    if match["exponent"] or "." in digits:
-        number = sign * float(digits + (match["exponent"] or ""))
-    else:
-        number = sign * int(digits)
+    whole = not match["exponent"] and "." not in digits
+    number = sign * (int(digits) if whole else float(digits + (match["exponent"] or "")))
     suffix = match["suffix"] or ""
     shown = _unit(fact, unit)
     if match["currency"] and (unit is None or not unit.dimension.startswith("money")):
@@ -104,14 +100,9 @@ def _factor(suffix: str, unit: Unit | None, *, currency: bool) -> float | None:
     return factor
 
 
-def _check_range(fact: FactDef, value: float, raw: object) -> None:
-    low = fact.min
-    too_small = low is not None and (value < low or (fact.exclusive_min and value == low))
-    _check_bounds(fact, value, raw, too_small=too_small)
-
-
-def _check_bounds(fact: FactDef, value: float, raw: object, *, too_small: bool) -> None:
-    if too_small or value < -_LARGEST:
+def _check_bounds(fact: FactDef, value: float, raw: object, *, exclusive: bool) -> None:
+    low = -_LARGEST if fact.min is None else fact.min
+    if value < max(low, -_LARGEST) or (exclusive and value == fact.min):
         raise Refused("out-of-range", f"{raw} is too small", fix=_range_fix(fact))
     if value > (_LARGEST if fact.max is None else fact.max):
         raise Refused("out-of-range", f"{raw} is too large", fix=_range_fix(fact))
@@ -129,16 +120,9 @@ def _example(fact: FactDef | None) -> str | None:
     if fact is None:
         return None
     bounds = _range_fix(fact)
-    return bounds if fact.unit is None else f"{bounds}, such as '{_sample(fact)}'"
-
-
-def _sample(fact: FactDef) -> str:
-    number = 16.0
-    if fact.min is not None and number < fact.min:
-        number = fact.min
-    if fact.max is not None and number > fact.max:
-        number = fact.max
-    return f"{_short(number)} {fact.unit}"
+    sample = max(16.0, 16.0 if fact.min is None else fact.min)
+    sample = min(sample, sample if fact.max is None else fact.max)
+    return bounds if fact.unit is None else f"{bounds}, such as '{_short(sample)} {fact.unit}'"
 
 
 def _unit(fact: FactDef | None, unit: Unit | None) -> str:

@@ -127,7 +127,7 @@ def factor_of(suffix: str, unit: Unit | None) -> float | None:
     if direct is not None:
         return direct / unit.factor
     scale, _, noun = word.partition(" ")
-    if scale not in SCALES or not _scalable(unit):
+    if scale not in SCALES or not (unit.counts or unit.dimension.startswith("money")):
         return None
     rest = 1.0 if not noun else _in_dimension(noun, unit.dimension)
     if rest is None:
@@ -136,10 +136,6 @@ def factor_of(suffix: str, unit: Unit | None) -> float | None:
     plain_count = unit.counts and "/" not in unit.dimension
     base = 1.0 if plain_count or noun else unit.factor
     return SCALES[scale] * rest * base / unit.factor
-
-
-def _scalable(unit: Unit) -> bool:
-    return unit.counts or unit.dimension.startswith("money")
 
 
 def _in_dimension(word: str, dimension: str) -> float | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from whichgpu.engine.core.errors import InternalError
+from whichgpu.engine.core import InternalError
 
 
 #: Facts of one batch with the two sentinels; also each rule's ``cap``, so that one message reports all its matches.

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from itertools import count
+from typing import get_args
 
-from whichgpu.engine.core.errors import InternalError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import InternalError
+from whichgpu.engine.core import Value
 from whichgpu.engine.rules.inference.compile import NO_GUARD
 from whichgpu.engine.rules.inference.compile import Batch
 from whichgpu.engine.rules.inference.compile import Field
@@ -65,6 +66,10 @@ class _Loaded:
         return self.session.run(facts)
 
 
+def _loaded(name: str, units: Iterable[Unit]) -> tuple[_Loaded, ...]:
+    return tuple(_Loaded(f"{name}{number}", ruleset) for number, ruleset in enumerate(compile_units(units)))
+
+
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """All rulesets of a level, in one form: with native tests, or with condition fields only."""
@@ -85,11 +90,7 @@ class DurableMatcher:
     def __init__(self, rules: Iterable[Rule], reference: ReferenceMatcher | None = None) -> None:
         self._reference = reference or ReferenceMatcher(rules)
         self._forms: dict[bool, _Plan] = {}
-        self._texts: dict[Kind, TextCache] = {
-            "number": TextCache("number"),
-            "word": TextCache("word"),
-            "bool": TextCache("bool"),
-        }
+        self._texts: dict[Kind, TextCache] = {kind: TextCache(kind) for kind in get_args(Kind)}
 
     def match(
         self, fact_sets: Sequence[Facts], shared: Facts, evaluation: Evaluation | None = None
@@ -120,10 +121,9 @@ class DurableMatcher:
         return [loaded.ruleset for loaded in (*form.common, *form.local)]
 
     def _form(self, *, native: bool) -> _Plan:
-        form = self._forms.get(native)
-        if form is None:
-            form = self._forms[native] = self._compile(native=native)
-        return form
+        if native not in self._forms:
+            self._forms[native] = self._compile(native=native)
+        return self._forms[native]
 
     def _compile(self, *, native: bool) -> _Plan:
         parts = self._reference.conjunctions.parts
@@ -135,21 +135,15 @@ class DurableMatcher:
         for number, (rule, (shared, own)) in enumerate(self._reference.split.items()):
             name = f"r{number}"
             rule_of[name] = rule
-            if not own:
+            if own:
+                guard = guard_numbers.setdefault(shared, len(guard_numbers)) if shared else NO_GUARD
+                local.append(unit(name, own, tests, guard))
+            else:
                 common.append(unit(name, shared, tests))
-                continue
-            guard = NO_GUARD
-            if shared:
-                guard = guard_numbers.setdefault(shared, len(guard_numbers))
-            local.append(unit(name, own, tests, guard))
         if native:
             self._reference.keep_columns({part for each in local for part in each.conditions()})
         common += [unit(f"g{number}", shared, tests) for shared, number in guard_numbers.items()]
-        return _Plan(
-            tuple(_Loaded(f"common{i}", ruleset) for i, ruleset in enumerate(compile_units(common))),
-            tuple(_Loaded(f"local{i}", ruleset) for i, ruleset in enumerate(compile_units(local))),
-            rule_of,
-        )
+        return _Plan(_loaded("common", common), _loaded("local", local), rule_of)
 
     def _fire_common(self, seen: Evaluation) -> tuple[list[str], frozenset[int]]:
         """Rules that read common facts only, and the guards of the others."""

@@ -19,7 +19,7 @@ from decimal import Decimal
 from itertools import count
 from typing import Literal
 
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Value
 
 
 Kind = Literal["number", "word", "bool"]
@@ -77,19 +77,6 @@ def word_text(value: object) -> str:
     return f'"x{value.encode("utf-8", "surrogatepass").hex()}"'
 
 
-def bool_text(value: object) -> str:
-    """``1`` for true, ``0`` for false.
-
-    Raises:
-        Unencodable: not a truth value.
-    """
-    if value is True:
-        return "1"
-    if value is False:
-        return "0"
-    raise Unencodable(value)
-
-
 def kind_of(value: Value) -> Kind | None:
     """What sort of value this is, or None for a list."""
     if isinstance(value, bool):
@@ -117,20 +104,16 @@ class TextCache(dict[Value, str]):
 
 
 def encode(value: Value, kind: Kind) -> str:
-    """The value as JSON text.
+    """The value as JSON text, a truth value as ``1`` or ``0``.
 
     Raises:
         Unencodable: it is of another kind, or the engine might misread it.
     """
     if kind_of(value) != kind:
         raise Unencodable(value)
-    match kind:
-        case "number":
-            return number_text(value)
-        case "word":
-            return word_text(value)
-        case "bool":
-            return bool_text(value)
+    if kind == "bool":
+        return "1" if value else "0"
+    return number_text(value) if kind == "number" else word_text(value)
 
 
 SLOTS = 32

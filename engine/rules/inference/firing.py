@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 from typing import Protocol
 
-from whichgpu.engine.core.errors import InternalError
-from whichgpu.engine.core.values import Facts
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import InternalError
 from whichgpu.engine.rules.inference.driver import EngineStatus
 from whichgpu.engine.rules.inference.driver import durable_available
 from whichgpu.engine.rules.inference.driver import engine_status

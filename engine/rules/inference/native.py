@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.core import Scalar
 from whichgpu.engine.rules.inference.encode import MAX_FACTOR
 from whichgpu.engine.rules.inference.encode import Kind
 from whichgpu.engine.rules.inference.encode import Unencodable
@@ -77,7 +77,10 @@ def native_tests(parts: Iterable[Conjunct]) -> list[NativeTest | None]:
     kinds: dict[str, Kind] = {}
     tests: list[NativeTest | None] = []
     for part in listed:
-        test = _test(part.expr)
+        try:
+            test = _test(part.expr)
+        except Unencodable:
+            test = None
         tests.append(test if test is not None and _agrees(test, kinds) else None)
     for index, part in enumerate(listed):
         if tests[index] is None:
@@ -148,35 +151,22 @@ def _test(expr: Expr) -> NativeTest | None:
     return test
 
 
-def _text(value: Scalar, kind: Kind) -> str | None:
-    try:
-        return encode(value, kind)
-    except Unencodable:
-        return None
-
-
 def _against_constant(fact: str, op: CompareOp, value: Scalar) -> AgainstConstant | None:
     kind = kind_of(value)
     if kind is None or (kind != "number" and op not in ("==", "!=")):
         return None
-    text = _text(value, kind)
-    return None if text is None else AgainstConstant(fact, op, text, kind)
+    return AgainstConstant(fact, op, encode(value, kind), kind)
 
 
 def _in_list(fact: str, choices: tuple[Scalar, ...], negated: bool) -> NativeTest | None:
     kinds = {kind_of(choice) for choice in choices}
-    if len(kinds) != 1 or len(choices) > MAX_CHOICES:
+    kind = kinds.pop() if kinds else None
+    if kinds or kind is None or len(choices) > MAX_CHOICES:
         return None
-    kind = kinds.pop()
-    if kind is None:
-        return None
-    texts = [_text(choice, kind) for choice in dict.fromkeys(choices)]
-    known = tuple(text for text in texts if text is not None)
-    if len(known) < len(texts):
-        return None
-    if len(known) == 1:
-        return AgainstConstant(fact, "!=" if negated else "==", known[0], kind)
-    return InList(fact, known, negated, kind)
+    texts = tuple(encode(choice, kind) for choice in dict.fromkeys(choices))
+    if len(texts) == 1:
+        return AgainstConstant(fact, "!=" if negated else "==", texts[0], kind)
+    return InList(fact, texts, negated, kind)
 
 
 def _scaled(expr: Expr) -> tuple[str, str | None] | None:
@@ -187,8 +177,7 @@ def _scaled(expr: Expr) -> tuple[str, str | None] | None:
         case Arith("*", FactRef(name), Const(value)) | Arith("*", Const(value), FactRef(name)):
             if kind_of(value) != "number" or (isinstance(value, int) and abs(value) > MAX_FACTOR):
                 return None
-            text = _text(value, "number")
-            return None if text is None else (name, text)
+            return name, encode(value, "number")
         case _:
             return None
 

@@ -8,32 +8,25 @@ share are evaluated once, and a rule they dismiss is not looked at again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from functools import partial
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
+from whichgpu.engine.rules.language import Compiled
 from whichgpu.engine.rules.language import compile_expr
 from whichgpu.engine.rules.language import conjuncts
 from whichgpu.engine.rules.language import facts_read
 from whichgpu.engine.rules.language import to_nnf
 from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Arith
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
 from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Has
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Verdict
+from whichgpu.engine.rules.rulebook.resolve import only_value
 
 
 #: A rule with more parts than this is one condition to the engine, whose facts hold about 250 values.
@@ -65,7 +58,7 @@ class Conjunctions:
 def flatten(rules: tuple[Rule, ...]) -> Conjunctions:
     """Bring every ``when`` to negation normal form and number the distinct parts."""
     parts: list[Conjunct] = []
-    numbers: dict[Hashable, int] = {}
+    numbers: dict[str, int] = {}  # By the text of a part: equality takes ``1``, ``1.0`` and ``true`` for one constant.
     of_rule: dict[str, tuple[int, ...]] = {}
     for rule in rules:
         exprs = [expr for condition in rule.when for expr in conjuncts(to_nnf(condition.expr))]
@@ -73,43 +66,13 @@ def flatten(rules: tuple[Rule, ...]) -> Conjunctions:
             exprs = [And(tuple(exprs))]
         indexes: dict[int, None] = {}
         for expr in exprs:
-            key = identity(expr)
-            index = numbers.get(key)
-            if index is None:
-                index = numbers[key] = len(parts)
+            index = numbers.setdefault(repr(expr), len(parts))
+            if index == len(parts):
                 reads = frozenset(facts_read(expr))
                 parts.append(Conjunct(expr, reads, any(map(is_local, reads))))
             indexes[index] = None
         of_rule[rule.id] = tuple(sorted(indexes, key=lambda index: (parts[index].local, index)))
     return Conjunctions(tuple(parts), of_rule)
-
-
-def identity(expr: Expr) -> Hashable:
-    """What makes two expressions the same. Plain equality would take ``1``, ``1.0`` and ``true`` for one constant."""
-    key: Hashable
-    match expr:
-        case Const(value):
-            key = (type(value), value)
-        case FactRef(name):
-            key = name
-        case Arith(op, left, right) | Compare(op, left, right):
-            key = (op, identity(left), identity(right))
-        case Member(left, choices, negated):
-            key = ("in", identity(left), tuple((type(choice), choice) for choice in choices), negated)
-        case Has(fact, item):
-            key = ("has", fact.name, type(item), item)
-        case Known(fact, negated):
-            key = ("known", fact.name, negated)
-        case Not(operand):
-            key = ("not", identity(operand))
-        case And(operands):
-            key = ("and", *map(identity, operands))
-        case Or(operands):
-            key = ("or", *map(identity, operands))
-    return key
-
-
-Predicate = Callable[[Facts], Value | None]
 
 
 class ReferenceMatcher:
@@ -119,8 +82,12 @@ class ReferenceMatcher:
         self.rules: dict[str, Rule] = {rule.id: rule for rule in sorted(rules, key=lambda rule: rule.id)}
         self.conjunctions: Conjunctions = flatten(tuple(self.rules.values()))
         parts = self.conjunctions.parts
-        self._part_predicates: list[Predicate | None] = [None] * len(parts)
-        self._condition_predicates: dict[str, tuple[Predicate, ...]] = {}
+        #: The compiled form of each part of a conjunction.
+        self.part_predicate: Callable[[int], Compiled] = cache(lambda part: compile_expr(parts[part].expr))
+        #: The compiled conditions of a rule as written, one for each line of ``when``.
+        self.condition_predicates: Callable[[str], list[Compiled]] = cache(
+            lambda rule: [compile_expr(condition.expr) for condition in self.rules[rule].when]
+        )
         self.split: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}  # rule -> common parts, local parts
         self.local_uses = [0] * len(parts)
         for rule, indexes in self.conjunctions.of_rule.items():
@@ -152,21 +119,6 @@ class ReferenceMatcher:
         for part in parts:
             self.local_uses[part] = max(self.local_uses[part], 2)
 
-    def part_predicate(self, part: int) -> Predicate:
-        """The compiled form of a part of a conjunction."""
-        predicate = self._part_predicates[part]
-        if predicate is None:
-            predicate = self._part_predicates[part] = compile_expr(self.conjunctions.parts[part].expr)
-        return predicate
-
-    def condition_predicates(self, rule: str) -> tuple[Predicate, ...]:
-        """The compiled conditions of a rule as written, one for each line of ``when``."""
-        predicates = self._condition_predicates.get(rule)
-        if predicates is None:
-            predicates = tuple(compile_expr(condition.expr) for condition in self.rules[rule].when)
-            self._condition_predicates[rule] = predicates
-        return predicates
-
 
 class Evaluation:
     """What a level's rules come to on some fact sets. Values are worked out when first asked for, and kept."""
@@ -175,41 +127,31 @@ class Evaluation:
         self.matcher = matcher
         self.shared = shared
         self.fact_sets = fact_sets
-        self._seen = self._with_common(
-            fact_sets, {name: shared[name] for name in matcher.common_reads if name in shared}
-        )
+        common = {name: shared[name] for name in matcher.common_reads if name in shared}
+        #: The fact sets with the few common facts that their conditions read too.
+        self._seen = [{**common, **facts} for facts in fact_sets] if common else fact_sets
         self._common: dict[int, Value | None] = {}
         self._columns: dict[int, list[Value | None]] = {}
         self._true_sets: dict[int, set[int]] = {}
         self._whole: dict[int, Facts] = {}
         self.matches: list[frozenset[str]] = self._match()
 
-    @staticmethod
-    def _with_common(fact_sets: Sequence[Facts], common: Facts) -> Sequence[Facts]:
-        """The fact sets with the few common facts that their conditions read too."""
-        return [{**common, **facts} for facts in fact_sets] if common else fact_sets
-
     def common(self, part: int) -> Value | None:
         """The value of a part that reads common facts only."""
-        try:
-            return self._common[part]
-        except KeyError:
-            value = self._common[part] = self.matcher.part_predicate(part)(self.shared)
-            return value
+        if part not in self._common:
+            self._common[part] = self.matcher.part_predicate(part)(self.shared)
+        return self._common[part]
 
     def column(self, part: int) -> list[Value | None]:
         """The value of a local part on each fact set."""
-        column = self._columns.get(part)
-        if column is None:
-            predicate = self.matcher.part_predicate(part)
-            column = self._columns[part] = [predicate(facts) for facts in self._seen]
-        return column
+        if part not in self._columns:
+            self._columns[part] = list(map(self.matcher.part_predicate(part), self._seen))
+        return self._columns[part]
 
     def _true_on(self, part: int) -> set[int]:
-        found = self._true_sets.get(part)
-        if found is None:
-            found = self._true_sets[part] = {index for index, value in enumerate(self.column(part)) if value is True}
-        return found
+        if part not in self._true_sets:
+            self._true_sets[part] = {index for index, value in enumerate(self.column(part)) if value is True}
+        return self._true_sets[part]
 
     def _match(self) -> list[frozenset[str]]:
         matched: list[set[str]] = [set() for _ in self.fact_sets]
@@ -220,16 +162,11 @@ class Evaluation:
                 if (known[part] if part in known else self.common(part)) is not True:
                     break
             else:
-                self._match_local(rule, local, matched, always)
+                if not local:
+                    always.append(rule)
+                for index in self._matching(local) if local else ():
+                    matched[index].add(rule)
         return [frozenset(rules.union(always)) for rules in matched]
-
-    def _match_local(self, rule: str, local: tuple[int, ...], matched: list[set[str]], always: list[str]) -> None:
-        """Note where a rule holds whose common parts do."""
-        if not local:
-            always.append(rule)
-            return
-        for index in self._matching(local):
-            matched[index].add(rule)
 
     def _matching(self, local: tuple[int, ...]) -> Iterable[int]:
         """Indexes of the fact sets on which all parts hold; parts that other rules share are evaluated once for all."""
@@ -250,10 +187,9 @@ class Evaluation:
 
     def facts_of(self, index: int) -> Facts:
         """All facts of one set, the shared ones included."""
-        whole = self._whole.get(index)
-        if whole is None:
-            whole = self._whole[index] = {**self.shared, **self.fact_sets[index]}
-        return whole
+        if index not in self._whole:
+            self._whole[index] = {**self.shared, **self.fact_sets[index]}
+        return self._whole[index]
 
     def outcome(self, rule: str, index: int) -> bool | None:
         """True: all conditions hold. False: one does not. None: undecided for want of a fact."""
@@ -279,7 +215,7 @@ class Evaluation:
             if value is None:
                 missing.update(dict.fromkeys(sorted(name for name in facts_read(condition.expr) if name not in facts)))
             elif value is not True:
-                return Verdict(rule, "not_fired", failed=condition.text, value=_only_value(condition.expr, facts))
+                return Verdict(rule, "not_fired", failed=condition.text, value=only_value(condition.expr, facts))
         return Verdict(rule, "undecided", missing=tuple(missing))
 
     def outcomes(self, index: int = 0) -> Mapping[str, bool | None]:
@@ -289,9 +225,3 @@ class Evaluation:
     def verdicts(self, index: int = 0) -> list[Verdict]:
         """The verdict on every rule on one fact set, sorted by rule."""
         return [self.verdict(rule, index) for rule in self.matcher.rules]
-
-
-def _only_value(expr: Expr, facts: Facts) -> Value | None:
-    """The value of the one fact that the condition reads, if it reads only one."""
-    names = facts_read(expr)
-    return facts.get(next(iter(names))) if len(names) == 1 else None

@@ -5,18 +5,15 @@ Problems are collected, so that one expression reports all of them; a part that 
 
 from __future__ import annotations
 
-from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.core import Scalar
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import yes_or_no
 from whichgpu.engine.rules.language.grammar import Raw
 from whichgpu.engine.rules.language.grammar import RawArith
 from whichgpu.engine.rules.language.grammar import RawCompare
-from whichgpu.engine.rules.language.grammar import RawHas
-from whichgpu.engine.rules.language.grammar import RawIn
-from whichgpu.engine.rules.language.grammar import RawIs
 from whichgpu.engine.rules.language.grammar import RawJunction
 from whichgpu.engine.rules.language.grammar import RawLeaf
-from whichgpu.engine.rules.language.grammar import RawNot
+from whichgpu.engine.rules.language.grammar import RawRelation
 from whichgpu.engine.rules.language.lexer import BadExpression
 from whichgpu.engine.rules.language.operands import Quantities
 from whichgpu.engine.rules.language.operands import Quantity
@@ -44,20 +41,17 @@ class Checker(Quantities):
             operands = tuple(part for part in parts if part is not None)
             if len(operands) < len(parts):
                 return None
-            return And(operands) if raw.word == "and" else Or(operands)
-        if isinstance(raw, RawNot):
-            operand = self.condition(raw.operand)
-            return None if operand is None else Not(operand)
+            return Not(operands[0]) if raw.word == "not" else And(operands) if raw.word == "and" else Or(operands)
         if isinstance(raw, RawCompare):
             return self._compare(raw)
-        if isinstance(raw, RawIn):
-            return self._member(raw)
-        if isinstance(raw, RawHas):
-            return self._has(raw)
-        if isinstance(raw, RawIs):
-            fact = self._fact(raw.left)
-            return None if fact is None else Known(FactRef(fact.name), raw.negated)
-        return self._bare(raw)
+        if not isinstance(raw, RawRelation):
+            return self._bare(raw)
+        fact = self._fact(raw.left)
+        if fact is None:
+            return None
+        if raw.word == "is":
+            return Known(FactRef(fact.name), raw.negated)
+        return self._has(raw, fact) if raw.word == "has" else self._member(raw, fact)
 
     def value(self, raw: Raw, target: FactDef) -> Expr | None:
         """An expression whose value the fact ``target`` takes."""
@@ -122,11 +116,9 @@ class Checker(Quantities):
         self._readable(left, raw.left)
         self._readable(right, raw.right)
         if left.type == "list" or right.type == "list":
-            fact = left if left.type == "list" else right
-            self._find("list-compared", raw, f"{fact.name} is a list", fix=f"write {fact.name} has VALUE")
+            self._refuse_list(left if left.type == "list" else right, raw)
             return None
-        words = {"enum", "text", "gpu"}
-        fitting = left.type == right.type or (left.type in words and right.type in words)
+        fitting = _alike(left, right)
         if fitting and left.type == right.type == "enum":
             fitting = bool(set(left.choices) & set(right.choices))
         if not fitting:
@@ -165,7 +157,7 @@ class Checker(Quantities):
             return
         self._readable(fact, raw.left if fact is left else raw.right)
         if fact.type == "list":
-            self._find("list-compared", raw, f"{fact.name} is a list", fix=f"write {fact.name} has VALUE")
+            self._refuse_list(fact, raw)
         elif isinstance(other, RawLeaf):
             self._bad_literal(fact, other)
         elif isinstance(other, RawArith):
@@ -178,12 +170,12 @@ class Checker(Quantities):
         message = f"{raw.op} needs numbers, and {fact.name} is {kind_of(fact)}"
         self.findings.append(BadExpression("no-order", message, raw.at, raw.to, fix=fix, fact=fact.name))
 
-    def _member(self, raw: RawIn) -> Expr | None:
-        fact = self._fact(raw.left)
-        if fact is None:
-            return None
+    def _refuse_list(self, fact: FactDef, raw: Raw) -> None:
+        self._find("list-compared", raw, f"{fact.name} is a list", fix=f"write {fact.name} has VALUE")
+
+    def _member(self, raw: RawRelation, fact: FactDef) -> Expr | None:
         if fact.type == "list":
-            self._find("list-compared", raw.left, f"{fact.name} is a list", fix=f"write {fact.name} has VALUE")
+            self._refuse_list(fact, raw.left)
             return None
         choices: list[Scalar] = []
         before = len(self.findings)
@@ -197,17 +189,15 @@ class Checker(Quantities):
                 choices.append(const.value)
         return None if len(self.findings) > before else Member(FactRef(fact.name), tuple(choices), raw.negated)
 
-    def _has(self, raw: RawHas) -> Expr | None:
-        fact = self._fact(raw.left)
-        if fact is None:
-            return None
+    def _has(self, raw: RawRelation, fact: FactDef) -> Expr | None:
         if fact.type != "list" or fact.items == "gpu_count":
             fix = None if fact.type == "list" else f"write {fact.name} == VALUE or {fact.name} in [VALUES]"
             self._find("has-without-list", raw.left, f"has needs a list, and {fact.name} is {kind_of(fact)}", fix=fix)
             return None
-        const = literal(fact, raw.item, self.known_gpus)
+        (item,) = raw.items
+        const = literal(fact, item, self.known_gpus)
         if const is None:
-            self._bad_literal(fact, raw.item)
+            self._bad_literal(fact, item)
             return None
         return Has(FactRef(fact.name), const.value)
 
@@ -238,12 +228,16 @@ class Checker(Quantities):
             return None
         if not self._readable(named, raw):
             return None
-        words = {"enum", "text", "gpu"}
-        if named.type == target.type or (named.type in words and target.type in words):
+        if _alike(named, target):
             return FactRef(named.name)
         message = f"{target.name} ({kind_of(target)}) cannot take the value of {named.name} ({kind_of(named)})"
         self._find("type-mismatch", raw, message)
         return None
+
+
+def _alike(one: FactDef, other: FactDef) -> bool:
+    """Whether the values of two facts may be compared: of one type, or words both."""
+    return one.type == other.type or {one.type, other.type} <= {"enum", "text", "gpu"}
 
 
 def _is_constant(leaf: RawLeaf) -> bool:

@@ -7,8 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
 from whichgpu.engine.rules.language.tree import And
 from whichgpu.engine.rules.language.tree import Arith
 from whichgpu.engine.rules.language.tree import Compare
@@ -32,6 +32,12 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+_OPERATIONS: dict[str, Callable[[Any, Any], int | float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
 
 
 def evaluate(expr: Expr, facts: Facts) -> Value | None:
@@ -49,15 +55,16 @@ def compile_expr(expr: Expr) -> Compiled:  # noqa: PLR0911  # One case per kind 
         case Compare():
             return _compile_compare(expr)
         case Member(left, choices, negated):
-            return _compile_member(left, frozenset(choices), negated=negated)
+            among = frozenset(choices).__contains__
+            return _compile_test(left, (lambda value: not among(value)) if negated else among)
         case And(operands):
             return _compile_kleene(operands, deciding=False)
         case Or(operands):
             return _compile_kleene(operands, deciding=True)
         case Not(operand):
-            return _compile_not(compile_expr(operand))
-        case Has(FactRef(name), item):
-            return _compile_has(name, item)
+            return _compile_test(operand, operator.not_)
+        case Has(fact, item):
+            return _compile_test(fact, lambda held: isinstance(held, tuple) and item in held)
         case Known(FactRef(name), negated):
             if negated:
                 return lambda facts: facts.get(name) is None
@@ -86,30 +93,15 @@ def _compile_compare(expr: Compare) -> Compiled:
     return between
 
 
-def _compile_member(left: Expr, choices: frozenset[Any], *, negated: bool) -> Compiled:
-    inner = compile_expr(left)
+def _compile_test(operand: Expr, test: Callable[[Any], bool]) -> Compiled:
+    """What a test says of the operand's value; unknown where that is."""
+    inner = compile_expr(operand)
 
-    def member(facts: Facts) -> bool | None:
+    def tested(facts: Facts) -> bool | None:
         value = inner(facts)
-        return None if value is None else (value in choices) is not negated
+        return None if value is None else test(value)
 
-    return member
-
-
-def _compile_not(inner: Compiled) -> Compiled:
-    def negation(facts: Facts) -> bool | None:
-        value = inner(facts)
-        return None if value is None else not value
-
-    return negation
-
-
-def _compile_has(name: str, item: Any) -> Compiled:
-    def has(facts: Facts) -> bool | None:
-        held = facts.get(name)
-        return None if held is None else isinstance(held, tuple) and item in held
-
-    return has
+    return tested
 
 
 def _compile_kleene(operands: tuple[Expr, ...], *, deciding: bool) -> Compiled:
@@ -134,13 +126,7 @@ def calculate(op: str, left: Any, right: Any) -> int | float | None:
     if left is None or right is None or (op == "/" and right == 0):
         return None
     try:
-        result: int | float
-        if op == "+":
-            result = left + right
-        elif op == "-":
-            result = left - right
-        else:
-            result = left * right if op == "*" else left / right
+        result = _OPERATIONS[op](left, right)
     except OverflowError:
         return None
     return result if not isinstance(result, float) or math.isfinite(result) else None

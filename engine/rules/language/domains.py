@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
-from whichgpu.engine.core.values import Scalar
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Scalar
+from whichgpu.engine.core import Value
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language.tree import And

@@ -52,9 +52,10 @@ class RawCompare(NamedTuple):
     to: int
 
 
-class RawIn(NamedTuple):
-    """``left in [items]``."""
+class RawRelation(NamedTuple):
+    """``left in [items]``, ``left has item`` or ``left is known``; negated ``not in`` and ``is unknown``."""
 
+    word: Literal["in", "has", "is"]
     left: Raw
     items: tuple[RawLeaf, ...]
     negated: bool
@@ -62,42 +63,16 @@ class RawIn(NamedTuple):
     end: int
 
 
-class RawHas(NamedTuple):
-    """``left has item``."""
-
-    left: Raw
-    item: RawLeaf
-    start: int
-    end: int
-
-
-class RawIs(NamedTuple):
-    """``left is known`` or ``is unknown``."""
-
-    left: Raw
-    negated: bool
-    start: int
-    end: int
-
-
-class RawNot(NamedTuple):
-    """``not operand``."""
-
-    operand: Raw
-    start: int
-    end: int
-
-
 class RawJunction(NamedTuple):
-    """Operands joined by ``and`` or by ``or``."""
+    """Operands joined by ``and`` or by ``or``; or the one operand of ``not``."""
 
-    word: Literal["and", "or"]
+    word: Literal["and", "or", "not"]
     operands: tuple[Raw, ...]
     start: int
     end: int
 
 
-Raw = RawLeaf | RawArith | RawCompare | RawIn | RawHas | RawIs | RawNot | RawJunction
+Raw = RawLeaf | RawArith | RawCompare | RawRelation | RawJunction
 
 _COMPARISONS: dict[str, CompareOp] = {"==": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _ARITHMETIC: dict[str, ArithOp] = {"+": "+", "-": "-", "*": "*", "/": "/"}
@@ -106,6 +81,13 @@ _RELATIONS = frozenset({"in", "has", "is"})
 # Binding powers: or < and < not < relation < sum < product.
 _OR, _AND, _NOT, _RELATION, _SUM, _PRODUCT = 1, 2, 3, 4, 5, 6
 _POWERS = {"or": _OR, "and": _AND, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT}
+
+
+_SPLIT = "split it into several conditions"
+
+
+def _bad(code: str, message: str, token: Token, fix: str | None) -> BadExpression:
+    return BadExpression(code, message, token.start, token.end, fix=fix)
 
 
 def parse_raw(text: str, subject: str | None = None) -> Raw:
@@ -119,12 +101,13 @@ def parse_raw(text: str, subject: str | None = None) -> Raw:
         BadExpression: with the span that is wrong.
     """
     if len(text) > MAX_LENGTH:
-        raise BadExpression(
-            "expression-too-long", f"longer than {MAX_LENGTH} characters", 0, 1, fix="split it into several conditions"
-        )
+        raise BadExpression("expression-too-long", f"longer than {MAX_LENGTH} characters", 0, 1, fix=_SPLIT)
     if not text.strip():
         raise BadExpression("empty-expression", "a condition is missing", 0, 1, fix="write it, or remove the line")
-    parser = _Parser(tokens(text), subject)
+    found = tokens(text)
+    if len(found) > MAX_TOKENS:
+        raise BadExpression("expression-too-long", f"more than {MAX_TOKENS} words", 0, 1, fix=_SPLIT)
+    parser = _Parser(found, subject)
     tree = parser.expression(0)
     rest = parser.peek()
     if rest.kind != "end":
@@ -134,10 +117,6 @@ def parse_raw(text: str, subject: str | None = None) -> Raw:
 
 class _Parser:
     def __init__(self, found: list[Token], subject: str | None) -> None:
-        if len(found) > MAX_TOKENS:
-            raise BadExpression(
-                "expression-too-long", f"more than {MAX_TOKENS} words", 0, 1, fix="split it into several conditions"
-            )
         self._tokens = found
         self._next = 0
         self._depth = 0
@@ -156,27 +135,14 @@ class _Parser:
         """Parse as long as operators bind more tightly than ``power``."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            token = self.peek()
-            raise BadExpression(
-                "expression-too-deep",
-                f"nested deeper than {MAX_DEPTH} levels",
-                token.start,
-                token.end,
-                fix="split it into several conditions",
-            )
+            raise _bad("expression-too-deep", f"nested deeper than {MAX_DEPTH} levels", self.peek(), _SPLIT)
         left = self._prefix()
         chained = 0
         while (binding := self._binding()) > power:
             chained += 1
             if chained > MAX_DEPTH:
-                token = self.peek()
-                raise BadExpression(
-                    "expression-too-deep",
-                    f"more than {MAX_DEPTH} operators in a row",
-                    token.start,
-                    token.end,
-                    fix="split it into several conditions, or write in [...]",
-                )
+                fix = f"{_SPLIT}, or write in [...]"
+                raise _bad("expression-too-deep", f"more than {MAX_DEPTH} operators in a row", self.peek(), fix)
             left = self._infix(left, binding)
         self._depth -= 1
         return left
@@ -199,10 +165,10 @@ class _Parser:
             return RawLeaf("word", self._subject, token.start, token.start)
         self._take()
         if token.kind in _LEAVES:
-            return RawLeaf(_LEAVES[token.kind], token.text, token.start, token.end)
+            return RawLeaf(_LEAVES[token.kind], *token[1:])
         if token.kind == "keyword" and token.text == "not":
             operand = self.expression(_NOT - 1)
-            return RawNot(operand, token.start, operand.end)
+            return RawJunction("not", (operand,), token.start, operand.end)
         if token.kind == "op" and token.text == "(":
             inner = self.expression(0)
             self._expect(")", token)
@@ -232,14 +198,14 @@ class _Parser:
             return RawCompare(_COMPARISONS[token.text], left, right, left.start, right.end, token.start, token.end)
         if token.text == "has":
             item = self._leaf("has needs a word or number on its right")
-            return RawHas(left, item, left.start, item.end)
+            return RawRelation("has", left, (item,), negated=False, start=left.start, end=item.end)
         if token.text == "is":
             return self._is(left)
         negated = token.text == "not"
         if negated:
             self._take()
         items, end = self._list()
-        return RawIn(left, items, negated, left.start, end)
+        return RawRelation("in", left, items, negated, left.start, end)
 
     def _is(self, left: Raw) -> Raw:
         token = self._take()
@@ -248,14 +214,14 @@ class _Parser:
             token = self._take()
         if token.text not in {"known", "unknown"}:
             fix = "write is known or is unknown; to compare a value write =="
-            raise BadExpression("bad-is", "is takes only known or unknown", token.start, token.end, fix=fix)
-        return RawIs(left, negated != (token.text == "unknown"), left.start, token.end)
+            raise _bad("bad-is", "is takes only known or unknown", token, fix)
+        return RawRelation("is", left, (), negated != (token.text == "unknown"), left.start, token.end)
 
     def _list(self) -> tuple[tuple[RawLeaf, ...], int]:
         opening = self._take()
         if opening.text != "[" or opening.kind != "op":
             fix = "write x in [a, b]; for membership in a list-valued fact write fact has x"
-            raise BadExpression("bad-list", "in needs a list in brackets", opening.start, opening.end, fix=fix)
+            raise _bad("bad-list", "in needs a list in brackets", opening, fix)
         items = [self._leaf("a list needs words or numbers")]
         while self.peek().text == "," and self.peek().kind == "op":
             self._take()
@@ -265,22 +231,20 @@ class _Parser:
     def _leaf(self, complaint: str) -> RawLeaf:
         token = self._take()
         if token.kind in _LEAVES:
-            return RawLeaf(_LEAVES[token.kind], token.text, token.start, token.end)
+            return RawLeaf(_LEAVES[token.kind], *token[1:])
         raise BadExpression("bad-list", complaint, token.start, max(token.end, token.start + 1))
 
     def _expect(self, text: str, opening: Token) -> Token:
         token = self._take() if self.peek().kind != "end" else self.peek()
         if token.kind != "op" or token.text != text:
-            raise BadExpression(
-                "unclosed-bracket", f"{opening.text!r} is never closed", opening.start, opening.end, fix=f"add {text!r}"
-            )
+            raise _bad("unclosed-bracket", f"{opening.text!r} is never closed", opening, f"add {text!r}")
         return token
 
     def _refuse_chain(self) -> None:
         token = self.peek()
         if token.kind == "op" and token.text in _COMPARISONS:
             fix = "join two comparisons with and: x > 3 and x < 5"
-            raise BadExpression("chained", "comparisons cannot be chained", token.start, token.end, fix=fix)
+            raise _bad("chained", "comparisons cannot be chained", token, fix)
 
     def refused(self, token: Token) -> BadExpression:
         """The error of a token that cannot stand here."""
@@ -290,4 +254,4 @@ class _Parser:
         fix = None
         if token.kind in {"word", "number", "quoted"} and before is not None and before.kind in {"word", "number"}:
             fix = "an operator is missing before it; a text of several words needs quotes"
-        return BadExpression("unexpected", f"{token.text!r} cannot stand here", token.start, token.end, fix=fix)
+        return _bad("unexpected", f"{token.text!r} cannot stand here", token, fix)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core import Value
+from whichgpu.engine.core import nearest_words
 from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
@@ -27,38 +29,22 @@ from whichgpu.engine.rules.language.tree import FactRef
 
 def literal(fact: FactDef, leaf: RawLeaf, known_gpus: AbstractSet[str]) -> Const | None:
     """The leaf as a value of the fact (of its items, for a list), or None where it is none."""
-    kind = fact.items if fact.type == "list" else fact.type
+    kind, text = fact.items if fact.type == "list" else fact.type, leaf.text
+    value: Value | None = None
     if kind in {"int", "number"}:
-        return _number(fact, leaf)
-    if kind == "bool":
-        truth = yes_or_no(leaf.text)
-        return None if truth is None else Const(truth)
-    if kind == "enum":
-        choice = fact.choice(leaf.text)
-        return None if choice is None else Const(choice)
-    if kind == "gpu":
-        return _gpu(leaf, known_gpus)
-    if leaf.text.casefold() == "unknown" and leaf.kind == "word":
-        return None
-    reading = read_value(fact if fact.type != "list" else fact.model_copy(update={"type": "text"}), leaf.text)
-    return None if reading.value is None or isinstance(reading.value, tuple) else Const(reading.value)
-
-
-def _number(fact: FactDef, leaf: RawLeaf) -> Const | None:
-    if leaf.kind != "number":
-        return None
-    try:
-        return Const(read_literal(leaf.text, fact))
-    except Refused:
-        return None
-
-
-def _gpu(leaf: RawLeaf, known_gpus: AbstractSet[str]) -> Const | None:
-    name = leaf.text
-    if name in known_gpus or (not known_gpus and name != "unknown"):
-        return Const(name)
-    folded = name.casefold()
-    return Const(folded) if folded in known_gpus else None
+        with suppress(Refused):
+            value = read_literal(text, fact) if leaf.kind == "number" else None
+    elif kind == "bool":
+        value = yes_or_no(text)
+    elif kind == "enum":
+        value = fact.choice(text)
+    elif kind == "gpu" and known_gpus:
+        value = next((name for name in (text, text.casefold()) if name in known_gpus), None)
+    elif kind == "gpu":
+        value = text if text != "unknown" else None
+    elif text.casefold() != "unknown" or leaf.kind != "word":
+        value = read_value(fact if fact.type != "list" else fact.model_copy(update={"type": "text"}), text).value
+    return None if value is None or isinstance(value, tuple) else Const(value)
 
 
 def literal_error(fact: FactDef, leaf: RawLeaf, known_gpus: AbstractSet[str]) -> tuple[str, str, str | None]:
@@ -68,7 +54,13 @@ def literal_error(fact: FactDef, leaf: RawLeaf, known_gpus: AbstractSet[str]) ->
     if text == "unknown":
         return "unknown-compared", "unknown is not a value", f"write {fact.name} is unknown"
     if kind in {"int", "number"}:
-        return _number_error(fact, leaf)
+        found: tuple[str, str, str | None] = "type-mismatch", f"{fact.name} is a number, and {text!r} is not", None
+        try:
+            if leaf.kind == "number":
+                read_literal(text, fact)
+        except Refused as problem:
+            found = problem.code, f"{fact.name}: {problem}", problem.fix
+        return found
     if kind == "enum":
         return "unknown-choice", f"{text!r} is not a choice of {fact.name}", f"write one of {', '.join(fact.choices)}"
     if kind == "bool":
@@ -78,20 +70,10 @@ def literal_error(fact: FactDef, leaf: RawLeaf, known_gpus: AbstractSet[str]) ->
     return "wrong-value", f"{text!r} is not a value of {fact.name}", None
 
 
-def _number_error(fact: FactDef, leaf: RawLeaf) -> tuple[str, str, str | None]:
-    if leaf.kind == "number":
-        try:
-            read_literal(leaf.text, fact)
-        except Refused as problem:
-            return problem.code, f"{fact.name}: {problem}", problem.fix
-    return "type-mismatch", f"{fact.name} is a number, and {leaf.text!r} is not", None
-
-
 def near_literals(fact: FactDef, leaf: RawLeaf, known_gpus: AbstractSet[str]) -> tuple[str, ...]:
     """Values of the fact that the leaf may have meant."""
     if fact.choices:
-        near = nearest_words(leaf.text, (*fact.choices, *sorted(fact.synonyms)))
-        return tuple(dict.fromkeys(fact.choice(word) or word for word in near))
+        return fact.near_choices(leaf.text)
     kind = fact.items if fact.type == "list" else fact.type
     return nearest_words(leaf.text, sorted(known_gpus)) if kind == "gpu" else ()
 
@@ -170,8 +152,8 @@ class Names:
 
 def kind_of(fact: FactDef) -> str:
     """What a fact holds, in words."""
-    kinds = {"bool": "yes or no", "int": "a number", "number": "a number", "enum": "a choice"}
-    return kinds.get(fact.type, {"gpu": "a GPU", "list": "a list"}.get(fact.type, "a text"))
+    kinds = {"bool": "yes or no", "enum": "a choice", "gpu": "a GPU", "list": "a list", "text": "a text"}
+    return kinds.get(fact.type, "a number")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.yaml import Mapping
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar
-from whichgpu.engine.core.yaml import Sequence
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import place_within
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import RulebookError
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import place_within
 from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
@@ -23,6 +25,7 @@ from whichgpu.engine.rules.facts import yes_or_no
 from whichgpu.engine.rules.language.checking import Checker
 from whichgpu.engine.rules.language.grammar import MAX_LENGTH
 from whichgpu.engine.rules.language.grammar import LeafKind
+from whichgpu.engine.rules.language.grammar import Raw
 from whichgpu.engine.rules.language.grammar import RawLeaf
 from whichgpu.engine.rules.language.grammar import parse_raw
 from whichgpu.engine.rules.language.lexer import BadExpression
@@ -42,7 +45,7 @@ from whichgpu.engine.rules.language.tree import Not
 from whichgpu.engine.rules.language.tree import Or
 
 
-Where = Place | Scalar | None
+Where = Place | ScalarNode | None
 
 
 def parse_condition(
@@ -70,11 +73,7 @@ def parse_condition(
         WhichgpuError: of class ``error``, with all problems of the expression.
     """
     checker = Checker(vocabulary, each, known_gpus)
-    try:
-        tree = checker.condition(parse_raw(text, subject))
-    except BadExpression as bad:
-        raise error(_problem(bad, text, place)) from None
-    return _finished(tree, checker, text, place, error)
+    return _checked(checker, checker.condition, text, place, subject=subject, error=error)
 
 
 def parse_expression(
@@ -91,22 +90,27 @@ def parse_expression(
     With ``target`` the value must be one that this fact can take: literals are read in its unit, words are its
     choices first. Any text is a value of a text fact. Arguments and errors otherwise as ``parse_condition``.
     """
-    if target is not None and target.type == "text" and _is_prose(text, vocabulary):
-        return Const(text.strip().strip("'\""))
+    stripped = text.strip()
+    if target is not None and target.type == "text" and stripped and vocabulary.fact(stripped) is None:
+        return Const(stripped.strip("'\""))
     checker = Checker(vocabulary, each, known_gpus)
+    return _checked(checker, checker.anything if target is None else partial(checker.value, target=target), text, place)
+
+
+def _checked(
+    checker: Checker,
+    check: Callable[[Raw], Expr | None],
+    text: str,
+    place: Where,
+    *,
+    subject: str | None = None,
+    error: type[WhichgpuError] = RulebookError,
+) -> Expr:
+    """The tree that a method of the checker makes of a text."""
     try:
-        raw = parse_raw(text)
-        tree = checker.anything(raw) if target is None else checker.value(raw, target)
+        tree = check(parse_raw(text, subject))
     except BadExpression as bad:
-        raise RulebookError(_problem(bad, text, place)) from None
-    return _finished(tree, checker, text, place, RulebookError)
-
-
-def _is_prose(text: str, vocabulary: Vocabulary) -> bool:
-    return bool(text.strip()) and vocabulary.fact(text.strip()) is None
-
-
-def _finished(tree: Expr | None, checker: Checker, text: str, place: Where, error: type[WhichgpuError]) -> Expr:
+        raise error(_problem(bad, text, place)) from None
     if checker.findings or tree is None:
         findings = sorted(checker.findings, key=lambda finding: (finding.start, finding.code))
         raise error([_problem(finding, text, place) for finding in findings])
@@ -120,7 +124,7 @@ def _problem(bad: BadExpression, text: str, place: Where) -> Problem:
 
 def locate(text: str, place: Where, start: int, length: int) -> Place:
     """The place of a part of an expression in the file it came from."""
-    if isinstance(place, Scalar):
+    if isinstance(place, ScalarNode):
         return place_within(place, start, length)
     if place is None:
         return Place("expression", 1, start + 1, length, text if text.isprintable() and len(text) <= 300 else "")
@@ -173,17 +177,17 @@ class _Cells:
         return FactRef(self.fact.name)
 
     def read(self, cell: Node) -> Expr | None:
-        if isinstance(cell, Mapping):
+        if isinstance(cell, MappingNode):
             raise RulebookError(Problem("bad-cell", "a cell is a word, a list or a comparison", place_of(cell)))
-        return self._list(cell) if isinstance(cell, Sequence) else self._text(cell)
+        return self._list(cell) if isinstance(cell, SequenceNode) else self._text(cell)
 
-    def _list(self, cell: Sequence) -> Expr:
+    def _list(self, cell: SequenceNode) -> Expr:
         where = place_of(cell)
         if not cell.items:
             raise RulebookError(Problem("bad-cell", "the list is empty", where, fix="write - for anything"))
         parts: list[Expr] = []
         for item in cell.items:
-            if not isinstance(item, Scalar):
+            if not isinstance(item, ScalarNode):
                 raise RulebookError(Problem("bad-cell", "a list in a cell holds words or numbers", where))
             part = self._text(item)
             if part is None:
@@ -195,7 +199,7 @@ class _Cells:
             return Member(self.ref, tuple(dict.fromkeys(values))) if len(parts) > 1 else parts[0]
         return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 
-    def _text(self, cell: Scalar) -> Expr | None:
+    def _text(self, cell: ScalarNode) -> Expr | None:
         text, stripped, fact = cell.text, cell.text.strip(), self.fact
         if len(text) > MAX_LENGTH:
             raise self._bad("expression-too-long", f"longer than {MAX_LENGTH} characters", cell, 0, 1)
@@ -222,7 +226,7 @@ class _Cells:
         const = self._const(stripped, cell)
         return Has(self.ref, const.value) if fact.type == "list" else Compare("==", self.ref, const)
 
-    def _const(self, value: str, cell: Scalar) -> Const:
+    def _const(self, value: str, cell: ScalarNode) -> Const:
         fact, start = self.fact, cell.text.find(value)
         kind: LeafKind = "number" if fact.numeric or fact.items == "int" else "quoted"
         leaf = RawLeaf(kind, value, start, start + len(value))
@@ -236,7 +240,7 @@ class _Cells:
         self,
         code: str,
         message: str,
-        cell: Scalar,
+        cell: ScalarNode,
         start: int,
         length: int,
         fix: str | None = None,

@@ -7,9 +7,9 @@ import re
 from decimal import Decimal
 from functools import lru_cache
 
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import Value
 from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
@@ -24,8 +24,11 @@ _LONGEST_LABEL = 3  # Words; a longer label explains a choice, and does not name
 _SPELT_OUT = {"B": "billion", "h": "hours", "billions": "billion"}
 
 
-def format_value(fact: FactDef, value: Value | None, *, digits: int = SIGNIFICANT_DIGITS) -> str:
-    """A fact's value for a person: ``24 GB``, ``70 billion``, ``$2.50/h`` as ``$2.5/h``, ``yes``, a choice's label."""
+def format_value(fact: FactDef | None, value: Value | None, *, digits: int = SIGNIFICANT_DIGITS) -> str:
+    """A fact's value for a person: ``24 GB``, ``70 billion``, ``$2.50/h`` as ``$2.5/h``, ``yes``, a choice's label.
+
+    Without a fact a bare value: no unit, no label.
+    """
     if value is None:
         return "unknown"
     if isinstance(value, tuple):
@@ -34,7 +37,8 @@ def format_value(fact: FactDef, value: Value | None, *, digits: int = SIGNIFICAN
         return "yes" if value else "no"
     if isinstance(value, str):
         return _choice(fact, value)
-    return _with_unit(format_number(value, grouped=_grouped(fact), digits=digits), value, fact.unit)
+    is_year = fact is not None and fact.name.endswith("_year")
+    return _with_unit(format_number(value, grouped=not is_year, digits=digits), value, fact.unit if fact else None)
 
 
 def format_number(value: float, *, grouped: bool = True, digits: int = SIGNIFICANT_DIGITS) -> str:
@@ -60,20 +64,18 @@ def _with_unit(number: str, value: float, unit: str | None) -> str:
     return f"{number} {shown}"
 
 
-def _choice(fact: FactDef, word: str) -> str:
+def _choice(fact: FactDef | None, word: str) -> str:
     """The label where it is short enough to stand inside a sentence, else the choice itself."""
+    if fact is None:
+        return word
     label = fact.choice_labels.get(word)
     if label is not None and len(label.split()) <= _LONGEST_LABEL:
         return label
     return word.replace("_", " ") if word in fact.choices else word
 
 
-def _grouped(fact: FactDef) -> bool:
-    return not fact.name.endswith("_year")
-
-
-def _item(fact: FactDef, item: bool | float | str) -> str:
-    if fact.items == "gpu_count" and isinstance(item, str):
+def _item(fact: FactDef | None, item: bool | float | str) -> str:
+    if fact is not None and fact.items == "gpu_count" and isinstance(item, str):
         gpu, count = gpu_and_count(item)
         return f"{count} x {gpu}"
     if isinstance(item, str):

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from whichgpu.engine.core.values import Scalar
+from whichgpu.engine.core import Scalar
 
 
 CompareOp = Literal["==", "!=", "<", "<=", ">", ">="]

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Scalar
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Facts
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language.compiling import evaluate
-from whichgpu.engine.rules.language.texts import format_number
 from whichgpu.engine.rules.language.texts import format_value
 from whichgpu.engine.rules.language.tree import MIRRORED
 from whichgpu.engine.rules.language.tree import And
@@ -28,6 +25,7 @@ from whichgpu.engine.rules.language.tree import Or
 
 _AFTER_HEAD = re.compile(r" (?:of|per|to|from|for|in|at|on|over|against) ")
 _RELATIONS = {"==": "", "!=": " not", "<": " less than", "<=": " at most", ">": " more than", ">=": " at least"}
+_CHOICES = {(True, False): " one of", (True, True): " none of", (False, True): " not", (False, False): ""}
 _OPERATIONS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
 
 
@@ -101,22 +99,19 @@ class _Writer:
     def _amount(self, expr: Expr, fact: FactDef | None) -> str:
         value = evaluate(expr, self.facts or {})
         if isinstance(expr, FactRef):
-            own = self.vocabulary.fact(expr.name)
-            return format_value(own, value) if own else _bare(value)
-        return format_value(fact, value) if fact and isinstance(expr, Arith) else _bare(value)
+            return format_value(self.vocabulary.fact(expr.name), value)
+        return format_value(fact if isinstance(expr, Arith) else None, value)
 
     def _member(self, expr: Member) -> str:
         fact = self._fact_in(expr.left)
         name = expr.left.name if isinstance(expr.left, FactRef) else ""
-        relation = " one of" if len(expr.choices) > 1 and not expr.negated else ""
-        relation = " none of" if len(expr.choices) > 1 and expr.negated else relation
-        relation = " not" if len(expr.choices) == 1 and expr.negated else relation
-        choices = _listed([self._constant(choice, fact) for choice in expr.choices])
+        relation = _CHOICES[len(expr.choices) > 1, expr.negated]
+        choices = _listed([format_value(fact, choice) for choice in expr.choices])
         return f"{self._term(expr.left, None)} {self._be(name)}{relation} {choices}{self._case(name) if name else ''}"
 
     def _has(self, expr: Has, *, negated: bool = False) -> str:
         name = expr.fact.name
-        item = self._constant(expr.item, self.vocabulary.fact(name))
+        item = format_value(self.vocabulary.fact(name), expr.item)
         plural = self._be(name) == "are"
         verb = ("do not include" if plural else "does not include") if negated else "include" if plural else "includes"
         return f"{self._the(name)} {verb} {item}{self._case(name)}"
@@ -125,7 +120,7 @@ class _Writer:
         """A value inside a phrase; ``beside`` is the fact whose unit or choice a constant takes."""
         match expr:
             case Const(value):
-                return self._constant(value, beside)
+                return format_value(beside, value)
             case FactRef(name):
                 return self._the(name)
             case Arith(op, left, right):
@@ -152,17 +147,11 @@ class _Writer:
             return left if right.unit is None else right if left.unit is None and expr.op == "*" else None
         return None
 
-    def _constant(self, value: Scalar, fact: FactDef | None) -> str:
-        return format_value(fact, value) if fact else _bare(value)
-
     def _case(self, name: str) -> str:
         if self.facts is None:
             return ""
-        fact = self.vocabulary.fact(name)
         value = self.facts.get(name)
-        if value is None:
-            return " (unknown)"
-        return f" (it is {format_value(fact, value) if fact else _bare(value)})"
+        return " (unknown)" if value is None else f" (it is {format_value(self.vocabulary.fact(name), value)})"
 
     def _is_bool(self, name: str) -> bool:
         fact = self.vocabulary.fact(name)
@@ -187,16 +176,6 @@ def _is_plural(label: str) -> bool:
     head = _AFTER_HEAD.split(label, maxsplit=1)[0].split()
     ends = {head[0], head[-1]} if head else set()
     return any(word.endswith("s") and not word.endswith(("ss", "us", "is", "series")) for word in ends)
-
-
-def _bare(value: Value | None) -> str:
-    if value is None:
-        return "unknown"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple):
-        return ", ".join(_bare(item) for item in value) or "none"
-    return value if isinstance(value, str) else format_number(value)
 
 
 def _listed(items: list[str]) -> str:

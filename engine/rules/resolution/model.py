@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Value
 from whichgpu.engine.rules.inference.reference import Evaluation
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.resolve import Collision
@@ -68,14 +68,13 @@ class ResolvedFacts:
 
     def contradictions(self, tolerance: float = 0.05) -> list[tuple[ResolvedFact, FactCandidate]]:
         """Given values that differ from a looked-up or computed one, numbers by more than ``tolerance`` (a ratio)."""
-        found = []
-        for fact in self.settled.values():
-            if fact.claim.origin != "given":
-                continue
-            for claim in fact.overruled:
-                if claim.origin in ("looked_up", "computed") and differ(fact.value, claim.value, tolerance):
-                    found.append((fact, claim))
-        return found
+        return [
+            (fact, claim)
+            for fact in self.settled.values()
+            if fact.claim.origin == "given"
+            for claim in fact.overruled
+            if claim.origin in ("looked_up", "computed") and differ(fact.value, claim.value, tolerance)
+        ]
 
 
 def differ(left: Value, right: Value, tolerance: float) -> bool:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.core.calculators import Calculator
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Calculator
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
 from whichgpu.engine.rules.inference.firing import Level as RuleLevel
 from whichgpu.engine.rules.inference.firing import fire
 from whichgpu.engine.rules.language import evaluate
@@ -38,6 +38,11 @@ class Default:
     because: str
     when: Expr | None = None
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """The facts that its condition looks at."""
+        return frozenset() if self.when is None else facts_read(self.when)
+
 
 @dataclass(frozen=True, slots=True)
 class Level:
@@ -59,15 +64,14 @@ def build_levels(
     """
     rules = tuple(rules)
     by_calculator = {f"calculator {item.output}": item for item in calculators}
-    by_default: dict[str, Default] = {}
-    for item in defaults:
-        by_default[f"default {item.fact} {len(by_default)}"] = item
+    by_default = {f"default {item.fact} {number}": item for number, item in enumerate(defaults)}
     by_rule = {rule.id: rule for rule in rules}
     nodes: dict[str, Node] = dict(rule_nodes(rules))
     nodes |= {name: (frozenset(c.needs + c.uses), frozenset((c.output,))) for name, c in by_calculator.items()}
-    nodes |= {name: (_default_reads(d), frozenset((d.fact,))) for name, d in by_default.items()}
+    nodes |= {name: (d.reads - {d.fact}, frozenset((d.fact,))) for name, d in by_default.items()}
     order = topological_levels(nodes, {rule.id: rule.place for rule in rules})
-    closing = _closing_level(order, nodes)
+    # For each produced fact, the level of its last producer.
+    closing = {fact: depth for depth, names in enumerate(order) for name in names for fact in nodes[name][1]}
     return tuple(
         Level(
             calculators=tuple(by_calculator[name] for name in names if name in by_calculator),
@@ -77,20 +81,6 @@ def build_levels(
         )
         for depth, names in enumerate(order)
     )
-
-
-def _default_reads(default: Default) -> frozenset[str]:
-    return frozenset() if default.when is None else frozenset(facts_read(default.when)) - {default.fact}
-
-
-def _closing_level(order: tuple[tuple[str, ...], ...], nodes: Mapping[str, Node]) -> dict[str, int]:
-    """For each produced fact, the level of its last producer."""
-    closing: dict[str, int] = {}
-    for depth, names in enumerate(order):
-        for name in names:
-            for fact in nodes[name][1]:
-                closing[fact] = depth
-    return closing
 
 
 #: Compiles the rules of one level for both engines.
@@ -153,7 +143,10 @@ class FactResolver:
         self._defaults: dict[str, list[Default]] = {}
         for default in defaults:
             self._defaults.setdefault(default.fact, []).append(default)
-        self._steps = tuple(_prepare(level, make_level) for level in self.levels)
+        self._steps = [
+            _Step(level, make_level(level.rules) if level.rules else None, Resolver(level.rules))
+            for level in self.levels
+        ]
 
     def run(
         self,
@@ -185,7 +178,7 @@ class FactResolver:
         for step in self._steps:
             _calculate(step.level, run)
             if step.compiled is not None:
-                _fire(step, run)
+                _fire(step, step.compiled, run)
             for fact in step.level.closes:
                 _assume(self._defaults.get(fact, ()), run)
                 if fact not in run.blocked:
@@ -211,10 +204,6 @@ def _inputs_first(extra: Mapping[str, list[FactCandidate]]) -> list[str]:
     return list(order)
 
 
-def _prepare(level: Level, make_level: MakeLevel) -> _Step:
-    return _Step(level, make_level(level.rules) if level.rules else None, Resolver(level.rules))
-
-
 def _calculate(level: Level, run: _Run) -> None:
     facts = run.facts | run.context
     for calculator in level.calculators:
@@ -229,9 +218,8 @@ def _calculate(level: Level, run: _Run) -> None:
                 )
 
 
-def _fire(step: _Step, run: _Run) -> None:
-    assert step.compiled is not None  # noqa: S101  (the caller checked; this tells the type checker)
-    firing = fire(step.compiled, run.facts, [run.context], ["workload"])
+def _fire(step: _Step, compiled: RuleLevel, run: _Run) -> None:
+    firing = fire(compiled, run.facts, [run.context], ["workload"])
     resolution = step.resolver.resolve(firing.matches[0], run.facts | run.context)
     run.judged.append(LevelJudgement(firing.evaluation, resolution))
     by_id = {rule.id: rule for rule in step.level.rules}
@@ -250,5 +238,5 @@ def _assume(defaults: Iterable[Default], run: _Run) -> None:
         if default.fact in run.settled or run.claims.get(default.fact):
             return
         if default.when is None or evaluate(default.when, run.facts) is True:
-            reads = () if default.when is None else tuple(sorted(facts_read(default.when)))
+            reads = tuple(sorted(default.reads))
             run.claim(default.fact, FactCandidate("assumed", "vocabulary", default.value, reads, default.because))

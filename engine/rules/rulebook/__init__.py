@@ -1,10 +1,9 @@
 """Rule files to rules, and matches to what holds."""
 
 from whichgpu.engine.rules.language.tree import written
-from whichgpu.engine.rules.rulebook.layers import digest_of
 from whichgpu.engine.rules.rulebook.load import load_rulebook
 from whichgpu.engine.rules.rulebook.load import load_rules_text
-from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import KnownNames
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
 from whichgpu.engine.rules.rulebook.model import Verdict
@@ -14,29 +13,24 @@ from whichgpu.engine.rules.rulebook.order import topological_levels
 from whichgpu.engine.rules.rulebook.resolve import Collision
 from whichgpu.engine.rules.rulebook.resolve import Resolution
 from whichgpu.engine.rules.rulebook.resolve import Resolver
-from whichgpu.engine.rules.rulebook.resolve import resolve
 from whichgpu.engine.rules.rulebook.resolve import verdict_of
-from whichgpu.engine.rules.rulebook.resolve import verdicts_of
 from whichgpu.engine.rules.rulebook.schema import rule_file_schema
 
 
 __all__ = [
     "Collision",
-    "Known",
+    "KnownNames",
     "Resolution",
     "Resolver",
     "Rule",
     "Rulebook",
     "Verdict",
-    "digest_of",
     "levels",
     "load_rulebook",
     "load_rules_text",
-    "resolve",
     "rule_file_schema",
     "rule_nodes",
     "topological_levels",
     "verdict_of",
-    "verdicts_of",
     "written",
 ]

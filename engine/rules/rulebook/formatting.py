@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.yaml import read_yaml_text
-from whichgpu.engine.core.yaml import untyped
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import read_yaml_text
+from whichgpu.engine.core import untyped
 from whichgpu.engine.rules.rulebook.grammar import DISABLE_KEYS
 from whichgpu.engine.rules.rulebook.grammar import ROW_KEYS
 from whichgpu.engine.rules.rulebook.grammar import RULE_KEYS

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import replace
 from typing import Literal
 from typing import get_args
 
 from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.rulebook.model import STAGE_RULE
+from whichgpu.engine.rules.rulebook.model import Band
 from whichgpu.engine.rules.rulebook.model import Each
 from whichgpu.engine.rules.rulebook.model import HitPolicy
 from whichgpu.engine.rules.rulebook.model import Quantity
@@ -52,22 +54,23 @@ class Key:
     choices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class EffectKey:
-    """One key of ``then``: where it may stand and what it holds."""
-
-    name: str
-    kind: Kind
-    says: str
-    stages: tuple[Stage, ...]
-    each: tuple[Each, ...] = get_args(Each)
-    needs: tuple[str, ...] = ()  # keys that must stand beside it
-    excludes: tuple[str, ...] = ()  # keys that may not stand beside it
-    choices: tuple[str, ...] = ()
-
-
 STAGES: tuple[Stage, ...] = get_args(Stage)
 EACH: tuple[Each, ...] = get_args(Each)
+HIT_POLICIES: tuple[HitPolicy, ...] = get_args(HitPolicy)
+STATUSES: tuple[Status, ...] = get_args(Status)
+QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
+BANDS: tuple[Band, ...] = get_args(Band)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectKey(Key):
+    """One key of ``then``: where it may stand and what it holds."""
+
+    stages: tuple[Stage, ...]
+    each: tuple[Each, ...] = EACH
+    needs: tuple[str, ...] = ()  # keys that must stand beside it
+    excludes: tuple[str, ...] = ()  # keys that may not stand beside it
+
 
 #: Which scopes each stage may have.
 EACH_OF_STAGE: dict[Stage, tuple[Each, ...]] = {
@@ -96,7 +99,7 @@ _COMMON = (
     Key("because", "text", "the general ground of the rule, in a sentence", required=True),
     Key("sources", "names", "ids of knowledge/sources.yaml, optionally with /section"),
     Key("encodes", "names", "ids of the heuristics catalogue"),
-    Key("status", "word", "how settled the rule is (default: stable)", choices=get_args(Status)),
+    Key("status", "word", "how settled the rule is (default: stable)", choices=STATUSES),
     Key("valid_until", "date", "the day after which the claim should be checked again, as 2026-12-31"),
     Key("overrides", "names", "ids of rules or tables that this one silences where both match"),
 )
@@ -119,17 +122,12 @@ RULE_KEYS = (
 TABLE_KEYS = (
     Key("table", "id", "kebab-case name, unique in the rulebook", required=True),
     *_HEAD,
-    Key(
-        "hit",
-        "word",
-        "collect: every matching row; first: only the first (default: collect)",
-        choices=get_args(HitPolicy),
-    ),
+    Key("hit", "word", "collect: every matching row; first: only the first (default: collect)", choices=HIT_POLICIES),
     Key("complete", "flag", "true: lint proves that some row always matches (default: false)"),
     Key("when", "conditions", "conditions that hold for all rows"),
     Key("columns", "columns", "the facts that the cells speak about", required=True),
     Key("then", "effects", "merged into the `then` of each row"),
-    *(Key(key.name, key.kind, key.says, False, key.choices) for key in _COMMON),
+    *(replace(key, required=False) for key in _COMMON),
     _REPLACES,
     Key("rows", "rows", "the rows, each a rule <table>/<id>", required=True),
 )
@@ -142,7 +140,7 @@ ROW_KEYS = (
     Key("title", "text", "the row in one line"),
     Key("if", "cells", "one cell for each column", required=True),
     Key("then", "effects", "what follows, beside the `then` of the table"),
-    *(Key(key.name, key.kind, key.says, False, key.choices) for key in _COMMON),
+    *(replace(key, required=False) for key in _COMMON),
     Key("tests", "tests", "examples with the expected outcome"),
 )
 TEST_KEYS = (
@@ -155,7 +153,7 @@ NEAR_MISS_KEYS = (
 )
 
 CLAIM_KEYS = (
-    Key("quantity", "word", "what is compared", required=True, choices=get_args(Quantity)),
+    Key("quantity", "word", "what is compared", required=True, choices=QUANTITIES),
     Key("ratio", "number", "how many times that of the other card, as the source says; below 1: less than it"),
     Key("over", "name", "the card compared with: a GPU id, family or series (default: the other plans)"),
 )

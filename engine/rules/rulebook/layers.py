@@ -15,9 +15,8 @@ from dataclasses import replace
 from typing import Any
 from typing import Literal
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml import place_of
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import place_of
 from whichgpu.engine.rules.rulebook.model import Change
 from whichgpu.engine.rules.rulebook.model import Layer
 from whichgpu.engine.rules.rulebook.model import Rule
@@ -33,13 +32,8 @@ _LEFT_OUT = frozenset({"place", "topic", "tests", "reads", "writes", "mentions",
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
-def digest_of(rules: Iterable[Rule]) -> str:
-    """SHA-256 over the canonical JSON of the rules, sorted by id. Tests are left out: they change no decision."""
-    return combined(rule_digest(rule) for rule in rules)
-
-
 def rule_digest(rule: Rule) -> str:
-    """SHA-256 over the canonical JSON of one rule."""
+    """SHA-256 over the canonical JSON of one rule. Tests are left out: they change no decision."""
     text = json.dumps(canonical(rule), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -151,30 +145,23 @@ class Stack:
         if any(change.rule == name for change in self.changes):
             first = next(change for change in self.changes if change.rule == name)
             message = f"{who} {name!r}, which {first.layer} took away already"
-            context.reader.add("unknown-rule", message, removal.name, fix="drop one of the two")
+            context.add("unknown-rule", message, removal.name, fix="drop one of the two")
             return
         if name in context.places and removal.by != name:
             message = f"{who} {name!r}, which is a rule of the same layer"
-            context.reader.add("unknown-rule", message, removal.name, fix="change that rule itself")
+            context.add("unknown-rule", message, removal.name, fix="change that rule itself")
             return
-        nearest = nearest_words(name, sorted(below), limit=1)
-        fix: str | None = None if nearest else "name a rule or table of a layer below; `whichgpu rules list` names them"
-        if not below:
-            fix = "leave it out: there is no layer below"
-        message = f"{who} {name!r}, which no rule below is called"
-        context.reader.add("unknown-rule", message, removal.name, nearest=nearest, fix=fix)
+        fix = "name a rule or table of a layer below; `whichgpu rules list` names them"
+        fix = fix if below else "leave it out: there is no layer below"
+        context.unknown("unknown-rule", f"{who} {name!r}, which no rule below is called", removal.name, below, fix=fix)
 
     def _refuse_twins(self, context: Context) -> None:
         """A name that is taken already needs a word that it is meant to be taken."""
         for name, places in context.places.items():
             if name in self.rules or name in self.tables:
                 first = self.places.get(name, [None])[0]
-                context.reader.add(
-                    "duplicate-id",
-                    f"{name!r} is defined twice, first at {first}",
-                    places[0],
-                    fix=f"give it another id, or write `replaces: {name}` if it is to take the other's place",
-                )
+                fix = f"give it another id, or write `replaces: {name}` if it is to take the other's place"
+                context.add("duplicate-id", f"{name!r} is defined twice, first at {first}", places[0], fix=fix)
 
 
 def _digest(digests: list[str], removals: list[tuple[str, str]]) -> str:

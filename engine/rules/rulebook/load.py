@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.folders import distinct
-from whichgpu.engine.core.folders import is_rule_file
-from whichgpu.engine.core.folders import layer_names
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Sequence
-from whichgpu.engine.core.yaml import read_yaml
-from whichgpu.engine.core.yaml import read_yaml_text
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import RulebookError
+from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import distinct
+from whichgpu.engine.core import is_rule_file
+from whichgpu.engine.core import layer_names
+from whichgpu.engine.core import read_yaml
+from whichgpu.engine.core import read_yaml_text
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook.entries import read_entry
 from whichgpu.engine.rules.rulebook.layers import Stack
 from whichgpu.engine.rules.rulebook.layers import combined
 from whichgpu.engine.rules.rulebook.layers import rule_digest
-from whichgpu.engine.rules.rulebook.model import Known
+from whichgpu.engine.rules.rulebook.model import KnownNames
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Rulebook
-from whichgpu.engine.rules.rulebook.model import Table
 from whichgpu.engine.rules.rulebook.order import check_overrides
 from whichgpu.engine.rules.rulebook.order import levels
 from whichgpu.engine.rules.rulebook.order import without_removed
@@ -33,7 +31,7 @@ from whichgpu.engine.rules.rulebook.reading import kind_of
 def load_rulebook(
     folders: Iterable[Path | str],
     vocabulary: Vocabulary,
-    known: Known | None = None,
+    known: KnownNames | None = None,
     *,
     cached: bool = True,
     tests: bool = True,
@@ -51,7 +49,7 @@ def load_rulebook(
     Raises:
         RulebookError: with every problem of every file, each with its place, the nearest valid word and the fix.
     """
-    context = Context(vocabulary, known or Known(), tests=tests)
+    context = Context(vocabulary, known or KnownNames(), tests=tests)
     paths = distinct(folders)
     names = layer_names(paths)
     layers = [(name, _read_folder(path, context, cached=cached)) for name, path in zip(names, paths, strict=True)]
@@ -59,14 +57,14 @@ def load_rulebook(
 
 
 def load_rules_text(
-    text: str, vocabulary: Vocabulary, known: Known | None = None, *, name: str = "rules.yaml"
+    text: str, vocabulary: Vocabulary, known: KnownNames | None = None, *, name: str = "rules.yaml"
 ) -> Rulebook:
     """A rulebook from one text, for editors and tests. ``name`` is what places call it."""
-    context = Context(vocabulary, known or Known())
+    context = Context(vocabulary, known or KnownNames())
     try:
         nodes = [(Path(name).stem, read_yaml_text(text, name, error=RulebookError))]
     except RulebookError as error:
-        context.reader.extend(error.problems)
+        context.extend(error.problems)
         nodes = []
     return _assemble([(name, nodes)], context)
 
@@ -74,65 +72,49 @@ def load_rules_text(
 def _read_folder(folder: Path, context: Context, *, cached: bool) -> list[tuple[str, Node]]:
     """Topic and content of each file."""
     if not folder.is_dir():
-        context.reader.extend(
-            [Problem("folder-missing", f"there is no folder {folder}", fix="name a folder of rule files")]
-        )
+        context.add("folder-missing", f"there is no folder {folder}", None, fix="name a folder of rule files")
         return []
     nodes: list[tuple[str, Node]] = []
     for path in sorted(folder.iterdir()):
         if path.suffix == ".yml":
             fix = f"rename it to {path.stem}.yaml"
-            context.reader.extend([Problem("file-name", f"{path} would not be read: rule files end in .yaml", fix=fix)])
+            context.add("file-name", f"{path} would not be read: rule files end in .yaml", None, fix=fix)
         if not is_rule_file(path):
             continue
         try:
             nodes.append((path.stem, read_yaml(path, error=RulebookError, cached=cached)))
         except RulebookError as error:
-            context.reader.extend(error.problems)
+            context.extend(error.problems)
     return nodes
 
 
 def _assemble(layers: list[tuple[str, list[tuple[str, Node]]]], context: Context) -> Rulebook:
     stack = Stack()
     for name, nodes in layers:
-        rules: list[Rule] = []
-        tables: list[Table] = []
         context.layer = name
-        for topic, node in nodes:
-            found, found_tables = _read_file(node, topic, context)
-            rules += found
-            tables += found_tables
-        stack.lay(name, rules, tables, context)
+        read = [read_entry(item, topic, context) for topic, node in nodes for item in _entries(node, context)]
+        rules = [rule for found, _ in read for rule in found]
+        stack.lay(name, rules, [table for _, table in read if table is not None], context)
     context.places = stack.places
     kept = sorted(stack.tables.values(), key=lambda table: table.id)
     checked = check_overrides(stack.rules.values(), kept, context)
     rules = sorted(without_removed(checked), key=lambda rule: rule.id)
-    if not len(context.reader):
+    if not len(context):
         _check_order(rules, context)
-    if len(context.reader):
-        raise RulebookError(context.reader.sorted())
+    if len(context):
+        raise RulebookError(context.sorted())
     digests = {id(rule): rule_digest(rule) for rule in rules}
     layers_laid = stack.layers(digests)
     return Rulebook(tuple(rules), tuple(kept), combined(digests.values()), layers_laid, tuple(stack.changes))
 
 
-def _read_file(node: Node, topic: str, context: Context) -> tuple[list[Rule], list[Table]]:
-    if not isinstance(node, Sequence):
-        context.reader.add(
-            "wrong-form",
-            f"a rule file is a list, and this one holds {kind_of(node)}",
-            node,
-            fix="start each rule with `- id: its-name`",
-        )
-        return [], []
-    rules: list[Rule] = []
-    tables: list[Table] = []
-    for item in node.items:
-        found, table = read_entry(item, topic, context)
-        rules += found
-        if table is not None:
-            tables.append(table)
-    return rules, tables
+def _entries(node: Node, context: Context) -> tuple[Node, ...]:
+    """The entries of a rule file."""
+    if isinstance(node, SequenceNode):
+        return node.items
+    message = f"a rule file is a list, and this one holds {kind_of(node)}"
+    context.add("wrong-form", message, node, fix="start each rule with `- id: its-name`")
+    return ()
 
 
 def _check_order(rules: list[Rule], context: Context) -> None:
@@ -141,4 +123,4 @@ def _check_order(rules: list[Rule], context: Context) -> None:
         try:
             levels(rule for rule in rules if rule.stage == stage and rule.writes)
         except RulebookError as error:
-            context.reader.extend(error.problems)
+            context.extend(error.problems)

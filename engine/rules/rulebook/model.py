@@ -9,9 +9,9 @@ from dataclasses import fields
 from typing import ClassVar
 from typing import Literal
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Value
 from whichgpu.engine.rules.language.tree import Expr
 
 
@@ -48,14 +48,12 @@ class Effect:
     word: ClassVar[str] = ""  # in rule files and in the trace
     says: ClassVar[str] = ""  # a sentence without its full stop, with the effect's fields in it
 
-    def words(self, number: Callable[[float], str]) -> str:
-        """The effect for people; ``number`` writes numbers."""
-        del number
+    def words(self, _: Callable[[float], str]) -> str:
+        """The effect for people; the argument writes numbers."""
         return self.says.format(**{field.name: getattr(self, field.name) for field in fields(self)})
 
-    def traced(self, facts: Facts) -> tuple[str, list[object] | dict[str, object]]:
+    def traced(self, _: Facts) -> tuple[str, list[object] | dict[str, object]]:
         """The word and what the trace keeps under it: a list, or a mapping."""
-        del facts
         return self.word, [getattr(self, fields(self)[0].name)]
 
 
@@ -183,7 +181,7 @@ class Rulebook:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNames:
     """Names that live outside the rulebook. An empty set means: do not check."""
 
     sources: frozenset[str] = frozenset()

@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from graphlib import CycleError
+from graphlib import TopologicalSorter
 from itertools import pairwise
+from itertools import permutations
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import RulebookError
+from whichgpu.engine.core import ScalarNode
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Table
 from whichgpu.engine.rules.rulebook.reading import Context
@@ -36,39 +38,29 @@ def topological_levels(
     Raises:
         RulebookError: producers feed each other in a circle; the message shows the path.
     """
-    needs = _dependencies(nodes)
-    levels: list[tuple[str, ...]] = []
-    done: set[str] = set()
-    waiting = dict(sorted(needs.items()))
-    while waiting:
-        level = tuple(name for name, before in waiting.items() if before <= done)
-        if not level:
-            raise RulebookError(_cycle_problem(waiting, nodes, places or {}))
-        levels.append(level)
-        done.update(level)
-        for name in level:
-            del waiting[name]
-    return tuple(levels)
-
-
-def _dependencies(nodes: Mapping[str, Node]) -> dict[str, set[str]]:
-    """For each producer, the producers it has to wait for."""
     writers: dict[str, set[str]] = {}
     for name, (_, writes) in nodes.items():
         for fact in writes:
             writers.setdefault(fact, set()).add(name)
-    return {name: {writer for fact in reads for writer in writers.get(fact, ())} for name, (reads, _) in nodes.items()}
+    needs = {name: {w for fact in reads for w in writers.get(fact, ())} for name, (reads, _) in nodes.items()}
+    sorter = TopologicalSorter(needs)
+    try:
+        sorter.prepare()
+    except CycleError:
+        raise RulebookError(_cycle_problem(needs, nodes, places or {})) from None
+    levels: list[tuple[str, ...]] = []
+    while sorter.is_active():
+        levels.append(tuple(sorted(sorter.get_ready())))
+        sorter.done(*levels[-1])
+    return tuple(levels)
 
 
 def _cycle_problem(
-    waiting: Mapping[str, set[str]], nodes: Mapping[str, Node], places: Mapping[str, Place | None]
+    needs: Mapping[str, set[str]], nodes: Mapping[str, Node], places: Mapping[str, Place | None]
 ) -> Problem:
     """The shortest circle among producers that wait for each other, in words."""
-    readers: dict[str, list[str]] = {}
-    for reader in sorted(waiting):
-        for writer in waiting[reader] & waiting.keys():
-            readers.setdefault(writer, []).append(reader)
-    path = min((found for name in waiting if (found := shortest_circle(name, readers))), key=lambda p: (len(p), p))
+    readers = {writer: [reader for reader in sorted(needs) if writer in needs[reader]] for writer in needs}
+    path = min((found for name in needs if (found := shortest_circle(name, readers))), key=lambda p: (len(p), p))
     steps = [
         f"{writer} (sets {', '.join(sorted(nodes[writer][1] & nodes[reader][0]))})" for writer, reader in pairwise(path)
     ]
@@ -136,22 +128,15 @@ def check_contenders(rules: Iterable[Rule]) -> tuple[Problem, ...]:
     """Contending rules of which one needs what another sets: they can neither run together nor one after the other."""
     problems: list[Problem] = []
     for group in contending(rules):
-        for reader in group:
-            for writer in group:
-                both = reader.reads & writer.writes
-                if both and writer is not reader:
-                    fact = min(both)
-                    problems.append(
-                        Problem(
-                            "tangled-rules",
-                            f"{reader.id} reads `{fact}`, which {writer.id} sets, and the two contend with each other: "
-                            f"they set one fact, override each other, or share a `first` table",
-                            reader.place,
-                            fact,
-                            (),
-                            "split one of them, so that what is read and what is contended come from different rules",
-                        )
-                    )
+        for reader, writer in permutations(group, 2):
+            if both := reader.reads & writer.writes:
+                fact = min(both)
+                message = (
+                    f"{reader.id} reads `{fact}`, which {writer.id} sets, and the two contend with each other: "
+                    f"they set one fact, override each other, or share a `first` table"
+                )
+                fix = "split one of them, so that what is read and what is contended come from different rules"
+                problems.append(Problem("tangled-rules", message, reader.place, fact, fix=fix))
     return tuple(problems)
 
 
@@ -197,52 +182,36 @@ def check_overrides(rules: Iterable[Rule], tables: Iterable[Table], context: Con
         if circle is None:
             continue
         told.update(circle)
-        context.reader.add(
-            "override-circle",
-            f"these rules override each other in a circle: {' -> '.join(circle)}",
-            first.place,
-            fix="drop the override of the more general rule",
-        )
+        message = f"these rules override each other in a circle: {' -> '.join(circle)}"
+        context.add("override-circle", message, first.place, fix="drop the override of the more general rule")
     return list(expanded.values())
 
 
 def _check_name(
-    rule: Rule, name: Scalar, by_id: Mapping[str, Rule], rows: Mapping[str, tuple[str, ...]], context: Context
+    rule: Rule, name: ScalarNode, by_id: Mapping[str, Rule], rows: Mapping[str, tuple[str, ...]], context: Context
 ) -> None:
     targets = [by_id[row] for row in rows.get(name.text, (name.text,)) if row in by_id]
     if name.text not in context.places:
-        nearest = nearest_words(name.text, sorted(context.places), limit=1)
-        fix = None if nearest else "name a rule or table of the rulebook"
-        context.reader.add(
-            "unknown-rule",
-            f"{rule.id} overrides {name.text!r}, which no rule is called",
-            name,
-            nearest=nearest,
-            fix=fix,
-        )
+        message = f"{rule.id} overrides {name.text!r}, which no rule is called"
+        context.unknown("unknown-rule", message, name, context.places, fix="name a rule or table of the rulebook")
     elif name.text in {rule.id, rule.table}:
-        context.reader.add("unknown-rule", f"{rule.id} overrides itself", name, fix="name another rule")
+        context.add("unknown-rule", f"{rule.id} overrides itself", name, fix="name another rule")
     for other in targets:
         if (other.stage, other.each) != (rule.stage, rule.each) and other.id != rule.id:
-            context.reader.add(
-                "unmet-override",
-                f"{rule.id} ({rule.stage}, each: {rule.each}) never meets "
-                f"{other.id} ({other.stage}, each: {other.each})",
-                name,
-                fix="override a rule of the same stage and scope",
-            )
+            both = [f"{each.id} ({each.stage}, each: {each.each})" for each in (rule, other)]
+            fix = "override a rule of the same stage and scope"
+            context.add("unmet-override", " never meets ".join(both), name, fix=fix)
             break
 
 
 def without_removed(rules: Iterable[Rule]) -> list[Rule]:
     """The rules, each overriding only what is there: a layer may have disabled or replaced the rest."""
-    rules = tuple(rules)
-    ids = {rule.id for rule in rules}
+    by_id = {rule.id: rule for rule in rules}
     return [
         rule
-        if ids.issuperset(rule.overrides)
-        else replace(rule, overrides=tuple(name for name in rule.overrides if name in ids))
-        for rule in rules
+        if by_id.keys() >= set(rule.overrides)
+        else replace(rule, overrides=tuple(name for name in rule.overrides if name in by_id))
+        for rule in by_id.values()
     ]
 
 

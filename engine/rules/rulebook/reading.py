@@ -5,44 +5,45 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterable
-from collections.abc import Sequence as AbstractSequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import field
+from typing import NamedTuple
+from typing import TypeVar
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml.node import Mapping
-from whichgpu.engine.core.yaml.node import Node
-from whichgpu.engine.core.yaml.node import Scalar
-from whichgpu.engine.core.yaml.node import Sequence
-from whichgpu.engine.core.yaml.node import place_of
-from whichgpu.engine.core.yaml.plain import typed
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import Place
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import typed
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook.grammar import DATE_PATTERN
 from whichgpu.engine.rules.rulebook.grammar import ID_PATTERN
-from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.grammar import Key
-from whichgpu.engine.rules.rulebook.model import Condition
-from whichgpu.engine.rules.rulebook.model import Each
-from whichgpu.engine.rules.rulebook.model import HitPolicy
-from whichgpu.engine.rules.rulebook.model import Known
-from whichgpu.engine.rules.rulebook.model import Stage
+from whichgpu.engine.rules.rulebook.model import KnownNames
+from whichgpu.engine.rules.rulebook.model import Rule
 
 
 #: A mapping as read: key to (the key itself, its value).
-Fields = dict[str, tuple[Scalar, Node]]
+Fields = dict[str, tuple[ScalarNode, Node]]
+
+WordT = TypeVar("WordT", bound=str)
 
 
+@dataclass
 class Reader:
     """Reads nodes, and collects every problem on the way in the order found.
 
     The same problem at the same place counts once, since rows share their table's nodes.
     """
 
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str, str], Problem] = {}
+    _found: dict[tuple[str, str, str], Problem] = field(default_factory=dict, init=False)
 
     def add(
         self,
@@ -57,6 +58,14 @@ class Reader:
         """Note one problem."""
         place = where if where is None or isinstance(where, Place) else place_of(where)
         self.extend([Problem(code, message, place, fact, nearest, fix)])
+
+    def unknown(
+        self, code: str, message: str, node: Node, known: Iterable[str], *, asked: str | None = None, fix: str
+    ) -> None:
+        """Note a name or word that is not among the ``known`` ones: with the nearest of them, or else the fix."""
+        word = asked or (node.text if isinstance(node, ScalarNode) else "")
+        nearest = nearest_words(word, sorted(known), limit=1)
+        self.add(code, message, node, nearest=nearest, fix=None if nearest else fix)
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Note problems that another reader found."""
@@ -75,66 +84,70 @@ class Reader:
     def __len__(self) -> int:
         return len(self._found)
 
-    def fields(
-        self, node: Node, keys: AbstractSequence[Key | EffectKey], what: str, *, hint: str | None = None
-    ) -> Fields | None:
+    def fields(self, node: Node, keys: Sequence[Key], what: str, *, hint: str | None = None) -> Fields | None:
         """A mapping's entries by key; unknown and missing keys are problems and left out. None if it is no mapping."""
-        if not isinstance(node, Mapping):
+        if not isinstance(node, MappingNode):
             self.add("wrong-form", f"{what} is {kind_of(node)} and should be a mapping (key: value)", node, fix=hint)
             return None
         valid = [key.name for key in keys]
         fields: Fields = {}
         for name, value in node.entries:
             if name.text not in valid:
-                nearest = nearest_words(name.text, valid, limit=1)
-                fix = None if nearest else f"the keys of {what} are {', '.join(valid)}"
-                self.add("unknown-key", f"{what} has no key {name.text!r}", name, nearest=nearest, fix=fix)
+                fix = f"the keys of {what} are {', '.join(valid)}"
+                self.unknown("unknown-key", f"{what} has no key {name.text!r}", name, valid, fix=fix)
             else:
                 fields[name.text] = (name, value)
         for key in keys:
-            if isinstance(key, Key) and key.required and (key.name not in fields or is_empty(fields[key.name][1])):
+            if key.required and (key.name not in fields or is_empty(fields[key.name][1])):
                 where = fields.pop(key.name)[0] if key.name in fields else node
                 self.add("missing-key", f"{what} lacks `{key.name}`", where, fix=f"add `{key.name}:` ({key.says})")
         return fields
 
-    def text(self, node: Node, what: str) -> str:
-        """One text; "" after a problem."""
-        if isinstance(node, Scalar) and not is_empty(node) and node.text.strip():
+    def text(self, fields: Fields, key: str) -> str:
+        """The text under a key; "" where there is none, and after a problem."""
+        if key not in fields:
+            return ""
+        node = fields[key][1]
+        if isinstance(node, ScalarNode) and not is_empty(node) and node.text.strip():
             return " ".join(node.text.split())
-        self.add("wrong-form", f"{what} is {kind_of(node)} and should be text", node)
+        self.add("wrong-form", f"`{key}` is {kind_of(node)} and should be text", node)
         return ""
 
-    def word(self, node: Node, what: str, choices: AbstractSequence[str]) -> str | None:
-        """One of ``choices``."""
-        if isinstance(node, Scalar) and node.text in choices:
-            return node.text
-        asked = node.text if isinstance(node, Scalar) else ""
-        nearest = nearest_words(asked, choices, limit=1) if asked else ()
-        fix = None if nearest else f"write one of {', '.join(choices)}"
-        self.add("unknown-word", f"{what} cannot be {kind_of(node)}", node, nearest=nearest, fix=fix)
+    def word(self, fields: Fields, key: str, choices: Sequence[WordT]) -> WordT | None:
+        """The one of ``choices`` that stands under a key; None where none does, and after a problem."""
+        if key not in fields:
+            return None
+        node = fields[key][1]
+        if isinstance(node, ScalarNode) and node.text in choices:
+            return choices[choices.index(node.text)]
+        fix = f"write one of {', '.join(choices)}"
+        self.unknown("unknown-word", f"`{key}` cannot be {kind_of(node)}", node, choices, fix=fix)
         return None
 
-    def flag(self, node: Node, what: str) -> bool:
-        """True or false; False after a problem."""
-        value = typed(node.text) if isinstance(node, Scalar) and not node.quoted else None
+    def flag(self, fields: Fields, key: str) -> bool:
+        """The true or false under a key; False where there is none, and after a problem."""
+        if key not in fields:
+            return False
+        node = fields[key][1]
+        value = typed(node.text) if isinstance(node, ScalarNode) and not node.quoted else None
         if isinstance(value, bool):
             return value
-        self.add("wrong-form", f"{what} is {kind_of(node)} and should be true or false", node)
+        self.add("wrong-form", f"`{key}` is {kind_of(node)} and should be true or false", node)
         return False
 
     def items(self, node: Node, what: str) -> tuple[Node, ...]:
         """The items of a list."""
-        if isinstance(node, Sequence):
+        if isinstance(node, SequenceNode):
             return node.items
         self.add("wrong-form", f"{what} is {kind_of(node)} and should be a list", node, fix="start each item with `- `")
         return ()
 
-    def names(self, node: Node, what: str) -> tuple[Scalar, ...]:
+    def names(self, node: Node, what: str) -> tuple[ScalarNode, ...]:
         """One name or a list of names, each once."""
-        items = node.items if isinstance(node, Sequence) else (node,)
-        names: dict[str, Scalar] = {}
+        items = node.items if isinstance(node, SequenceNode) else (node,)
+        names: dict[str, ScalarNode] = {}
         for item in items:
-            if not isinstance(item, Scalar) or is_empty(item) or not item.text.strip():
+            if not isinstance(item, ScalarNode) or is_empty(item) or not item.text.strip():
                 self.add("wrong-form", f"{what} holds {kind_of(item)} and should hold names", item)
             elif item.text in names:
                 self.add("named-twice", f"{what} names {item.text!r} twice", item, fix="keep one of them")
@@ -144,7 +157,7 @@ class Reader:
 
     def number(self, node: Node, what: str) -> float | None:
         """A finite plain number."""
-        value = typed(node.text) if isinstance(node, Scalar) else None
+        value = typed(node.text) if isinstance(node, ScalarNode) else None
         if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf"):
             return value
         self.add("wrong-form", f"{what} is {kind_of(node)} and should be a number", node)
@@ -152,10 +165,10 @@ class Reader:
 
     def id(self, node: Node, what: str) -> str | None:
         """A kebab-case name."""
-        if isinstance(node, Scalar) and re.match(ID_PATTERN, node.text):
+        if isinstance(node, ScalarNode) and re.match(ID_PATTERN, node.text):
             return node.text
         fix = "write it in kebab-case: small letters and digits, joined by single hyphens"
-        if isinstance(node, Scalar):
+        if isinstance(node, ScalarNode):
             kebab = re.sub(r"[^a-z0-9]+", "-", node.text.lower()).strip("-")
             fix = f"{fix}, such as {kebab}" if kebab else fix
         self.add("bad-id", f"{what} cannot be {kind_of(node)}", node, fix=fix)
@@ -163,67 +176,60 @@ class Reader:
 
     def date(self, node: Node, what: str) -> str | None:
         """A calendar day as ``2026-12-31``."""
-        if isinstance(node, Scalar) and re.match(DATE_PATTERN, node.text):
-            try:
+        if isinstance(node, ScalarNode) and re.match(DATE_PATTERN, node.text):
+            with suppress(ValueError):
                 return datetime.date.fromisoformat(node.text).isoformat()
-            except ValueError:
-                pass
         self.add("wrong-form", f"{what} is {kind_of(node)} and should be a day such as 2026-12-31", node)
         return None
 
 
 def kind_of(node: Node) -> str:
     """What a node is, in the words of an error."""
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         return "a mapping (key: value)"
-    if isinstance(node, Sequence):
+    if isinstance(node, SequenceNode):
         return "a list"
     return "nothing" if is_empty(node) else repr(node.text)
 
 
+def whole_number(node: Node) -> int | None:
+    """A whole number from 1, or None."""
+    count = typed(node.text) if isinstance(node, ScalarNode) else None
+    return count if isinstance(count, int) and not isinstance(count, bool) and count > 0 else None
+
+
 def is_empty(node: Node) -> bool:
     """Whether a value was left out (``because:`` with nothing behind it)."""
-    return isinstance(node, Scalar) and not node.quoted and typed(node.text) is None
+    return isinstance(node, ScalarNode) and not node.quoted and typed(node.text) is None
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(NamedTuple):
     """What a rule is made of. ``fields`` and ``then`` hold the row's nodes over the table's."""
 
-    id: str
-    place: Place
-    title: str
-    stage: Stage
-    each: Each
-    when: tuple[Condition, ...]
+    rule: Rule  # without its effects and grounds
+    node: Node
     fields: Fields
     then: Fields | None  # None where it cannot be read
-    then_node: Node
-    topic: str
-    table: str | None = None
-    row: int = 0
-    hit: HitPolicy = "collect"
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
     """A rule or table of a layer below that is disabled, or replaced ``by`` another."""
 
-    name: Scalar
+    name: ScalarNode
     because: str
     by: str | None = None
 
 
-@dataclass(slots=True)
-class Context:
-    """What all readers share: the vocabulary, outside names, and what was found so far."""
+@dataclass
+class Context(Reader):
+    """What the reading of a rulebook shares: the vocabulary, outside names, and what was found so far."""
 
     vocabulary: Vocabulary
-    known: Known
+    known: KnownNames
     tests: bool = True  # whether the tests inside rules are read
-    reader: Reader = field(default_factory=Reader)
     places: dict[str, list[Place]] = field(default_factory=dict)  # rule and table ids -> where they stand
-    overrides: list[tuple[str, Scalar]] = field(default_factory=list)  # rule -> name it overrides, as written
+    overrides: list[tuple[str, ScalarNode]] = field(default_factory=list)  # rule -> name it overrides, as written
     removals: list[Removal] = field(default_factory=list)  # what the layer being read takes from those below
     layer: str = ""  # the layer being read
 
@@ -232,22 +238,17 @@ class Context:
         place = place_of(node)
         seen = self.places.setdefault(name, [])
         if seen:
-            self.reader.add(
-                "duplicate-id",
-                f"{name!r} is defined twice, first at {seen[0]}",
-                node,
-                fix="give one of them another id",
-            )
+            message = f"{name!r} is defined twice, first at {seen[0]}"
+            self.add("duplicate-id", message, node, fix="give one of them another id")
         seen.append(place)
 
-    def fact(self, node: Scalar, what: str) -> FactDef | None:
+    def fact(self, node: ScalarNode, what: str) -> FactDef | None:
         """The fact that is named at ``node``."""
         asked = node.text.strip()
         found = self.vocabulary.fact(asked)
         if found is None:
             nearest = self.vocabulary.nearest(asked, limit=1)
             fix = None if nearest else "use a fact of the vocabulary, or define it there"
-            self.reader.add(
-                "unknown-fact", f"{what} names {asked!r}, which is no fact", node, nearest=nearest, fix=fix, fact=asked
-            )
+            message = f"{what} names {asked!r}, which is no fact"
+            self.add("unknown-fact", message, node, nearest=nearest, fix=fix, fact=asked)
         return found

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Value
 from whichgpu.engine.rules.language.compiling import compile_expr
 from whichgpu.engine.rules.language.compiling import evaluate
 from whichgpu.engine.rules.language.tree import And
@@ -54,7 +54,13 @@ class Resolver:
         }
 
     def resolve(self, matches: Iterable[str], facts: Facts) -> Resolution:
-        """Apply hit policy, then overrides, then ``set``s. Matches that are no rule of this resolver raise KeyError."""
+        """What ``matches`` come to. Those that are no rule of this resolver raise KeyError.
+
+        Order: hit policy ``first`` keeps the earliest matching row of a table; then a rule is overridden if any rule
+        that overrides it, directly or through others, matches too; what is left fires. Rules that set one fact to
+        different values leave it unknown. A rule that is undecided overrides nothing and takes no row: only what is
+        known decides.
+        """
         matched = sorted(set(matches), key=lambda name: self._rules[name].id)
         overridden = self._later_rows(matched)
         standing = [name for name in matched if name not in overridden]
@@ -100,16 +106,6 @@ class Resolver:
         return values, set_by, tuple(collisions)
 
 
-def resolve(matches: Iterable[str], rules: Iterable[Rule], facts: Facts) -> Resolution:
-    """What ``matches`` come to. For many sets of facts prepare one :class:`Resolver` instead.
-
-    Order: hit policy ``first`` keeps the earliest matching row of a table; then a rule is overridden if any rule that
-    overrides it, directly or through others, matches too; what is left fires. Rules that set one fact to different
-    values leave it unknown. A rule that is undecided overrides nothing and takes no row: only what is known decides.
-    """
-    return Resolver(rules).resolve(matches, facts)
-
-
 def _same(left: Value, right: Value) -> bool:
     """Equal values of one kind: ``True`` is not ``1`` here."""
     return left == right and isinstance(left, bool) == isinstance(right, bool)
@@ -143,19 +139,11 @@ def verdict_of(rule: Rule, facts: Facts, resolution: Resolution | None = None) -
             undecided = True
             unknown |= missing_facts(condition.expr, facts)
         elif not outcome:
-            culprit = sole_fact(condition.expr)
-            return Verdict(
-                rule.id, "not_fired", failed=condition.text, value=facts.get(culprit) if culprit is not None else None
-            )
+            return Verdict(rule.id, "not_fired", failed=condition.text, value=only_value(condition.expr, facts))
     if undecided:
         return Verdict(rule.id, "undecided", missing=tuple(sorted(unknown)))
     by = resolution.overridden.get(rule.id) if resolution else None
     return Verdict(rule.id, "overridden", by=by) if by is not None else Verdict(rule.id, "fired")
-
-
-def verdicts_of(rules: Iterable[Rule], facts: Facts, resolution: Resolution | None = None) -> tuple[Verdict, ...]:
-    """Verdicts on all ``rules``, sorted by rule id."""
-    return tuple(verdict_of(rule, facts, resolution) for rule in sorted(rules, key=lambda rule: rule.id))
 
 
 def missing_facts(expr: Expr, facts: Facts) -> set[str]:
@@ -165,7 +153,7 @@ def missing_facts(expr: Expr, facts: Facts) -> set[str]:
     return {name for name in facts_read(expr) if name not in facts}
 
 
-def sole_fact(expr: Expr) -> str | None:
-    """The fact that ``expr`` reads, if it reads exactly one."""
-    read = facts_read(expr)
-    return next(iter(read)) if len(read) == 1 else None
+def only_value(expr: Expr, facts: Facts) -> Value | None:
+    """The value of the one fact that ``expr`` reads, if it reads only one."""
+    names = facts_read(expr)
+    return facts.get(next(iter(names))) if len(names) == 1 else None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml import Mapping
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import typed
-from whichgpu.engine.core.yaml import untyped
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import place_of
+from whichgpu.engine.core import untyped
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import read_value
 from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS
@@ -18,6 +17,7 @@ from whichgpu.engine.rules.rulebook.model import RuleTest
 from whichgpu.engine.rules.rulebook.reading import Context
 from whichgpu.engine.rules.rulebook.reading import Fields
 from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.rules.rulebook.reading import whole_number
 
 
 #: As a value in a test: the fact is removed, whatever would have settled it.
@@ -30,8 +30,8 @@ def read_tests(node: Node, each: Each, context: Context) -> tuple[RuleTest, ...]
     """The tests of a rule; those with problems are left out."""
     tests: list[RuleTest] = []
     base: RuleTest | None = None
-    for item in context.reader.items(node, "`tests`"):
-        if isinstance(item, Mapping) and item.key("near_miss"):
+    for item in context.items(node, "`tests`"):
+        if isinstance(item, MappingNode) and item.key("near_miss"):
             test = _read_near_miss(item, base, each, context)
         else:
             test = _read_test(item, each, context)
@@ -42,23 +42,22 @@ def read_tests(node: Node, each: Each, context: Context) -> tuple[RuleTest, ...]
 
 
 def _read_test(node: Node, each: Each, context: Context) -> RuleTest | None:
-    fields = context.reader.fields(node, TEST_KEYS, "a test")
+    fields = context.fields(node, TEST_KEYS, "a test")
     if fields is None:
         return None
     given = _read_facts(fields, "given", context)
     plan = _read_plan(fields, each, context)
     if "fires" not in fields:
         return None
-    fires = context.reader.flag(fields["fires"][1], "`fires`")
-    return RuleTest(given, plan, fires, None, place_of(node))
+    return RuleTest(given, plan, context.flag(fields, "fires"), None, place_of(node))
 
 
 def _read_facts(fields: Fields, key: str, context: Context) -> dict[str, object]:
     if key not in fields:
         return {}
     node = fields[key][1]
-    if not isinstance(node, Mapping):
-        context.reader.add("wrong-form", f"`{key}` is {kind_of(node)}", node, fix="write {fact: value}")
+    if not isinstance(node, MappingNode):
+        context.add("wrong-form", f"`{key}` is {kind_of(node)}", node, fix="write {fact: value}")
         return {}
     facts: dict[str, object] = {}
     for name, value in node.entries:
@@ -66,12 +65,8 @@ def _read_facts(fields: Fields, key: str, context: Context) -> dict[str, object]
         if fact is None:
             continue
         if fact.scope != "workload":
-            context.reader.add(
-                "misplaced-fact",
-                f"`{fact.name}` is about the {fact.scope}, not the workload",
-                name,
-                fix=f"write it under `plan:` as {{{fact.name}: ...}}",
-            )
+            message = f"`{fact.name}` is about the {fact.scope}, not the workload"
+            context.add("misplaced-fact", message, name, fix=f"write it under `plan:` as {{{fact.name}: ...}}")
         else:
             facts[fact.name] = _read_value(fact, value, context)
     return facts
@@ -82,10 +77,10 @@ def _read_plan(fields: Fields, each: Each, context: Context) -> dict[str, object
         return {}
     key, node = fields["plan"]
     if each == "workload":
-        context.reader.add("misplaced-fact", "a rule for each: workload sees no plan", key, fix="leave `plan` out")
+        context.add("misplaced-fact", "a rule for each: workload sees no plan", key, fix="leave `plan` out")
         return {}
-    if not isinstance(node, Mapping):
-        context.reader.add("wrong-form", f"`plan` is {kind_of(node)}", node, fix="write {gpu: nvidia-l40s, count: 8}")
+    if not isinstance(node, MappingNode):
+        context.add("wrong-form", f"`plan` is {kind_of(node)}", node, fix="write {gpu: nvidia-l40s, count: 8}")
         return {}
     plan: dict[str, object] = {}
     for name, value in node.entries:
@@ -93,17 +88,15 @@ def _read_plan(fields: Fields, each: Each, context: Context) -> dict[str, object
         if entry:
             plan[entry[0]] = entry[1]
     if "count" in plan and "gpu" not in plan:
-        context.reader.add("missing-key", "`plan` has a count and no gpu", key, fix="add gpu: with a GPU id")
+        context.add("missing-key", "`plan` has a count and no gpu", key, fix="add gpu: with a GPU id")
     return plan
 
 
-def _read_plan_entry(name: Scalar, value: Node, context: Context) -> tuple[str, object] | None:
+def _read_plan_entry(name: ScalarNode, value: Node, context: Context) -> tuple[str, object] | None:
     """One entry of ``plan``: ``gpu``, ``count``, or a fact by its full name."""
     key = _plan_key(name.text)
-    if key == "gpu":
-        return "gpu", _read_gpu(value, context)
-    if key == "count":
-        return "count", _read_count(value, context)
+    if key in _BUILDING:
+        return key, _BUILDING[key](value, context)
     facts = context.vocabulary.facts
     found = next(
         (facts[full] for full in (key, f"plan.{key}", f"candidate.{key}", f"gpu.{key}") if full in facts), None
@@ -113,7 +106,7 @@ def _read_plan_entry(name: Scalar, value: Node, context: Context) -> tuple[str, 
         short = {full.partition(".")[2]: full for full in reversed(valid)}
         near = nearest_words(key, [*valid, *short], limit=1)
         fix = None if near else "the keys of `plan` are gpu, count, and facts such as plan.link or gpu.vram_gb"
-        context.reader.add("unknown-fact", f"`plan` has no {name.text!r}", name, nearest=near, fix=fix, fact=name.text)
+        context.add("unknown-fact", f"`plan` has no {name.text!r}", name, nearest=near, fix=fix, fact=name.text)
         return None
     return found.name, _read_value(found, value, context)
 
@@ -125,21 +118,24 @@ def _plan_key(text: str) -> str:
 
 def _read_gpu(node: Node, context: Context) -> object:
     known = context.known.gpus
-    if not isinstance(node, Scalar):
-        context.reader.add("wrong-form", f"a GPU is {kind_of(node)}", node, fix="name a GPU by its id")
+    if not isinstance(node, ScalarNode):
+        context.add("wrong-form", f"a GPU is {kind_of(node)}", node, fix="name a GPU by its id")
     elif known and node.text not in known:
-        nearest = nearest_words(node.text, sorted(known), limit=1)
-        fix = None if nearest else "name a GPU of the catalogue"
-        context.reader.add("unknown-gpu", f"no GPU has the id {node.text!r}", node, nearest=nearest, fix=fix)
-    return node.text if isinstance(node, Scalar) else ""
+        message = f"no GPU has the id {node.text!r}"
+        context.unknown("unknown-gpu", message, node, known, fix="name a GPU of the catalogue")
+    return node.text if isinstance(node, ScalarNode) else ""
 
 
 def _read_count(node: Node, context: Context) -> object:
-    count = typed(node.text) if isinstance(node, Scalar) else None
-    if isinstance(count, int) and not isinstance(count, bool) and count > 0:
+    count = whole_number(node)
+    if count is not None:
         return count
-    context.reader.add("wrong-form", f"`count` is {kind_of(node)} and should be a whole number from 1", node)
+    context.add("wrong-form", f"`count` is {kind_of(node)} and should be a whole number from 1", node)
     return 1
+
+
+#: The keys of ``plan`` that are no facts but build it.
+_BUILDING = {"gpu": _read_gpu, "count": _read_count}
 
 
 def _read_value(fact: FactDef, node: Node, context: Context) -> object:
@@ -147,42 +143,32 @@ def _read_value(fact: FactDef, node: Node, context: Context) -> object:
     raw = untyped(node)
     reading = read_value(fact, raw, known_gpus=context.known.gpus)
     if reading.problems:  # Places are dear, and almost no value needs one.
-        context.reader.extend(read_value(fact, raw, place_of(node), known_gpus=context.known.gpus).problems)
+        context.extend(read_value(fact, raw, place_of(node), known_gpus=context.known.gpus).problems)
     return UNKNOWN if reading.value is None else reading.value
 
 
-def _read_near_miss(node: Mapping, base: RuleTest | None, each: Each, context: Context) -> RuleTest | None:
-    fields = context.reader.fields(node, NEAR_MISS_KEYS, "a near miss")
+def _read_near_miss(node: MappingNode, base: RuleTest | None, each: Each, context: Context) -> RuleTest | None:
+    fields = context.fields(node, NEAR_MISS_KEYS, "a near miss")
     if fields is None or "near_miss" not in fields:
         return None
     key, change = fields["near_miss"]
     if base is None or not base.fires:
-        context.reader.add(
-            "bad-near-miss",
-            "a near miss varies the test above it, and none there fires",
-            key,
-            fix="put a test with `fires: true` above it",
-        )
+        message = "a near miss varies the test above it, and none there fires"
+        context.add("bad-near-miss", message, key, fix="put a test with `fires: true` above it")
         return None
-    if not isinstance(change, Mapping) or len(change.entries) != 1:
-        said = f"changes {len(change.entries)} things" if isinstance(change, Mapping) else f"is {kind_of(change)}"
-        context.reader.add(
-            "bad-near-miss", f"a near miss changes exactly one thing; this one {said}", key, fix=_ONE_THING
-        )
+    if not isinstance(change, MappingNode) or len(change.entries) != 1:
+        said = f"changes {len(change.entries)} things" if isinstance(change, MappingNode) else f"is {kind_of(change)}"
+        context.add("bad-near-miss", f"a near miss changes exactly one thing; this one {said}", key, fix=_ONE_THING)
         return None
     return _vary(base, change, each, context)
 
 
-def _shown(value: object) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
-def _vary(base: RuleTest, change: Mapping, each: Each, context: Context) -> RuleTest | None:
+def _vary(base: RuleTest, change: MappingNode, each: Each, context: Context) -> RuleTest | None:
     """The base test with the one change merged in."""
     (name, value), *_ = change.entries
     given, plan = dict(base.given), dict(base.plan)
     about_plan = each != "workload" and context.vocabulary.fact(name.text) is None
-    about_plan = about_plan or _plan_key(name.text) in {"gpu", "count"} or "." in name.text
+    about_plan = about_plan or _plan_key(name.text) in _BUILDING or "." in name.text
     entry: tuple[str, object] | None
     if about_plan and each != "workload":
         entry = _read_plan_entry(name, value, context)
@@ -192,20 +178,15 @@ def _vary(base: RuleTest, change: Mapping, each: Each, context: Context) -> Rule
         entry = (fact.name, _read_value(fact, value, context)) if fact else None
         target = given
         if fact is not None and fact.scope != "workload":
-            context.reader.add(
-                "misplaced-fact", "a rule for each: workload sees no plan", name, fix="change a workload fact"
-            )
+            context.add("misplaced-fact", "a rule for each: workload sees no plan", name, fix="change a workload fact")
             return None
     if entry is None:
         return None
     changed, new = entry
     if changed in target and target[changed] == new and type(target[changed]) is type(new):
-        context.reader.add(
-            "bad-near-miss",
-            f"`{changed}` is {_shown(new)} in the test above already",
-            value,
-            fix="give it another value",
-        )
+        shown = {True: "yes", False: "no"}[new] if isinstance(new, bool) else str(new)
+        message = f"`{changed}` is {shown} in the test above already"
+        context.add("bad-near-miss", message, value, fix="give it another value")
         return None
     target[changed] = new
     return RuleTest(given, plan, False, {changed: new}, place_of(name))

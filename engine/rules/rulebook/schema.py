@@ -15,7 +15,6 @@ from whichgpu.engine.rules.rulebook.grammar import ROW_KEYS
 from whichgpu.engine.rules.rulebook.grammar import RULE_KEYS
 from whichgpu.engine.rules.rulebook.grammar import TABLE_KEYS
 from whichgpu.engine.rules.rulebook.grammar import TEST_KEYS
-from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.grammar import Key
 from whichgpu.engine.rules.rulebook.grammar import Kind
 
@@ -66,8 +65,12 @@ _SHAPES: dict[Kind, Schema] = {
         "additionalProperties": {"anyOf": [_NUMBER, {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}]},
         "minProperties": 1,
     },
+    "claim": {"$ref": "#/$defs/claim"},
+    "effects": {"$ref": "#/$defs/effects"},
     "columns": {"type": "array", "items": _NAME, "minItems": 1},
+    "rows": {"type": "array", "items": {"$ref": "#/$defs/row"}, "minItems": 1},
     "cells": {"type": "array", "items": {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]}},
+    "tests": {"type": "array", "items": {"$ref": "#/$defs/test"}},
     "facts": _FACTS,
     "one_fact": {**_FACTS, "minProperties": 1, "maxProperties": 1},
 }
@@ -90,11 +93,17 @@ def rule_file_schema() -> Schema:
             },
         },
         "$defs": {
-            "rule": {**_mapping(RULE_KEYS), "allOf": _stage_limits("then")},
+            "rule": {**_mapping(RULE_KEYS), "allOf": _stage_limits()},
             "table": _mapping(TABLE_KEYS),
             "row": _mapping(ROW_KEYS),
             "disabling": _mapping(DISABLE_KEYS),
-            "effects": _effects(),
+            "effects": {
+                "type": "object",
+                "properties": {key.name: _value(key) for key in EFFECT_KEYS},
+                "minProperties": 1,
+                "additionalProperties": False,
+                "not": {"required": ["claim", "band"]},
+            },
             "claim": _claim(),
             "test": {"anyOf": [_mapping(TEST_KEYS), _mapping(NEAR_MISS_KEYS)]},
         },
@@ -110,31 +119,9 @@ def _mapping(keys: tuple[Key, ...]) -> Schema:
     }
 
 
-def _value(key: Key | EffectKey) -> Schema:
-    shape: Schema
-    if key.kind == "word":
-        shape = {"enum": list(key.choices)}
-    elif key.kind == "claim":
-        shape = {"$ref": "#/$defs/claim"}
-    elif key.kind == "effects":
-        shape = {"$ref": "#/$defs/effects"}
-    elif key.kind == "rows":
-        shape = {"type": "array", "items": {"$ref": "#/$defs/row"}, "minItems": 1}
-    elif key.kind == "tests":
-        shape = {"type": "array", "items": {"$ref": "#/$defs/test"}}
-    else:
-        shape = dict(_SHAPES[key.kind])
+def _value(key: Key) -> Schema:
+    shape = {"enum": list(key.choices)} if key.kind == "word" else _SHAPES[key.kind]
     return {**shape, "description": key.says}
-
-
-def _effects() -> Schema:
-    return {
-        "type": "object",
-        "properties": {key.name: _value(key) for key in EFFECT_KEYS},
-        "minProperties": 1,
-        "additionalProperties": False,
-        "not": {"required": ["claim", "band"]},
-    }
 
 
 def _claim() -> Schema:
@@ -144,20 +131,12 @@ def _claim() -> Schema:
     return {"anyOf": [{"enum": list(CLAIM_KEYS[0].choices)}, full]}
 
 
-def _stage_limits(effects_key: str) -> list[Schema]:
+def _stage_limits() -> list[Schema]:
     """For each stage: its scopes, and the effects that it may not have."""
     limits: list[Schema] = []
     for stage, scopes in EACH_OF_STAGE.items():
         foreign = [key.name for key in EFFECT_KEYS if stage not in key.stages]
-        limits.append(
-            {
-                "if": {"properties": {"stage": {"const": stage}}, "required": ["stage"]},
-                "then": {
-                    "properties": {
-                        "each": {"enum": list(scopes)},
-                        effects_key: {"properties": dict.fromkeys(foreign, False)},
-                    }
-                },
-            }
-        )
+        allowed = {"each": {"enum": list(scopes)}, "then": {"properties": dict.fromkeys(foreign, False)}}
+        condition = {"properties": {"stage": {"const": stage}}, "required": ["stage"]}
+        limits.append({"if": condition, "then": {"properties": allowed}})
     return limits

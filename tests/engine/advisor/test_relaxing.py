@@ -11,7 +11,7 @@ import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.relaxing import relaxable_facts
+from whichgpu.engine.advisor.options import relaxable_facts
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary

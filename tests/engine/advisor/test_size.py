@@ -9,7 +9,7 @@ import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.schema import schema_of
-from whichgpu.engine.advisor.size import size_workload
+from whichgpu.engine.advisor.size_answer import size_workload
 from whichgpu.engine.core.errors import InputError
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC
 from datetime import datetime
 from typing import Any
@@ -168,7 +167,7 @@ def test_no_more_decisions_than_allowed(advisor: Advisor, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(tradeoffs, "round_on", counted)
     decision = decided(advisor, SERVICE)
-    settings = replace(advisor.trade_off_settings, most_decisions=3)
+    settings = advisor.trade_off_settings.model_copy(update={"most_decisions": 3})
     trade_offs(advisor.context, decision.workload.given, decision.outcome, advisor.objectives, settings)
     assert len(made) == 3
 

@@ -15,7 +15,7 @@ from whichgpu.engine.authoring import lint_rulebook
 from whichgpu.engine.rules.facts import Code
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import KnownNames
 from whichgpu.engine.rules.rulebook import Rulebook
 from whichgpu.engine.rules.rulebook import load_rules_text
 
@@ -23,7 +23,7 @@ from whichgpu.engine.rules.rulebook import load_rules_text
 Lint = Callable[..., list[Finding]]
 
 #: What the fixtures' rulebooks may refer to, and what surrounds them.
-KNOWN = Known(sources=frozenset({"fpt", "runpod"}), heuristics=frozenset({"seven", "slow-sync", "wordy"}))
+KNOWN = KnownNames(sources=frozenset({"fpt", "runpod"}), heuristics=frozenset({"seven", "slow-sync", "wordy"}))
 STATED = {"seven": frozenset({StatedNumber("B", 7.0)}), "slow-sync": frozenset({StatedNumber("%", 85.0)})}
 CALCULATED = {"weights_gb": frozenset({"param_count_b"})}
 TODAY = datetime.date(2026, 6, 30)
@@ -78,8 +78,8 @@ def load(vocabulary: Vocabulary) -> Callable[[str], Rulebook]:
 def findings(load: Callable[[str], Rulebook], vocabulary: Vocabulary) -> Lint:
     """What one check says about rules."""
 
-    def findings(text: str, check: str, *, known: Known | None = None, **more: Any) -> list[Finding]:
-        found = lint_rulebook(load(text), vocabulary, known or Known(), TODAY, **more)
+    def findings(text: str, check: str, *, known: KnownNames | None = None, **more: Any) -> list[Finding]:
+        found = lint_rulebook(load(text), vocabulary, known or KnownNames(), TODAY, **more)
         return [finding for finding in found if finding.check == check]
 
     return findings

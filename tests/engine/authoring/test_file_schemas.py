@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fnmatch import fnmatch
 from pathlib import Path
 
 import jsonschema_rs
@@ -12,8 +13,6 @@ import yaml
 from whichgpu import Advisor
 from whichgpu.engine.authoring.schemas import LAYER_SCHEMAS
 from whichgpu.engine.authoring.schemas import file_schemas
-from whichgpu.engine.authoring.schemas import heading
-from whichgpu.engine.authoring.schemas import schema_name
 from whichgpu.engine.authoring.schemas import text_of
 
 
@@ -25,6 +24,19 @@ FILES = sorted(
     for path in (ROOT / folder).rglob("*.yaml")
     if path.name != "coverage.yaml"  # Kept by a command; nobody edits its form.
 )
+#: Which schema each shipped file follows, by its path from the root. The first that matches counts.
+NAMES: tuple[tuple[str, str], ...] = (
+    ("rules/scenarios/*.yaml", "scenarios"),
+    ("rules/*.yaml", "rules"),
+    ("knowledge/gpus/*.yaml", "gpus"),
+    ("knowledge/models/*.yaml", "models"),
+    ("knowledge/memory_reserve.yaml", "reserves"),
+)
+
+
+def schema_name(file: str) -> str:
+    """The schema of the file at this path from the root: by its folder, else the file's own name."""
+    return next((name for pattern, name in NAMES if fnmatch(file, pattern)), Path(file).stem)
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +54,10 @@ def test_committed_schemas_are_fresh(schemas: dict[str, dict[str, object]]) -> N
 @pytest.mark.parametrize("file", FILES)
 def test_shipped_files_name_their_schema_and_follow_it(file: str, schemas: dict[str, dict[str, object]]) -> None:
     text = (ROOT / file).read_text(encoding="utf-8")
-    assert text.splitlines()[0] == heading(file)
+    schema = f"{'../' * file.count('/')}docs/schemas/{schema_name(file)}.schema.json"
+    assert text.splitlines()[0] == f"# yaml-language-server: $schema={schema}"
     assert (ROOT / file).parent.joinpath(text.splitlines()[0].partition("$schema=")[2]).resolve().is_file()
-    validator = jsonschema_rs.Draft202012Validator(schemas[schema_name(file) or ""])
+    validator = jsonschema_rs.Draft202012Validator(schemas[schema_name(file)])
     content = json.loads(json.dumps(yaml.safe_load(text), default=str))  # An editor sees keys as text.
     errors = [error.message for error in validator.iter_errors(content)]
     assert not errors

@@ -6,8 +6,8 @@ import pytest
 
 from whichgpu.engine.catalogue import gpu_facts
 from whichgpu.engine.catalogue import load_knowledge
-from whichgpu.engine.catalogue.memory import usable_assumed
-from whichgpu.engine.catalogue.memory import usable_from_reading
+from whichgpu.engine.catalogue.loading import usable_assumed
+from whichgpu.engine.catalogue.loading import usable_from_reading
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.catalogue.model import MemoryReserve
 

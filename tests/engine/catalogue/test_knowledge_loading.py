@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from whichgpu.engine.catalogue import load_knowledge
-from whichgpu.engine.catalogue.digest import knowledge_digest
+from whichgpu.engine.catalogue.bundle import knowledge_digest
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.folders import locate
 from whichgpu.engine.core.yaml import cache

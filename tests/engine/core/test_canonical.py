@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from whichgpu.engine.core.canonical import canonical_json
 from whichgpu.engine.core.canonical import digest
-from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.core.canonical import json_value
 from whichgpu.engine.core.canonical import rounded
 
 
@@ -42,12 +42,12 @@ def test_infinity_is_left_for_the_writer_to_refuse() -> None:
 
 
 def test_sets_are_sorted_and_tuples_are_lists() -> None:
-    assert plain({"a": ({"c", "b"}, frozenset({2, 1}))}) == {"a": [["b", "c"], [1, 2]]}
+    assert json_value({"a": ({"c", "b"}, frozenset({2, 1}))}) == {"a": [["b", "c"], [1, 2]]}
 
 
 def test_what_has_no_canonical_form_is_refused() -> None:
     with pytest.raises(TypeError, match="object has no canonical form"):
-        plain(object())
+        json_value(object())
 
 
 def test_text_is_kept_as_it_is_written() -> None:

@@ -11,7 +11,7 @@ import pytest
 from whichgpu import Advisor
 from whichgpu import load_advisor
 from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.explain.compare import compare
+from whichgpu.engine.explain.comparing import compare
 from whichgpu.engine.explain.rerun import decide_again
 from whichgpu.engine.explain.rerun import recorded_facts
 from whichgpu.engine.explain.rerun import with_changes

@@ -10,11 +10,12 @@ from whichgpu.engine.explain.rerun import decide_again
 from whichgpu.engine.explain.rerun import read_back
 from whichgpu.engine.explain.rerun import recorded_facts
 from whichgpu.engine.explain.rerun import with_changes
-from whichgpu.engine.explain.sensitivity import Sensitivity
-from whichgpu.engine.explain.sensitivity import sensitivity
+from whichgpu.engine.explain.sensitivity_search import Sensitivity
+from whichgpu.engine.explain.sensitivity_search import sensitivity
 from whichgpu.engine.interview import answered
 
 
+pytestmark = pytest.mark.usefixtures("decided_once")
 Decided = Callable[[str], dict[str, Any]]
 
 

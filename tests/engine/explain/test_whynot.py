@@ -24,10 +24,11 @@ from whichgpu.engine.explain.whynot import WhyNot
 from whichgpu.engine.explain.whynot import why_not
 
 
+pytestmark = pytest.mark.usefixtures("decided_once")
 Decided = Callable[[str], dict[str, Any]]
 
 
-def ask(decision: dict[str, Any], gpu: str, advisor: Advisor, limit: int = 80) -> WhyNot:
+def ask(decision: dict[str, Any], gpu: str, advisor: Advisor, limit: int = 50) -> WhyNot:
     return why_not(decision, gpu, advisor, limit=limit, phrases=Phrases(advisor.vocabulary))
 
 
@@ -55,7 +56,7 @@ def test_every_nearest_change_does_what_it_claims(decided: Decided, advisor: Adv
     decision = decided(example)
     found = ask(decision, gpu, advisor)
     assert found.search is not None
-    assert found.search.decisions <= 80
+    assert found.search.decisions <= 50
     for nearest in (*found.search.wins, *found.search.fits):
         assert holds(nearest, found.gpus, decision, advisor), nearest
         assert {change.fact for change in nearest.changes} <= set(found.search.facts)

@@ -24,9 +24,10 @@ from whichgpu.engine.interview.tried_answers import missing_answers
 from whichgpu.engine.interview.tried_answers import waiting_for
 
 
+pytestmark = pytest.mark.usefixtures("decided_once")
 MOMENT = datetime(2026, 3, 1, tzinfo=UTC)
 #: benchmarks/interview.py runs the same over 200 workloads and 50 completions each.
-WORKLOADS = 6
+WORKLOADS = 4
 COMPLETIONS = 3
 
 _spec = importlib.util.spec_from_file_location(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.advisor.size import size_workload
+from whichgpu.engine.advisor.size_answer import size_workload
 
 
 FACTS = {"task": "full_finetuning", "model_name": "llama-3.1-70b", "gpu": "nvidia-h100-80gb-sxm", "count": 8}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.advisor.size import size_workload
+from whichgpu.engine.advisor.size_answer import size_workload
 
 
 @pytest.fixture

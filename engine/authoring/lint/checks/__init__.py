@@ -16,5 +16,3 @@ def _found() -> tuple[Check, ...]:
 
 #: Every check, sorted by id.
 ALL_CHECKS = _found()
-
-__all__ = ["ALL_CHECKS"]

@@ -9,8 +9,8 @@ from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.finding import allowance_on
 from whichgpu.engine.authoring.lint.finding import check
 from whichgpu.engine.authoring.lint.finding import places_of
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.rules.rulebook.provenance import source_heads
+from whichgpu.engine.core import nearest_words
+from whichgpu.engine.rules import source_heads
 
 
 @check("error")

@@ -8,11 +8,11 @@ from itertools import pairwise
 from whichgpu.engine.authoring.lint.finding import Finding
 from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.finding import check
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.language.parsing import parse_condition
-from whichgpu.engine.rules.language.tree import facts_read
-from whichgpu.engine.rules.rulebook.effects import Ask
-from whichgpu.engine.rules.rulebook.order import shortest_circle
+from whichgpu.engine.rules import Ask
+from whichgpu.engine.rules import FactDef
+from whichgpu.engine.rules import facts_read
+from whichgpu.engine.rules import parse_condition
+from whichgpu.engine.rules import shortest_circle
 
 
 @check("warning")

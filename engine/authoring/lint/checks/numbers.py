@@ -10,18 +10,16 @@ from whichgpu.engine.authoring.lint.finding import Finding
 from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.finding import StatedNumber
 from whichgpu.engine.authoring.lint.finding import check
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
-from whichgpu.engine.rules.rulebook.effects import Fallback
-from whichgpu.engine.rules.rulebook.effects import Reject
-from whichgpu.engine.rules.rulebook.effects import SetFact
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.authoring.lint.formulas import leaves
+from whichgpu.engine.rules import Compare
+from whichgpu.engine.rules import Const
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import FactRef
+from whichgpu.engine.rules import Fallback
+from whichgpu.engine.rules import Member
+from whichgpu.engine.rules import Reject
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import SetFact
 
 
 #: "About 7" and "7 to 13" are limits that leave some room.
@@ -80,17 +78,11 @@ def _disagreeing(rule: Rule, stated: set[StatedNumber], context: LintContext) ->
 
 def _limits(expr: Expr) -> Iterator[tuple[str, bool, float]]:
     """Facts with the numbers that they are held against by order, and whether these are upper limits."""
-    match expr:
-        case And(operands) | Or(operands):
-            for part in operands:
-                yield from _limits(part)
-        case Not(operand):
-            yield from _limits(operand)
-        case Compare(op, FactRef(name), Const(value)):
-            if op in ("<", "<=", ">", ">=") and not isinstance(value, bool | str):
-                yield name, op in ("<", "<="), float(value)
-        case _:
-            return
+    for part in leaves(expr):
+        match part:
+            case Compare(op, FactRef(name), Const(value)):
+                if op in ("<", "<=", ">", ">=") and not isinstance(value, bool | str):
+                    yield name, op in ("<", "<="), float(value)
 
 
 def _agree(limit: float, number: float, unit: str | None) -> bool:
@@ -152,24 +144,21 @@ def _is_money(fact: str, context: LintContext) -> bool:
 def _specifications(rule: Rule, context: LintContext) -> Iterator[Finding]:
     """Figures of a GPU that the rule names itself."""
     named = any(_names_one(condition.expr) for condition in rule.when)
-    for condition in rule.when:
-        expr = condition.expr
-        if not (named and isinstance(expr, Compare) and expr.op == "=="):
-            continue
-        if isinstance(expr.left, FactRef) and isinstance(expr.right, Const):
-            fact = context.vocabulary.facts[expr.left.name]
-            if fact.scope == "gpu" and fact.numeric:
-                yield knowledge_number.about(
-                    rule,
-                    f"`{condition.text}` in {rule.id} repeats what the catalogue says of the GPU it names",
-                    place=condition.place,
-                    fix="drop the condition, or the GPU's name",
-                )
+    for condition in rule.when if named else ():
+        match condition.expr:
+            case Compare("==", FactRef(name), Const()):
+                fact = context.vocabulary.facts[name]
+                if fact.scope == "gpu" and fact.numeric:
+                    yield knowledge_number.about(
+                        rule,
+                        f"`{condition.text}` in {rule.id} repeats what the catalogue says of the GPU it names",
+                        place=condition.place,
+                        fix="drop the condition, or the GPU's name",
+                    )
 
 
-def _names_one(expr: object) -> bool:
-    if isinstance(expr, Member):
-        return isinstance(expr.left, FactRef) and expr.left.name in _NAMES and not expr.negated
-    if not isinstance(expr, Compare) or expr.op != "==":
-        return False
-    return isinstance(expr.left, FactRef) and expr.left.name in _NAMES and isinstance(expr.right, Const)
+def _names_one(expr: Expr) -> bool:
+    match expr:
+        case Member(FactRef(name), _, False) | Compare("==", FactRef(name), Const()):
+            return name in _NAMES
+    return False

@@ -10,8 +10,8 @@ from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.finding import check
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import named
-from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules import Points
+from whichgpu.engine.rules import Rule
 
 
 @check("error", silence="with the preference's id")
@@ -147,7 +147,8 @@ def _paid_apart(rule: Rule, other: Rule) -> bool:
     return {mine[0].band, theirs[0].band} != {"cards", "counts"}
 
 
-_COMPUTED_REASONS = frozenset({"speed", "latency", "cost", "efficiency"})
+#: The reasons that are computed, and what a claim about each is of.
+_QUANTITIES = {"speed": "speed", "latency": "speed", "cost": "cost", "efficiency": "throughput_per_usd"}
 #: Figures of speed and cost that a plan has; a rule that reads one judges what was computed.
 _FIGURES = frozenset(
     {
@@ -190,24 +191,16 @@ def untyped_claim(context: LintContext) -> Iterator[Finding]:
     themselves, such as ``plan.tpot_ms > 100``, claim nothing and are left alone.
     """
     for rule in context.rulebook.of_stage("prefer"):
-        for effect in rule.effects:
-            if not isinstance(effect, Points) or effect.reason not in _COMPUTED_REASONS:
-                continue
-            if effect.claim or effect.band or _reads_a_figure(rule.reads):
-                continue
-            yield untyped_claim.about(
-                rule,
-                f"{rule.id} gives points for {effect.reason}, which is computed, and says neither `claim` nor `band`",
-                fix=f"add `claim: {_quantity(effect.reason)}`, with `ratio` and `over` where the source gives them",
-            )
-
-
-def _reads_a_figure(reads: frozenset[str]) -> bool:
-    return bool(reads & _FIGURES) or any(fact.startswith("plan.usd_") for fact in reads)
-
-
-def _quantity(reason: str) -> str:
-    return {"speed": "speed", "latency": "speed", "cost": "cost"}.get(reason, "throughput_per_usd")
+        if any(fact in _FIGURES or fact.startswith("plan.usd_") for fact in rule.reads):
+            continue
+        for effect in _points(rule):
+            reason, quantity = effect.reason, _QUANTITIES.get(effect.reason)
+            if quantity and not effect.claim and not effect.band:
+                yield untyped_claim.about(
+                    rule,
+                    f"{rule.id} gives points for {reason}, which is computed, and says neither `claim` nor `band`",
+                    fix=f"add `claim: {quantity}`, with `ratio` and `over` where the source gives them",
+                )
 
 
 _CARDS = frozenset({"plan.gpu", "plan.family", "plan.owned"})
@@ -238,12 +231,15 @@ def unbound_band(context: LintContext) -> Iterator[Finding]:
     smallest that holds the job. Points against a plan are no band either: a guide that warns of cards names none.
     """
     for rule in context.rulebook.of_stage("prefer"):
-        for effect in rule.effects:
-            if not isinstance(effect, Points) or effect.band is None:
+        for effect in _points(rule):
+            if effect.band is None:
                 continue
-            if not _names(rule, effect.band):
-                what = "cards" if effect.band == "cards" else "number of GPUs"
-                wanted = "gpu.series" if effect.band == "cards" else "plan.count"
+            if effect.band == "cards":
+                what, wanted = "cards", "gpu.series"
+                bound = any(fact in _CARDS or fact.startswith("gpu.") for fact in rule.reads)
+            else:
+                what, wanted, bound = "number of GPUs", "plan.count", not _COUNTS.isdisjoint(rule.reads)
+            if not bound:
                 yield unbound_band.about(
                     rule,
                     f"{rule.id} says `band: {effect.band}`, and none of its conditions says which {what}",
@@ -255,9 +251,3 @@ def unbound_band(context: LintContext) -> Iterator[Finding]:
                     f"{rule.id} says `band: {effect.band}` and gives points against what it names",
                     fix="drop the band, or turn the points round",
                 )
-
-
-def _names(rule: Rule, band: str) -> bool:
-    if band == "counts":
-        return not _COUNTS.isdisjoint(rule.reads)
-    return any(fact in _CARDS or fact.startswith("gpu.") for fact in rule.reads)

@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from whichgpu.engine.authoring.lint.finding import Finding
 from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.finding import check
+from whichgpu.engine.authoring.lint.formulas import leaves
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import named
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
-from whichgpu.engine.rules.language.tree import facts_read
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules import Expr
+from whichgpu.engine.rules import Known
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import facts_read
 
 
 @check("error")
@@ -97,13 +95,8 @@ def always_true(context: LintContext) -> Iterator[Finding]:
 
 def _can_fail(expr: Expr, context: LintContext) -> bool:
     """Whether some known value fails the condition. ``is known`` and ``is unknown`` ask just that, and are fine."""
-    return _asks_known(expr) or not context.regions.never(context.regions.conditions.false(expr))
-
-
-def _asks_known(expr: Expr) -> bool:
-    if isinstance(expr, And | Or):
-        return any(_asks_known(part) for part in expr.operands)
-    return isinstance(expr, Known) or (isinstance(expr, Not) and _asks_known(expr.operand))
+    asks_known = any(isinstance(part, Known) for part in leaves(expr))
+    return asks_known or not context.regions.never(context.regions.conditions.false(expr))
 
 
 @check("error")

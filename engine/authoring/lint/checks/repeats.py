@@ -13,13 +13,13 @@ from whichgpu.engine.authoring.lint.finding import check
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import Case
 from whichgpu.engine.authoring.lint.regions import shown
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.effects import Reject
-from whichgpu.engine.rules.rulebook.effects import SetFact
-from whichgpu.engine.rules.rulebook.layers import canonical
-from whichgpu.engine.rules.rulebook.model import Effect
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules import Const
+from whichgpu.engine.rules import Effect
+from whichgpu.engine.rules import Points
+from whichgpu.engine.rules import Reject
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import SetFact
+from whichgpu.engine.rules import canonical
 
 
 @check("warning", silence="with the second rule's id")

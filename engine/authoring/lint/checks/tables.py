@@ -9,17 +9,15 @@ from whichgpu.engine.authoring.lint.finding import LintContext
 from whichgpu.engine.authoring.lint.finding import check
 from whichgpu.engine.authoring.lint.formulas import Formula
 from whichgpu.engine.authoring.lint.formulas import both
+from whichgpu.engine.authoring.lint.formulas import leaves
 from whichgpu.engine.authoring.lint.formulas import literal
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import named
 from whichgpu.engine.authoring.lint.regions import shown
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Or
-from whichgpu.engine.rules.language.tree import to_nnf
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Table
+from whichgpu.engine.rules import Known
+from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Table
+from whichgpu.engine.rules import to_nnf
 
 
 @check("error", silence="with the table's name, or drop ``complete``")
@@ -57,17 +55,9 @@ def incomplete_table(context: LintContext) -> Iterator[Finding]:
             message = f"{table.id} has too many cases to prove that its rows cover all"
             yield Finding(incomplete_table.id, "info", message, table.id, table.place)
         elif case:
-            yield Finding(
-                incomplete_table.id,
-                "error",
-                f"no row of {table.id} matches {shown(case.example)}",
-                table.id,
-                table.place,
-                (),
-                "add a row for it, or drop `complete`",
-                not case.certain,
-                case.example,
-            )
+            message, fix = f"no row of {table.id} matches {shown(case.example)}", "add a row for it, or drop `complete`"
+            possible = not case.certain
+            yield Finding(incomplete_table.id, "error", message, table.id, table.place, (), fix, possible, case.example)
 
 
 def uncovered(table: Table, context: LintContext) -> tuple[Formula, ...]:
@@ -83,18 +73,12 @@ def uncovered(table: Table, context: LintContext) -> tuple[Formula, ...]:
 
 def _domain(table: Table, rows: list[Rule], context: LintContext) -> Iterator[Formula]:
     """The columns are known, unless a cell asks whether they are; and hold some value that a row speaks of."""
-    asked = {cell.column for row in rows for cell in row.when if cell.column and _asks(to_nnf(cell.expr))}
+    parts = ((cell.column, part) for row in rows for cell in row.when for part in leaves(to_nnf(cell.expr)))
+    asked = {column for column, part in parts if isinstance(part, Known) and part.negated}
     for column in table.columns:
         classes = context.regions.conditions.domains.of(column)
         if column not in asked:
             yield literal(column, classes.known, classes.full)
-
-
-def _asks(expr: Expr) -> bool:
-    """Whether a condition, in negation normal form, says ``is unknown`` somewhere."""
-    if isinstance(expr, And | Or):
-        return any(_asks(part) for part in expr.operands)
-    return isinstance(expr, Known) and expr.negated
 
 
 @check("info", silence="with the table's name")

@@ -48,7 +48,7 @@ KINDS: tuple[EffectKind, ...] = (
     answer.FIGURE,
     answer.DISAGREE,
 )
-_TEXT = EffectKey("text", "template", "this case in words", ("prefer", "advise"))
+_TEXT = EffectKey("text", "template", "this case in words", stages=("prefer", "advise"))
 #: The words of ``then``, with those that do nothing alone.
 EFFECT_KEYS: tuple[EffectKey, ...] = (*(key for kind in KINDS for key in (kind.key, *kind.companions)), _TEXT)
 COMPANIONS = frozenset({_TEXT.name, *(key.name for kind in KINDS for key in kind.companions)})

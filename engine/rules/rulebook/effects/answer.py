@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.yaml import Mapping
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import SequenceNode
 from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.model import Effect
@@ -30,9 +29,8 @@ class Say(Effect):
     kind: Literal["advise", "warn"]
     code: str
 
-    def traced(self, facts: Facts) -> tuple[str, list[object] | dict[str, object]]:
+    def traced(self, _: Facts) -> tuple[str, list[object] | dict[str, object]]:
         """As ``Effect.traced``."""
-        del facts
         return self.kind, [self.code]
 
 
@@ -42,20 +40,16 @@ def _codes(kind: Literal["advise", "warn"]) -> Callable[[Node, Draft, Context], 
     def read(node: Node, _: Draft, context: Context) -> list[Effect]:
         effects: list[Effect] = []
         codes = [code for code in context.vocabulary.codes if code.startswith(letter)]
-        for name in context.reader.names(node, f"`{kind}`"):
+        for name in context.names(node, f"`{kind}`"):
             if name.text in codes:
                 effects.append(Say(kind, name.text))
                 continue
-            other = name.text in context.vocabulary.codes
-            fix = f"write it under `{'warn' if kind == 'advise' else 'advise'}`" if other else None
-            nearest = () if other else nearest_words(name.text, codes, limit=1)
-            context.reader.add(
-                "unknown-code",
-                f"`{kind}` takes {letter} codes of the vocabulary, not {name.text!r}",
-                name,
-                nearest=nearest,
-                fix=fix or (None if nearest else "define the code in the vocabulary"),
-            )
+            message = f"`{kind}` takes {letter} codes of the vocabulary, not {name.text!r}"
+            if name.text in context.vocabulary.codes:
+                fix = f"write it under `{'warn' if kind == 'advise' else 'advise'}`"
+                context.add("unknown-code", message, name, fix=fix)
+            else:
+                context.unknown("unknown-code", message, name, codes, fix="define the code in the vocabulary")
         return effects
 
     return read
@@ -75,28 +69,27 @@ class Monitor(Effect):
         target = number(self.low) if self.high is None else f"{number(self.low)} to {number(self.high)}"
         return f"watch {self.figure}: {target}"
 
-    def traced(self, facts: Facts) -> tuple[str, list[object] | dict[str, object]]:
+    def traced(self, _: Facts) -> tuple[str, list[object] | dict[str, object]]:
         """As ``Effect.traced``."""
-        del facts
         return self.word, {self.figure: [self.low, self.high]}
 
 
 def _read_monitor(node: Node, _: Draft, context: Context) -> list[Effect]:
-    if not isinstance(node, Mapping) or not node.entries:
-        context.reader.add("wrong-form", f"`monitor` is {kind_of(node)}", node, fix="write {figure: [low, high]}")
+    if not isinstance(node, MappingNode) or not node.entries:
+        context.add("wrong-form", f"`monitor` is {kind_of(node)}", node, fix="write {figure: [low, high]}")
         return []
     effects: list[Effect] = []
     for name, value in node.entries:
-        items = value.items if isinstance(value, Sequence) else (value,)
-        if isinstance(value, Sequence) and len(items) != 2:
-            context.reader.add(
+        items = value.items if isinstance(value, SequenceNode) else (value,)
+        if isinstance(value, SequenceNode) and len(items) != 2:
+            context.add(
                 "wrong-form", f"the target of {name.text!r} has {len(items)} numbers", value, fix="write [low, high]"
             )
             continue
-        numbers = [context.reader.number(item, f"the target of {name.text!r}") for item in items]
+        numbers = [context.number(item, f"the target of {name.text!r}") for item in items]
         low, high = numbers[0], numbers[1] if len(numbers) == 2 else None
         if low is not None and high is not None and low > high:
-            context.reader.add(
+            context.add(
                 "wrong-form", f"the target of {name.text!r} runs from high to low", value, fix="write [low, high]"
             )
         elif low is not None and (high is not None or len(numbers) == 1):
@@ -125,16 +118,12 @@ class Disagree(Effect):
 def _known_names(node: Node, key: str, home: str, known: frozenset[str], context: Context) -> list[str]:
     """Names of ``knowledge/<home>.yaml``; those that it does not have are problems."""
     names: list[str] = []
-    for name in context.reader.names(node, f"`{key}`"):
+    for name in context.names(node, f"`{key}`"):
         names.append(name.text)
         if known and name.text not in known:
-            nearest = nearest_words(name.text, sorted(known), limit=1)
-            context.reader.add(
-                f"unknown-{home[:-1]}",
-                f"knowledge/{home}.yaml has no {name.text!r}",
-                name,
-                nearest=nearest,
-                fix=None if nearest else f"add it to knowledge/{home}.yaml",
+            file = f"knowledge/{home}.yaml"
+            context.unknown(
+                f"unknown-{home[:-1]}", f"{file} has no {name.text!r}", name, known, fix=f"add it to {file}"
             )
     return names
 
@@ -148,13 +137,17 @@ def _read_disagreements(node: Node, _: Draft, context: Context) -> list[Effect]:
     return [Disagree(name) for name in _known_names(node, "disagree", "disagreements", known, context)]
 
 
-ADVISE = EffectKind(EffectKey("advise", "names", "A- codes of the vocabulary", ("advise",)), _codes("advise"))
-WARN = EffectKind(EffectKey("warn", "names", "W- codes of the vocabulary", ("advise",)), _codes("warn"))
-MONITOR = EffectKind(EffectKey("monitor", "targets", "figures to watch, with their target", ("advise",)), _read_monitor)
+ADVISE = EffectKind(EffectKey("advise", "names", "A- codes of the vocabulary", stages=("advise",)), _codes("advise"))
+WARN = EffectKind(EffectKey("warn", "names", "W- codes of the vocabulary", stages=("advise",)), _codes("warn"))
+MONITOR = EffectKind(
+    EffectKey("monitor", "targets", "figures to watch, with their target", stages=("advise",)), _read_monitor
+)
 FIGURE = EffectKind(
-    EffectKey("figure", "names", "figures of knowledge/figures.yaml to report", ("advise",)), _read_figures
+    EffectKey("figure", "names", "figures of knowledge/figures.yaml to report", stages=("advise",)), _read_figures
 )
 DISAGREE = EffectKind(
-    EffectKey("disagree", "names", "disagreements of knowledge/disagreements.yaml that bear on the case", ("advise",)),
+    EffectKey(
+        "disagree", "names", "disagreements of knowledge/disagreements.yaml that bear on the case", stages=("advise",)
+    ),
     _read_disagreements,
 )

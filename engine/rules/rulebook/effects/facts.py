@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.yaml import Mapping
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar
-from whichgpu.engine.core.yaml import typed
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import MappingNode
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import WhichgpuError
 from whichgpu.engine.rules.language.parsing import parse_expression
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.rulebook.conditions import check_reads
@@ -23,6 +22,7 @@ from whichgpu.engine.rules.rulebook.reading import Context
 from whichgpu.engine.rules.rulebook.reading import Draft
 from whichgpu.engine.rules.rulebook.reading import is_empty
 from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.rules.rulebook.reading import whole_number
 
 
 _SET_FORM = "write set: {fact: value}"
@@ -45,35 +45,33 @@ class SetFact(Effect):
 
 def _read_settings(node: Node, draft: Draft, context: Context) -> list[Effect]:
     """The facts a rule sets, sorted by name; those with problems are left out."""
-    if not isinstance(node, Mapping) or not node.entries:
-        context.reader.add("wrong-form", f"`set` is {kind_of(node)}", node, fix=_SET_FORM)
+    if not isinstance(node, MappingNode) or not node.entries:
+        context.add("wrong-form", f"`set` is {kind_of(node)}", node, fix=_SET_FORM)
         return []
     found = (_read_setting(name, value, draft, context) for name, value in node.entries)
     return [*sorted((effect for effect in found if effect is not None), key=lambda effect: effect.fact)]
 
 
-def _read_setting(name: Scalar, value: Node, draft: Draft, context: Context) -> SetFact | None:
+def _read_setting(name: ScalarNode, value: Node, draft: Draft, context: Context) -> SetFact | None:
     fact = context.fact(name, "`set`")
     if fact is None:
         return None
-    complaint = setting_complaint(fact, draft.stage, draft.each)
+    complaint = setting_complaint(fact, draft.rule.stage, draft.rule.each)
     if complaint:
         message, fix = complaint
-        context.reader.add("unsettable-fact", message, name, fix=fix, fact=fact.name)
+        context.add("unsettable-fact", message, name, fix=fix, fact=fact.name)
         return None
-    if not isinstance(value, Scalar) or is_empty(value):
-        context.reader.add(
-            "wrong-form", f"`{fact.name}` is set to {kind_of(value)}", value, fix=_SET_FORM, fact=fact.name
-        )
+    if not isinstance(value, ScalarNode) or is_empty(value):
+        context.add("wrong-form", f"`{fact.name}` is set to {kind_of(value)}", value, fix=_SET_FORM, fact=fact.name)
         return None
     try:
         expr = parse_expression(
-            value.text, context.vocabulary, value, draft.each, target=fact, known_gpus=context.known.gpus
+            value.text, context.vocabulary, value, draft.rule.each, target=fact, known_gpus=context.known.gpus
         )
     except WhichgpuError as error:
-        context.reader.extend(error.problems)
+        context.extend(error.problems)
         return None
-    if not check_reads(expr, value, draft.stage, draft.each, context):
+    if not check_reads(expr, value, draft.rule.stage, draft.rule.each, context):
         return None
     return SetFact(fact.name, expr, one_line(value.text))
 
@@ -93,14 +91,12 @@ class ConsiderCounts(Effect):
 
 def _read_counts(node: Node, _: Draft, context: Context) -> list[Effect]:
     counts: set[int] = set()
-    for name in context.reader.names(node, "`consider_counts`"):
-        count = typed(name.text)
-        if isinstance(count, int) and not isinstance(count, bool) and count > 0:
+    for name in context.names(node, "`consider_counts`"):
+        count = whole_number(name)
+        if count is not None:
             counts.add(count)
         else:
-            context.reader.add(
-                "wrong-form", f"{name.text!r} is no number of GPUs", name, fix="write whole numbers from 1"
-            )
+            context.add("wrong-form", f"{name.text!r} is no number of GPUs", name, fix="write whole numbers from 1")
     return [ConsiderCounts(tuple(sorted(counts)))] if counts else []
 
 
@@ -114,15 +110,18 @@ class Ask(Effect):
 
 
 def _read_ask(node: Node, _: Draft, context: Context) -> list[Effect]:
-    facts = [context.fact(name, "`ask`") for name in context.reader.names(node, "`ask`")]
+    facts = [context.fact(name, "`ask`") for name in context.names(node, "`ask`")]
     return [Ask(fact.name) for fact in facts if fact]
 
 
-SET = EffectKind(EffectKey("set", "settings", "gives facts a value", ("derive", "advise")), _read_settings)
+SET = EffectKind(EffectKey("set", "settings", "gives facts a value", stages=("derive", "advise")), _read_settings)
 CONSIDER_COUNTS = EffectKind(
-    EffectKey("consider_counts", "counts", "plan these GPU counts as well", ("derive",), ("workload",)), _read_counts
+    EffectKey("consider_counts", "counts", "plan these GPU counts as well", stages=("derive",), each=("workload",)),
+    _read_counts,
 )
 ASK = EffectKind(
-    EffectKey("ask", "names", "facts that belong to the open questions if they are unknown", ("derive", "advise")),
+    EffectKey(
+        "ask", "names", "facts that belong to the open questions if they are unknown", stages=("derive", "advise")
+    ),
     _read_ask,
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import ScalarNode
 from whichgpu.engine.rules.language.texts import check_template
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.model import Effect
@@ -26,8 +26,8 @@ class EffectKind:
 
 def read_template(node: Node, draft: Draft, context: Context) -> str:
     """A text with facts in it, checked; "" after a problem."""
-    if not isinstance(node, Scalar) or not node.text.strip():
-        context.reader.add("wrong-form", f"a text of {draft.id} is {kind_of(node)} and should be text", node)
+    if not isinstance(node, ScalarNode) or not node.text.strip():
+        context.add("wrong-form", f"a text of {draft.rule.id} is {kind_of(node)} and should be text", node)
         return ""
-    context.reader.extend(check_template(node.text, context.vocabulary, node, draft.each))
+    context.extend(check_template(node.text, context.vocabulary, node, draft.rule.each))
     return " ".join(node.text.split())

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import get_args
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.yaml import Node
+from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Node
 from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
 from whichgpu.engine.rules.rulebook.effects.kind import read_template
+from whichgpu.engine.rules.rulebook.grammar import BANDS
 from whichgpu.engine.rules.rulebook.grammar import REASONS
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.model import Band
 from whichgpu.engine.rules.rulebook.model import Claim
 from whichgpu.engine.rules.rulebook.model import Effect
-from whichgpu.engine.rules.rulebook.provenance import read_band
 from whichgpu.engine.rules.rulebook.provenance import read_claim
 from whichgpu.engine.rules.rulebook.reading import Context
 from whichgpu.engine.rules.rulebook.reading import Draft
@@ -39,7 +38,7 @@ class Fallback(Effect):
     text: str
 
 
-_BANDS: dict[Band, str] = {
+_BAND_WORDS: dict[Band, str] = {
     "cards": "a guide names these cards for the case",
     "counts": "a guide names this number of GPUs for the case",
 }
@@ -66,12 +65,11 @@ class Points(Effect):
         if self.claim:
             more = f"; {claim_words(self.claim, number)}"
         elif self.band:
-            more = f"; {_BANDS[self.band]}"
+            more = f"; {_BAND_WORDS[self.band]}"
         return f"{number(abs(self.points))} points {side} the plan, on {self.reason}{more}"
 
-    def traced(self, facts: Facts) -> tuple[str, list[object] | dict[str, object]]:
+    def traced(self, _: Facts) -> tuple[str, list[object] | dict[str, object]]:
         """As ``Effect.traced``."""
-        del facts
         return self.word, {self.reason: self.points}
 
 
@@ -85,32 +83,32 @@ def claim_words(claim: Claim, number: Callable[[float], str]) -> str:
 
 
 def _read_points(node: Node, draft: Draft, context: Context) -> list[Effect]:
-    points = context.reader.number(node, "`points`")
+    points = context.number(node, "`points`")
     if points == 0:
-        context.reader.add("wrong-form", "`points: 0` changes nothing", node, fix="give points above or below 0")
-    reason = (draft.then or {}).get("reason")
-    word = context.reader.word(reason[1], "`reason`", REASONS) if reason else None
-    claim = read_claim(draft, context)
-    return [Points(points, word, claim, None if claim else read_band(draft, context))] if points and word else []
+        context.add("wrong-form", "`points: 0` changes nothing", node, fix="give points above or below 0")
+    then = draft.then or {}
+    reason, claim = context.word(then, "reason", REASONS), read_claim(then, context)
+    band = None if claim else context.word(then, "band", BANDS)
+    return [Points(points, reason, claim, band)] if points and reason else []
 
 
 REJECT = EffectKind(
-    EffectKey("reject", "template", "the plan cannot be recommended, and why", ("reject",)),
+    EffectKey("reject", "template", "the plan cannot be recommended, and why", stages=("reject",)),
     lambda node, draft, context: [Reject(read_template(node, draft, context))],
 )
 FALLBACK = EffectKind(
-    EffectKey("fallback", "template", "the plan is chosen only where no other qualifies, and why", ("prefer",)),
+    EffectKey("fallback", "template", "the plan is chosen only where no other qualifies, and why", stages=("prefer",)),
     lambda node, draft, context: [Fallback(read_template(node, draft, context))],
 )
 POINTS = EffectKind(
-    EffectKey("points", "number", "for (above 0) or against (below 0) a plan", ("prefer",), needs=("reason",)),
+    EffectKey("points", "number", "for (above 0) or against (below 0) a plan", stages=("prefer",), needs=("reason",)),
     _read_points,
     companions=(
         EffectKey(
             "reason",
             "word",
             "what the points are for: the strongest of a reason counts",
-            ("prefer",),
+            stages=("prefer",),
             needs=("points",),
             choices=REASONS,
         ),
@@ -118,17 +116,17 @@ POINTS = EffectKind(
             "claim",
             "claim",
             "what the rule asserts and the program can compute: a quantity, or {quantity, ratio, over}",
-            ("prefer",),
+            stages=("prefer",),
             needs=("points",),
         ),
         EffectKey(
             "band",
             "word",
             "a guide names these cards, or this number of GPUs, for the case",
-            ("prefer",),
+            stages=("prefer",),
             needs=("points",),
             excludes=("claim",),
-            choices=get_args(Band),
+            choices=BANDS,
         ),
     ),
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar
+from whichgpu.engine.core import Node
+from whichgpu.engine.core import ScalarNode
 from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.language.texts import template_facts
 from whichgpu.engine.rules.rulebook.conditions import spot_of
@@ -39,56 +39,43 @@ def read_effects(draft: Draft, context: Context) -> tuple[tuple[Effect, ...], st
         text = read_template(allowed["text"][1], draft, context)
         mentions |= _mentions(allowed["text"][1], draft, context)
     if not any(name not in COMPANIONS for name in draft.then):
-        wanted = ", ".join(key.name for key in EFFECT_KEYS if draft.stage in key.stages and key.name not in COMPANIONS)
-        context.reader.add(
-            "no-effect",
-            f"`then` of {draft.id} does nothing",
-            draft.then_node,
-            fix=f"give {STAGE_RULE[draft.stage]} one of: {wanted}",
+        wanted = ", ".join(
+            key.name for key in EFFECT_KEYS if draft.rule.stage in key.stages and key.name not in COMPANIONS
         )
+        where = draft.fields["then"][1] if "then" in draft.fields else draft.node
+        fix = f"give {STAGE_RULE[draft.rule.stage]} one of: {wanted}"
+        context.add("no-effect", f"`then` of {draft.rule.id} does nothing", where, fix=fix)
     return tuple(effects), text, frozenset(mentions)
 
 
-def _fits(name: str, where: Scalar, draft: Draft, context: Context) -> bool:
+def _fits(name: str, where: ScalarNode, draft: Draft, context: Context) -> bool:
     """Whether the effect may stand in this rule, with what it needs beside it."""
     key = _KEYS[name]
-    if draft.stage not in key.stages:
-        context.reader.add(
+    if draft.rule.stage not in key.stages:
+        context.add(
             "misplaced-effect",
-            f"`{name}` belongs to {_or(key.stages)} rules, and {draft.id} is {STAGE_RULE[draft.stage]}",
+            f"`{name}` belongs to {_or(key.stages)} rules, and {draft.rule.id} is {STAGE_RULE[draft.rule.stage]}",
             where,
             fix=f"write stage: {_or(key.stages)}, or use {_or(_effects_of(draft))}",
         )
         return False
-    if draft.each not in key.each:
-        context.reader.add(
-            "misplaced-effect",
-            f"`{name}` belongs to rules for each: {_or(key.each)}, and {draft.id} is for each: {draft.each}",
-            where,
-            fix=f"write each: {_or(key.each)}",
-        )
+    if draft.rule.each not in key.each:
+        said = f"belongs to rules for each: {_or(key.each)}, and {draft.rule.id} is for each: {draft.rule.each}"
+        context.add("misplaced-effect", f"`{name}` {said}", where, fix=f"write each: {_or(key.each)}")
         return False
     for needed in key.needs:
         if needed not in (draft.then or {}):
-            context.reader.add(
-                "missing-key",
-                f"`{name}` needs `{needed}` beside it",
-                where,
-                fix=f"add `{needed}:` ({_KEYS[needed].says})",
-            )
+            fix = f"add `{needed}:` ({_KEYS[needed].says})"
+            context.add("missing-key", f"`{name}` needs `{needed}` beside it", where, fix=fix)
     for other in key.excludes:
         if other in (draft.then or {}):
-            context.reader.add(
-                "two-kinds",
-                f"{draft.id} has both `{other}` and `{name}`",
-                where,
-                fix="keep the one that says what the guide does: a comparison is a claim, a named case a band",
-            )
+            fix = "keep the one that says what the guide does: a comparison is a claim, a named case a band"
+            context.add("two-kinds", f"{draft.rule.id} has both `{other}` and `{name}`", where, fix=fix)
     return True
 
 
 def _effects_of(draft: Draft) -> tuple[str, ...]:
-    return tuple(key.name for key in EFFECT_KEYS if draft.stage in key.stages and draft.each in key.each)
+    return tuple(key.name for key in EFFECT_KEYS if draft.rule.stage in key.stages and draft.rule.each in key.each)
 
 
 def _or(words: tuple[str, ...]) -> str:
@@ -98,15 +85,15 @@ def _or(words: tuple[str, ...]) -> str:
 def _mentions(node: Node, draft: Draft, context: Context) -> set[str]:
     """The facts a template shows. They have to be there when the rule fires, as those that it reads."""
     mentioned: set[str] = set()
-    if not isinstance(node, Scalar):
+    if not isinstance(node, ScalarNode):
         return mentioned
     for name in template_facts(node.text):
         fact = context.vocabulary.fact(name)
         if fact is None:
             continue  # the template's own check has said so
-        complaint = reading_complaint(fact, draft.stage, draft.each)
-        if complaint and fact.scope in READABLE[draft.each]:
+        complaint = reading_complaint(fact, draft.rule.stage, draft.rule.each)
+        if complaint and fact.scope in READABLE[draft.rule.each]:
             message, fix = complaint
-            context.reader.add("unreadable-fact", message, spot_of(name, node), fix=fix, fact=fact.name)
+            context.add("unreadable-fact", message, spot_of(name, node), fix=fix, fact=fact.name)
         mentioned.add(fact.name)
     return mentioned

@@ -13,7 +13,7 @@ from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.answer.keys import BULKY_KEYS
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.core.canonical import canonical_json
-from whichgpu.engine.core.canonical import plain
+from whichgpu.engine.core.canonical import json_value
 
 
 Decide = Callable[..., Decision]
@@ -122,7 +122,7 @@ def test_a_short_answer_is_the_full_one_without_its_bulk(example_decisions: dict
 
 def test_answers_are_canonical_already(example_answers: dict[str, dict[str, Any]]) -> None:
     for answer in example_answers.values():
-        assert plain(answer) == answer
+        assert json_value(answer) == answer
         assert json.loads(canonical_json(answer)) == answer
 
 

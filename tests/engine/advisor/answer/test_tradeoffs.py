@@ -10,7 +10,7 @@ import pytest
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.record import make_record
 from whichgpu.engine.core.canonical import canonical_json
-from whichgpu.engine.explain.audit import audit
+from whichgpu.engine.explain.auditing import audit
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)

@@ -10,7 +10,7 @@ import pytest
 from whichgpu.cli.render.checkpage import check_page
 from whichgpu.engine.authoring import ALL_CHECKS
 from whichgpu.engine.authoring import Finding
-from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import KnownNames
 
 
 Lint = Callable[..., list[Finding]]
@@ -63,7 +63,7 @@ def test_every_check_is_tried() -> None:
 
 def test_sources_and_heuristics_that_do_not_exist_are_named_with_the_nearest(findings: Lint) -> None:
     text = rule("r", "training", LOW, more="  sources: [fpt/3.4, runpood/a/b, zzz]\n  encodes: [slow-sink]\n")
-    known = Known(sources=frozenset({"fpt", "runpod"}), heuristics=frozenset({"slow-sync"}))
+    known = KnownNames(sources=frozenset({"fpt", "runpod"}), heuristics=frozenset({"slow-sync"}))
     found = findings(text, "dead-source", known=known)
     assert [(finding.message, finding.nearest, finding.fix) for finding in found] == [
         ("r names the heuristic 'slow-sink', which does not exist", ("slow-sync",), None),

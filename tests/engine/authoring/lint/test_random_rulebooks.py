@@ -12,7 +12,7 @@ import pytest
 
 from whichgpu.engine.authoring import Finding
 from whichgpu.engine.authoring import lint_rulebook
-from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import KnownNames
 from whichgpu.engine.rules.rulebook import Rulebook
 
 
@@ -40,7 +40,7 @@ LOGICAL = {
 
 
 def certain_findings(rulebook: Rulebook) -> list[Finding]:
-    found = lint_rulebook(rulebook, made.VOCABULARY, Known(), datetime.date(2026, 6, 30))
+    found = lint_rulebook(rulebook, made.VOCABULARY, KnownNames(), datetime.date(2026, 6, 30))
     return [finding for finding in found if finding.check in LOGICAL and not finding.possible]
 
 

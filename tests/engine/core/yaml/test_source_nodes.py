@@ -10,10 +10,10 @@ from pydantic import ConfigDict
 from pydantic import ValidationError
 
 from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import MappingNode
 from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Scalar
-from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core.yaml import ScalarNode
+from whichgpu.engine.core.yaml import SequenceNode
 from whichgpu.engine.core.yaml import Source
 from whichgpu.engine.core.yaml import find
 from whichgpu.engine.core.yaml import place_of
@@ -125,24 +125,24 @@ def test_overlong_lines_and_control_characters_are_not_shown():
 )
 def test_place_within_follows_quotes_and_folds(text: str, part: str, line: int, column: int):
     node = read(text)
-    assert isinstance(node, Sequence)
+    assert isinstance(node, SequenceNode)
     scalar = node.items[0]
-    assert isinstance(scalar, Scalar)
+    assert isinstance(scalar, ScalarNode)
     place = place_within(scalar, scalar.text.index(part), 1)
     assert (place.line, place.column) == (line, column)
 
 
 def test_place_within_beyond_the_text_stays_in_the_scalar():
     source = Source("x", "- ab")
-    place = place_within(Scalar("ab cd", 1, 3, False, source), 3, 2)
+    place = place_within(ScalarNode("ab cd", 1, 3, False, source), 3, 2)
     assert (place.line, place.column) == (1, 3)
-    spaced = place_within(Scalar("a b", 1, 1, False, Source("x", "a b")), 1, 1)
+    spaced = place_within(ScalarNode("a b", 1, 1, False, Source("x", "a b")), 1, 1)
     assert spaced.column == 2
 
 
 def test_find_goes_as_deep_as_it_can():
     node = read("a:\n  - b: 1\n  - c: 2\n")
-    assert find(node, ("a", 1, "c")) == Scalar("2", 3, 8, False, node.source)
+    assert find(node, ("a", 1, "c")) == ScalarNode("2", 3, 8, False, node.source)
     assert find(node, ("a", "some-union-member", 0, "b")).line == 2
     assert find(node, ("a", 9)).line == 2
     assert find(node, ("zzz",)) is node
@@ -187,14 +187,14 @@ def test_an_unknown_key_far_from_all_lists_them():
 
 
 NODES = st.recursive(
-    st.builds(Scalar, st.text(max_size=5), st.integers(1, 9), st.integers(1, 9), st.booleans(), st.none()),
+    st.builds(ScalarNode, st.text(max_size=5), st.integers(1, 9), st.integers(1, 9), st.booleans(), st.none()),
     lambda inner: (
-        st.builds(Sequence, st.lists(inner, max_size=3).map(tuple), st.integers(1, 9), st.integers(1, 9), st.none())
+        st.builds(SequenceNode, st.lists(inner, max_size=3).map(tuple), st.integers(1, 9), st.integers(1, 9), st.none())
         | st.builds(
-            Mapping,
+            MappingNode,
             st.lists(
                 st.tuples(
-                    st.builds(Scalar, st.text(max_size=3), st.just(1), st.just(1), st.just(False), st.none()), inner
+                    st.builds(ScalarNode, st.text(max_size=3), st.just(1), st.just(1), st.just(False), st.none()), inner
                 ),
                 max_size=3,
             ).map(tuple),

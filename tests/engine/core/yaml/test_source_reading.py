@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.yaml import Mapping
-from whichgpu.engine.core.yaml import Scalar
-from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core.yaml import MappingNode
+from whichgpu.engine.core.yaml import ScalarNode
+from whichgpu.engine.core.yaml import SequenceNode
 from whichgpu.engine.core.yaml import Source
 from whichgpu.engine.core.yaml import plain
 from whichgpu.engine.core.yaml import read_document
@@ -34,14 +34,14 @@ def problems(text: str | bytes):
 
 def test_nodes_carry_line_column_and_quoting():
     node = read("a: 1\nb:\n  - 'x y'\n  - {c: d}\n")
-    assert isinstance(node, Mapping)
+    assert isinstance(node, MappingNode)
     assert node.keys() == ("a", "b")
     items = node.get("b")
-    assert isinstance(items, Sequence)
+    assert isinstance(items, SequenceNode)
     first, second = items.items
-    assert isinstance(first, Scalar)
+    assert isinstance(first, ScalarNode)
     assert (first.text, first.line, first.column, first.quoted) == ("x y", 3, 5, True)
-    assert isinstance(second, Mapping)
+    assert isinstance(second, MappingNode)
     assert (second.line, second.column) == (4, 5)
     assert node.get("nothing") is None
     assert node.key("nothing") is None

@@ -9,9 +9,9 @@ from whichgpu.engine.core.errors import Place
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.core.folders import locate
-from whichgpu.engine.core.yaml import Mapping
-from whichgpu.engine.core.yaml import Scalar
-from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core.yaml import MappingNode
+from whichgpu.engine.core.yaml import ScalarNode
+from whichgpu.engine.core.yaml import SequenceNode
 from whichgpu.engine.core.yaml import read_yaml_text
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.facts import load_vocabulary
@@ -260,13 +260,13 @@ def test_a_rule_reads_only_its_scope(vocabulary: Vocabulary, text: str, each: st
         assert "out-of-scope" in {problem.code for problem in fail(vocabulary, text, each)}
 
 
-def scalar_of(text: str) -> Scalar:
+def scalar_of(text: str) -> ScalarNode:
     node = read_yaml_text(text, "rules/x.yaml", error=InputError)
-    assert isinstance(node, Mapping)
+    assert isinstance(node, MappingNode)
     when = node.get("when")
-    assert isinstance(when, Sequence)
+    assert isinstance(when, SequenceNode)
     scalar = when.items[0]
-    assert isinstance(scalar, Scalar)
+    assert isinstance(scalar, ScalarNode)
     return scalar
 
 

@@ -8,9 +8,9 @@ import pytest
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.core.values import Value
-from whichgpu.engine.core.yaml import Mapping
+from whichgpu.engine.core.yaml import MappingNode
 from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import Sequence
+from whichgpu.engine.core.yaml import SequenceNode
 from whichgpu.engine.core.yaml import find
 from whichgpu.engine.core.yaml import read_yaml_text
 from whichgpu.engine.rules.facts import Vocabulary
@@ -190,7 +190,7 @@ SEVEN_TO_THIRTEEN = And((Compare(">=", PARAMS, Const(7)), Compare("<=", PARAMS, 
 def _node(cell: object) -> Node:
     """A cell as a rule file holds it."""
     node = read_yaml_text(f"- {json.dumps(cell)}\n", "t.yaml", error=InputError)
-    assert isinstance(node, Sequence)
+    assert isinstance(node, SequenceNode)
     return node.items[0]
 
 
@@ -273,7 +273,7 @@ def test_cells_of_a_file_have_places(vocabulary: Vocabulary):
     text = "if: [7..13, [inference, inferense], {a: b}, 'zzz', \"> 3 and < x\"]\n"
     node = read_yaml_text(text, "t.yaml", error=InputError)
     cells = find(node, ("if",))
-    assert isinstance(cells, Sequence)
+    assert isinstance(cells, SequenceNode)
     task, params = vocabulary.fact("task"), vocabulary.fact("params_b")
     assert task is not None
     assert params is not None
@@ -290,13 +290,13 @@ def test_cells_of_a_file_have_places(vocabulary: Vocabulary):
     assert column(2) == text.index("{") + 1
     assert column(3) == text.index("zzz") + 1
     assert column(4) == text.index('x"') + 1
-    assert isinstance(node, Mapping)
+    assert isinstance(node, MappingNode)
 
 
 def test_out_of_scope_columns_are_placed(vocabulary: Vocabulary):
     node = read_yaml_text("- 3\n", "t.yaml", error=InputError)
     fact = vocabulary.fact("plan.count")
     assert fact is not None
-    assert isinstance(node, Sequence)
+    assert isinstance(node, SequenceNode)
     with pytest.raises(RulebookError, match=r"t\.yaml:1:3"):
         parse_cell(node.items[0], fact, vocabulary)

@@ -11,7 +11,7 @@ from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.facts import Code
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import KnownNames
 from whichgpu.engine.rules.rulebook import Rulebook
 from whichgpu.engine.rules.rulebook import load_rules_text
 
@@ -62,8 +62,8 @@ def vocabulary() -> Vocabulary:
 
 
 @pytest.fixture(scope="session")
-def known() -> Known:
-    return Known(
+def known() -> KnownNames:
+    return KnownNames(
         sources=frozenset({"fpt", "runpod"}),
         gpus=frozenset({"nvidia-l40s", "nvidia-t4"}),
         figures=frozenset({"cloud_idle_pct"}),
@@ -73,7 +73,7 @@ def known() -> Known:
 
 
 @pytest.fixture(scope="session")
-def load(vocabulary: Vocabulary, known: Known) -> Callable[[str], Rulebook]:
+def load(vocabulary: Vocabulary, known: KnownNames) -> Callable[[str], Rulebook]:
     """Rules from indented text."""
 
     def load(text: str) -> Rulebook:

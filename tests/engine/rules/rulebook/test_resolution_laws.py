@@ -1,25 +1,31 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from collections.abc import Mapping
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whichgpu.engine.core.values import Facts
 from whichgpu.engine.core.values import Scalar
 from whichgpu.engine.rules.language.tree import Arith
 from whichgpu.engine.rules.language.tree import Compare
 from whichgpu.engine.rules.language.tree import Const
 from whichgpu.engine.rules.language.tree import FactRef
 from whichgpu.engine.rules.rulebook import Collision
+from whichgpu.engine.rules.rulebook import Resolution
+from whichgpu.engine.rules.rulebook import Resolver
 from whichgpu.engine.rules.rulebook import Rule
 from whichgpu.engine.rules.rulebook import Verdict
-from whichgpu.engine.rules.rulebook import resolve
 from whichgpu.engine.rules.rulebook import verdict_of
-from whichgpu.engine.rules.rulebook import verdicts_of
 from whichgpu.engine.rules.rulebook.effects import SetFact
 from whichgpu.engine.rules.rulebook.model import Condition
 from whichgpu.engine.rules.rulebook.model import HitPolicy
+
+
+def resolve(matches: Iterable[str], rules: Iterable[Rule], facts: Facts) -> Resolution:
+    return Resolver(rules).resolve(matches, facts)
 
 
 def make(
@@ -161,7 +167,7 @@ def test_verdicts_say_what_became_of_each_rule() -> None:
     ]
     facts = {"x": 4}
     resolution = resolve({"above", "beaten", "winner"}, rules, facts)
-    assert verdicts_of(rules, facts, resolution) == (
+    assert tuple(verdict_of(rule, facts, resolution) for rule in sorted(rules, key=lambda rule: rule.id)) == (
         Verdict("above", "fired"),
         Verdict("beaten", "overridden", by="winner"),
         Verdict("both", "undecided", missing=("y",)),

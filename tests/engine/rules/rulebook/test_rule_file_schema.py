@@ -12,7 +12,7 @@ from whichgpu.engine.core.folders import locate
 from whichgpu.engine.core.yaml import plain
 from whichgpu.engine.core.yaml import read_yaml
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import KnownNames
 from whichgpu.engine.rules.rulebook import load_rules_text
 from whichgpu.engine.rules.rulebook import rule_file_schema
 from whichgpu.engine.rules.rulebook.effects import EFFECT_KEYS
@@ -57,7 +57,7 @@ def accepts(content: Any) -> bool:
     return bool(jsonschema_rs.Draft202012Validator(rule_file_schema()).is_valid(content))
 
 
-def loads(content: Any, vocabulary: Vocabulary, known: Known) -> bool:
+def loads(content: Any, vocabulary: Vocabulary, known: KnownNames) -> bool:
     try:
         load_rules_text(yaml.safe_dump(content, sort_keys=False), vocabulary, known)
     except RulebookError:
@@ -79,13 +79,13 @@ def test_the_schema_is_one() -> None:
     ],
     ids=str,
 )
-def test_schema_and_loader_take_claims_and_bands(more: dict[str, Any], vocabulary: Vocabulary, known: Known) -> None:
+def test_schema_and_loader_take_claims(more: dict[str, Any], vocabulary: Vocabulary, known: KnownNames) -> None:
     rule = {**RULE, "then": {**RULE["then"], **more}}
     assert accepts([rule])
     assert loads([rule], vocabulary, known)
 
 
-def test_the_schema_takes_what_the_loader_takes(vocabulary: Vocabulary, known: Known) -> None:
+def test_the_schema_takes_what_the_loader_takes(vocabulary: Vocabulary, known: KnownNames) -> None:
     assert accepts([RULE, TABLE])
     assert loads([RULE, TABLE], vocabulary, known)
 
@@ -119,13 +119,13 @@ def test_the_schema_takes_what_the_loader_takes(vocabulary: Vocabulary, known: K
     ],
     ids=str,
 )
-def test_schema_and_loader_refuse_the_same_forms(change: Any, vocabulary: Vocabulary, known: Known) -> None:
+def test_schema_and_loader_refuse_the_same_forms(change: Any, vocabulary: Vocabulary, known: KnownNames) -> None:
     assert not loads([{**RULE, **change}], vocabulary, known)
     assert not accepts([{**RULE, **change}])
 
 
 @pytest.mark.parametrize("missing", ["id", "title", "stage", "when", "then", "because"])
-def test_schema_and_loader_miss_the_same_keys(missing: str, vocabulary: Vocabulary, known: Known) -> None:
+def test_schema_and_loader_miss_the_same_keys(missing: str, vocabulary: Vocabulary, known: KnownNames) -> None:
     rule = {key: value for key, value in RULE.items() if key != missing}
     assert not loads([rule], vocabulary, known)
     assert not accepts([rule])

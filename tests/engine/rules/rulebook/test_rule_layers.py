@@ -9,7 +9,7 @@ import pytest
 
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import KnownNames
 from whichgpu.engine.rules.rulebook import Rulebook
 from whichgpu.engine.rules.rulebook import load_rulebook
 
@@ -56,7 +56,7 @@ Lay = Callable[..., Rulebook]
 
 
 @pytest.fixture
-def lay(tmp_path: Path, vocabulary: Vocabulary, known: Known) -> Lay:
+def lay(tmp_path: Path, vocabulary: Vocabulary, known: KnownNames) -> Lay:
     """Loads the base with the given texts over it, each a layer of its own."""
 
     def lay(*texts: str) -> Rulebook:

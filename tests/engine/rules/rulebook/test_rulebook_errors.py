@@ -9,7 +9,7 @@ import pytest
 
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import KnownNames
 from whichgpu.engine.rules.rulebook import load_rules_text
 
 
@@ -17,7 +17,7 @@ BROKEN = Path(__file__).parent / "broken"
 
 
 @pytest.mark.parametrize("path", sorted(BROKEN.glob("*.yaml")), ids=lambda path: path.stem)
-def test_a_broken_file_is_refused_in_these_words(path: Path, vocabulary: Vocabulary, known: Known) -> None:
+def test_a_broken_file_is_refused_in_these_words(path: Path, vocabulary: Vocabulary, known: KnownNames) -> None:
     with pytest.raises(RulebookError) as caught:
         load_rules_text(path.read_text(), vocabulary, known, name=path.name)
     said = str(caught.value) + "\n"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from whichgpu.engine.core.errors import Problem
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook import Known
+from whichgpu.engine.rules.rulebook import KnownNames
 from whichgpu.engine.rules.rulebook import load_rulebook
 from whichgpu.engine.rules.rulebook import load_rules_text
 
@@ -82,7 +82,7 @@ def mutate(content: list[dict[str, Any]], dice: random.Random) -> Any:
     return content
 
 
-def problems_of(text: str, vocabulary: Vocabulary, known: Known | None = None) -> tuple[Problem, ...]:
+def problems_of(text: str, vocabulary: Vocabulary, known: KnownNames | None = None) -> tuple[Problem, ...]:
     """What is wrong with a text; nothing if it loads."""
     try:
         load_rules_text(text, vocabulary, known)
@@ -93,7 +93,7 @@ def problems_of(text: str, vocabulary: Vocabulary, known: Known | None = None) -
 
 @given(st.integers(0, 10**9), st.integers(1, 4))
 @settings(max_examples=150, deadline=None)
-def test_a_mutated_file_loads_or_is_refused(vocabulary: Vocabulary, known: Known, seed: int, changes: int) -> None:
+def test_a_mutated_file_loads_or_is_refused(vocabulary: Vocabulary, known: KnownNames, seed: int, changes: int) -> None:
     dice = random.Random(seed)
     content: Any = copy.deepcopy(BASE)
     for _ in range(changes):

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field
 from dataclasses import replace
 from typing import Any
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Outcome
 from whichgpu.engine.explain.rerun import FactChange
 from whichgpu.engine.explain.rerun import OutOfDecisionsError
 from whichgpu.engine.explain.rerun import WhatIfSearch
 from whichgpu.engine.explain.rerun import between
+from whichgpu.engine.explain.rerun import is_number
 from whichgpu.engine.explain.rerun import probes
 from whichgpu.engine.explain.rerun import recorded_facts
 from whichgpu.engine.explain.rerun import recorded_moment
@@ -22,11 +23,11 @@ from whichgpu.engine.explain.rerun import unstated_objective
 from whichgpu.engine.explain.rerun import valid
 from whichgpu.engine.interview import Answered
 from whichgpu.engine.interview import answered
-from whichgpu.engine.rules.facts import FactDef
+from whichgpu.engine.rules import FactDef
 
 
 #: Re-decisions of one analysis, the first among them.
-DECISIONS = 400
+SENSITIVITY_DECISIONS = 400
 #: Of these, so many may narrow a number down to where the decision flips.
 _FOR_NARROWING = 150
 #: Factors by which a number without a threshold nearby is varied.
@@ -59,7 +60,7 @@ class Sensitivity:
     complete: bool
 
 
-def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = DECISIONS) -> Sensitivity:
+def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = SENSITIVITY_DECISIONS) -> Sensitivity:
     """Vary each fact alone: stated ones, assumed ones, and those that are still open.
 
     A number is tried at the thresholds of the rules that read it, at the ends of its range, and at a half to twice its
@@ -80,15 +81,14 @@ def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = D
     base = what_if.outcome()
     if base is None:  # The recorded facts were read, so they decide; this tells the type checker.
         return Sensitivity(Answered(None, None, "undecided"), (), (), what_if.made, limit, complete=True)
-    study = _Study(what_if, answered(base), advisor.vocabulary.facts)
     origins = _origins(base, decision, advisor)
+    study = _Study(what_if, answered(base), advisor.vocabulary.facts, origins)
     complete = True
     try:
-        turns = study.coarse(_tries(base, origins, advisor))
+        study.coarse(_tries(base, origins, advisor))
     except OutOfDecisionsError:
-        turns, complete = study.turns, False
-    turns = [replace(turn, origin=origins[turn.change.fact]) for turn in turns]
-    narrowed = [study.narrow(turn) for turn in sorted(turns, key=_nearness)]
+        complete = False
+    narrowed = [study.narrow(turn) for turn in sorted(study.turns, key=_nearness)]
     tried = {change.fact for change in study.tried}
     turning = {turn.change.fact for turn in narrowed}
     return Sensitivity(
@@ -101,15 +101,16 @@ def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = D
     )
 
 
+@dataclass(slots=True)
 class _Study:
-    def __init__(self, what_if: WhatIfSearch, base: Answered, facts: Mapping[str, FactDef]) -> None:
-        self.what_if = what_if
-        self.base = base
-        self.facts = facts
-        self.tried: dict[FactChange, bool] = {}  # whether it flips
-        self.turns: list[Turn] = []
+    what_if: WhatIfSearch
+    base: Answered
+    facts: Mapping[str, FactDef]
+    origins: Mapping[str, str]
+    tried: dict[FactChange, bool] = field(default_factory=dict)  # whether it flips
+    turns: list[Turn] = field(default_factory=list)
 
-    def coarse(self, tries: Iterable[FactChange]) -> list[Turn]:
+    def coarse(self, tries: Iterable[FactChange]) -> None:
         """The first flip of each number in either direction, and the first choices that flip."""
         seen: dict[tuple[str, object], int] = {}
         reserve = min(_FOR_NARROWING, self.what_if.limit // 3)
@@ -124,7 +125,6 @@ class _Study:
             if turn is not None and (side is not None or (change.fact, turn.verdict) not in known):
                 seen[change.fact, side] = seen.get((change.fact, side), 0) + 1
                 self.turns.append(turn)
-        return self.turns
 
     def turn(self, change: FactChange) -> Turn | None:
         """The flip that a change makes, if it makes one. A workload that contradicts itself is no flip."""
@@ -133,13 +133,13 @@ class _Study:
         verdict = self.base if contradictory or outcome is None else answered(outcome)
         flips = self.base.differs_in(verdict)
         self.tried[change] = bool(flips)
-        return Turn(change, "", verdict, flips, narrowed=False) if flips else None
+        return Turn(change, self.origins[change.fact], verdict, flips, narrowed=False) if flips else None
 
     def narrow(self, turn: Turn) -> Turn:
         """Halve the way between the flip and the nearest value that keeps the decision."""
         side, fact = _side(turn.change), self.facts[turn.change.fact]
         after, before = turn.change.after, turn.change.before
-        if side is None or not isinstance(after, int | float) or not isinstance(before, int | float):
+        if not is_number(after) or not is_number(before):
             return turn
         kept = [
             float(change.after)
@@ -147,7 +147,7 @@ class _Study:
             if change.fact == fact.name
             and not flips
             and _side(change) == side
-            and isinstance(change.after, int | float)
+            and is_number(change.after)
             and abs(change.after - before) < abs(after - before)
         ]
         near = max(kept, key=lambda value: abs(value - before), default=float(before))
@@ -164,17 +164,14 @@ class _Study:
             if closer is None:
                 near = float(middle)  # type: ignore[arg-type]
             else:
-                best = replace(closer, origin=turn.origin)
+                best = closer
         return replace(best, narrowed=whole)
 
 
 def _side(change: FactChange) -> bool | None:
     """Whether a number rises; None for anything else."""
     before, after = change.before, change.after
-    for value in (before, after):
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return None
-    return after > before  # type: ignore[operator]
+    return after > before if is_number(before) and is_number(after) else None
 
 
 def _origins(base: Outcome, decision: Mapping[str, Any], advisor: Advisor) -> dict[str, str]:
@@ -202,17 +199,12 @@ def _tries(base: Outcome, origins: Mapping[str, str], advisor: Advisor) -> list[
         now = base.intake.facts.get(name)
         rules = tuple(rule for rule in advisor.rulebook.rules if name in rule.reads)
         changes = probes(fact, now, rules, stated=origin == "given")
-        changes += [change for change in _factored(fact, now) if change not in changes]
+        factored = [valid(fact, now * factor) for factor in _FACTORS] if is_number(now) and now else []
+        further = [FactChange(name, now, value) for value in factored if value is not None and value != now]
+        changes += [change for change in further if change not in changes]
         changes.sort(key=lambda change: (change.distance, str(change.after)))
         tries += [(change.distance, position, name, change) for position, change in enumerate(changes)]
     return [change for *_, change in sorted(tries, key=lambda entry: entry[:3])]
-
-
-def _factored(fact: FactDef, now: Value | None) -> list[FactChange]:
-    if isinstance(now, bool) or not isinstance(now, int | float) or not now:
-        return []
-    values = [valid(fact, now * factor) for factor in _FACTORS]
-    return [FactChange(fact.name, now, value) for value in values if value is not None and value != now]
 
 
 def _nearness(turn: Turn) -> tuple[float, str, str]:

@@ -24,10 +24,9 @@ def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comparison:
     facts = changes_between(_fact_values(before), _fact_values(after))
     rules = rule_changes(before, after)
     fired = [{entry["id"] for entry in d["rules"] if entry["verdict"] == "fired"} for d in (before, after)]
-    figures = changes_between(_figures(before), _figures(after))
     return Comparison(
         answer=changes_between(_answer(before), _answer(after)),
-        figures=figures,
+        figures=changes_between(_figures(before), _figures(after)),
         facts=facts,
         fired_before=tuple(sorted(fired[0] - fired[1])),
         fired_after=tuple(sorted(fired[1] - fired[0])),
@@ -52,10 +51,9 @@ def _figures(decision: Mapping[str, Any]) -> dict[str, Any]:
     plan = decision["recommendation"]
     if not plan:
         return {}
-    found: dict[str, Any] = {}
     memory = plan["memory"] or {}
-    for name in ("needed_gb", "per_gpu_gb", "available_per_gpu_gb", "headroom_pct"):
-        found[f"plan.{name}"] = memory.get(name)
+    sums = ("needed_gb", "per_gpu_gb", "available_per_gpu_gb", "headroom_pct")
+    found: dict[str, Any] = {f"plan.{name}": memory.get(name) for name in sums}
     found |= {f"memory.{name}": value for name, value in sorted(memory.get("breakdown", {}).items())}
     speed = {name: value for name, value in plan["speed"].items() if not name.endswith(("_low", "_high"))}
     found |= {f"speed.{name}": value for name, value in sorted(speed.items())}
@@ -79,10 +77,9 @@ def _fact_values(decision: Mapping[str, Any]) -> dict[str, Any]:
 def _rejected(decision: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, list[str]] = {}
     for entry in decision["rejected"]:
-        if entry["rule"] is None:
-            continue
-        counts = "/".join(map(str, entry["counts"]))
-        found.setdefault(entry["gpu"], []).append(f"{entry['rule']} (x {counts})")
+        if entry["rule"] is not None:
+            counts = "/".join(map(str, entry["counts"]))
+            found.setdefault(entry["gpu"], []).append(f"{entry['rule']} (x {counts})")
     return {gpu: "; ".join(sorted(rules)) for gpu, rules in sorted(found.items())}
 
 
@@ -109,17 +106,12 @@ def causes_of(
         causes += _knowledge_causes(before, after)
     days = before["decided_at"][:10], after["decided_at"][:10]
     if rules and days[0] != days[1]:
-        causes.append(
-            Cause("time", "day", f"decided on {days[0]}, and then on {days[1]}; prices are judged by their age")
-        )
+        says = f"decided on {days[0]}, and then on {days[1]}; prices are judged by their age"
+        causes.append(Cause("time", "day", says))
     same_ground = before["rulebook"]["digest"] == after["rulebook"]["digest"] and not facts
-    if (
-        same_ground
-        and before["engine_version"] != after["engine_version"]
-        and before["recommendation"] != after["recommendation"]
-    ):
-        says = f"version {before['engine_version']} became {after['engine_version']}"
-        causes.append(Cause("engine", "engine version", says))
+    versions = before["engine_version"], after["engine_version"]
+    if same_ground and versions[0] != versions[1] and before["recommendation"] != after["recommendation"]:
+        causes.append(Cause("engine", "engine version", f"version {versions[0]} became {versions[1]}"))
     return tuple(causes)
 
 
@@ -133,10 +125,8 @@ def _rulebook_causes(before: Mapping[str, Any], after: Mapping[str, Any], rules:
         if idle:
             causes.append(Cause("rule", f"{len(idle)} rules", f"are {says} and did nothing here"))
     told = known[0] ^ known[1]
-    for change in rules:
-        if change.of_itself and change.rule not in told:
-            says = f"on {change.where}: {change.before}, now {change.after}"
-            causes.append(Cause("rule", change.rule, says))
+    changed = [change for change in rules if change.of_itself and change.rule not in told]
+    causes += [Cause("rule", c.rule, f"on {c.where}: {c.before}, now {c.after}") for c in changed]
     return causes or [Cause("rule", "rulebook", "its digest differs, in nothing that either decision shows")]
 
 
@@ -150,12 +140,9 @@ def _acts(rule: str, rules: tuple[RuleChange, ...]) -> bool:
 
 def _knowledge_causes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Cause]:
     """Which GPU data and which prices changed, over the plans that both decisions show."""
-    causes: list[Cause] = []
     old, new = _shown_plans(before), _shown_plans(after)
-    for name in sorted(old.keys() & new.keys()):
-        one, two = _offer(old[name]), _offer(new[name])
-        if one != two:
-            causes.append(Cause("price", name, f"{one} became {two}"))
+    offers = ((name, _offer(old[name]), _offer(new[name])) for name in sorted(old.keys() & new.keys()))
+    causes = [Cause("price", name, f"{one} became {two}") for name, one, two in offers if one != two]
     data = [_gpu_data(before), _gpu_data(after)]
     changed: dict[Cause, None] = {}  # Plans of one GPU all show its data; each change is named once.
     for scope in sorted(data[0].keys() & data[1].keys(), key=lambda scope: (old[scope]["gpu"], scope)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.core.values import Value
+from whichgpu.engine.core import Value
 
 
 _FP8_SINCE = 8.9  # NVIDIA compute capability: Ada Lovelace and later
@@ -13,7 +13,6 @@ _BF16_SINCE = 8.0  # Ampere and later
 _INT8_TENSOR_SINCE = 7.5  # Turing and later
 _AMD_WITHOUT_FP8 = frozenset({"cdna_1", "cdna_2", "rdna_3"})
 _FASTER = 1.2  # Rates closer than this count as the same: clocks and rounding differ between data sheets.
-_YEAR = re.compile(r"(\d{4})")
 
 
 def gpu_facts(gpu: Gpu) -> dict[str, Value]:
@@ -39,7 +38,7 @@ def gpu_facts(gpu: Gpu) -> dict[str, Value]:
         "gpu.fp4_tflops": gpu.tflops.get("fp4"),
         "gpu.tensor_cores": gpu.matrix_units,
         "gpu.supports_fp16_fast": _fast_fp16(gpu),
-        "gpu.supports_bf16": _bf16(gpu),
+        "gpu.supports_bf16": _supports(gpu, "bf16", _BF16_SINCE),
         "gpu.supports_fp8": _fp8(gpu),
         "gpu.supports_int8_fast": _fast_int8(gpu),
         "gpu.link": gpu.link,
@@ -71,20 +70,16 @@ def _fast_fp16(gpu: Gpu) -> bool | None:
     return gpu.compute_capability >= 7.0
 
 
-def _bf16(gpu: Gpu) -> bool | None:
-    if "bf16" in gpu.tflops:
+def _supports(gpu: Gpu, precision: str, since: float) -> bool | None:
+    """By its data sheet, else by its compute capability."""
+    if precision in gpu.tflops:
         return True
-    if gpu.compute_capability is not None:
-        return gpu.compute_capability >= _BF16_SINCE
-    return None
+    return None if gpu.compute_capability is None else gpu.compute_capability >= since
 
 
 def _fp8(gpu: Gpu) -> bool | None:
-    if "fp8" in gpu.tflops:
-        return True
-    if gpu.compute_capability is not None:
-        return gpu.compute_capability >= _FP8_SINCE
-    return False if gpu.architecture in _AMD_WITHOUT_FP8 else None
+    found = _supports(gpu, "fp8", _FP8_SINCE)
+    return False if found is None and gpu.architecture in _AMD_WITHOUT_FP8 else found
 
 
 def _fast_int8(gpu: Gpu) -> bool | None:
@@ -102,5 +97,5 @@ def _fast_int8(gpu: Gpu) -> bool | None:
 
 
 def _year(launch: str | None) -> int | None:
-    found = _YEAR.match(launch or "")
-    return int(found.group(1)) if found else None
+    found = re.match(r"\d{4}", launch or "")
+    return int(found[0]) if found else None

@@ -9,15 +9,14 @@ from whichgpu.engine.advisor.answer.plans import memory_dict
 from whichgpu.engine.advisor.answer.plans import parallelism_dict
 from whichgpu.engine.advisor.answer.plans import speed_dict
 from whichgpu.engine.advisor.intake import Workload
-from whichgpu.engine.core.canonical import plain
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.plans.fit_suggestions import Relief
-from whichgpu.engine.plans.fit_suggestions import Step
-from whichgpu.engine.plans.fit_suggestions import relief_of
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.sizing.memory import granted_of
-from whichgpu.engine.sizing.model import MemoryEstimate
+from whichgpu.engine.advisor.intake import unknown_gpu
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import Problem
+from whichgpu.engine.core import json_value
+from whichgpu.engine.plans import Relief
+from whichgpu.engine.plans import Step
+from whichgpu.engine.plans import relief_of
+from whichgpu.engine.sizing import granted_of
 
 
 if TYPE_CHECKING:
@@ -48,19 +47,16 @@ def size_workload(
         fix = "add model_name, or param_count_b (billions of parameters)"
         raise InputError(Problem("size-unknown", f"the memory cannot be computed: {missing}", fix=fix))
     granted = granted_of(maker.job, plan.gpu)
-    return _answer(plan, plan.memory, workload, relief_of(plan, maker), granted)
-
-
-def _answer(
-    plan: Plan, memory: MemoryEstimate, workload: Workload, relief: Relief | None, granted: float | None
-) -> answer_types.SizeAnswer:
+    memory, relief = plan.memory, relief_of(plan, maker)
+    # Fits by the best estimate; tight where it lacks the margin that a recommendation keeps.
+    fits = memory.per_gpu_gb <= granted if granted is not None else None
     answer: answer_types.SizeAnswer = {
         "id": workload.id,
         "gpu": plan.gpu.id,
         "count": plan.count,
-        "fits": _fits(plan, granted),
+        "fits": fits,
         "granted_per_gpu_gb": granted,
-        "tight": _tight(plan, granted),
+        "tight": fits and not plan.facts.get("plan.fits"),
         **memory_dict(memory, plan.count, plan.gpu.usable_gb),
         "speed": speed_dict(plan),
         "link": plan.link,
@@ -71,7 +67,7 @@ def _answer(
         ],
         "relief": _relief_dict(relief) if relief else None,
     }
-    rounded: answer_types.SizeAnswer = plain(answer)
+    rounded: answer_types.SizeAnswer = json_value(answer)
     return rounded
 
 
@@ -97,19 +93,6 @@ def _step_dict(step: Step) -> answer_types.FitChange:
     }
 
 
-def _fits(plan: Plan, granted: float | None) -> bool | None:
-    """The best estimate is within what the job may take. A recommended plan also needs a margin: see ``_tight``."""
-    if plan.memory is None or granted is None:
-        return None
-    return plan.memory.per_gpu_gb <= granted
-
-
-def _tight(plan: Plan, granted: float | None) -> bool | None:
-    """It fits by the best estimate, but not with the margin that a recommendation keeps."""
-    fits = _fits(plan, granted)
-    return None if fits is None else fits and not plan.facts.get("plan.fits")
-
-
 def _gpu_id(advisor: Advisor, workload: Workload, gpu: str | None) -> str:
     name = gpu or workload.gpu or workload.given.get("current_gpu")
     listed = workload.given.get("gpu_candidates", ())
@@ -120,13 +103,5 @@ def _gpu_id(advisor: Advisor, workload: Workload, gpu: str | None) -> str:
         raise InputError(Problem("no-gpu", "no GPU is named to size the job on", fact="gpu", fix=fix))
     match = advisor.knowledge.find_gpu(str(name))
     if not match.found:
-        raise InputError(
-            Problem(
-                "unknown-gpu",
-                f"no GPU is called {str(name)!r}",
-                fact="gpu",
-                nearest=match.nearest,
-                fix="see: whichgpu gpus",
-            )
-        )
+        raise InputError(unknown_gpu(match, fact="gpu"))
     return match.ids[-1]

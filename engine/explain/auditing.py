@@ -9,16 +9,16 @@ from datetime import datetime
 from typing import Any
 from typing import Literal
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.record import Record
-from whichgpu.engine.core.canonical import canonical_json
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.explain.compare import compare
-from whichgpu.engine.explain.complete import loose_ends
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Record
+from whichgpu.engine.core import InputError
+from whichgpu.engine.core import canonical_json
+from whichgpu.engine.explain.comparing import compare
 from whichgpu.engine.explain.evidence import gather
+from whichgpu.engine.explain.evidence import loose_ends
 from whichgpu.engine.explain.rerun import decide_again
 from whichgpu.engine.explain.rerun import recorded_facts
-from whichgpu.engine.interview.certificate import check_certificate
+from whichgpu.engine.interview import check_certificate
 
 
 CheckName = Literal["intact", "complete", "reproducible", "certificate"]
@@ -125,8 +125,7 @@ def check_silence(decision: Mapping[str, Any], advisor: Advisor, samples: int) -
         return Check("certificate", False, "the recorded facts are not taken any more", tuple(str(error).split("\n")))
     findings = tuple(f"with {dict(example.completion)} the answer is {example.answer}" for example in found)
     if findings:
-        return Check(
-            "certificate", False, f"{len(findings)} of {samples} ways to fill in the rest answer otherwise", findings
-        )
+        says = f"{len(findings)} of {samples} ways to fill in the rest answer otherwise"
+        return Check("certificate", False, says, findings)
     says = f"{samples} ways to fill in the {len(unasked)} facts that were not asked all give the same answer"
     return Check("certificate", True, says)
