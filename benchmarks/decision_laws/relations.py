@@ -192,8 +192,8 @@ class Relations(Invariance):
         old, new, work = before["recommendation"], after["recommendation"], kind_of_work(before)
         if old is None or new is None:
             return stated, None
-        basis = "usd_per_run" if old["cost"].get("usd_per_run") is not None else "usd_per_hour"
-        if work == "job" and basis == "usd_per_hour":
+        basis = "usd_per_month" if work == "service" else "usd_per_run"
+        if old["cost"].get(basis) is None:
             return None
         sums = old["cost"].get(basis), new["cost"].get(basis)
         if sums[0] is None or sums[1] is None:

@@ -224,7 +224,12 @@ def beaten_by_equals(contenders: Sequence[Contender], objective: Objective) -> d
             and outweighs_guide(one.measures, other.measures, objective)
         )
 
-    return _beaten(contenders, 1 - objective.dominance_margin, 1 + objective.dominance_margin, equal)
+    def preferred(entry: Contender) -> tuple[bool, float]:
+        """What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain."""
+        merit = objective.merit(entry.cost or 0.0, entry.time or 0.0, entry.ranked.plan.count)
+        return (not entry.in_count_band, merit)
+
+    return _beaten(contenders, 1 - objective.dominance_margin, 1 + objective.dominance_margin, equal, preferred)
 
 
 def keeps_count(one: Plan, other: Plan, *, guided: bool) -> bool:
@@ -253,9 +258,16 @@ def outweighs_guide(one: Measures, other: Measures, objective: Objective) -> boo
 
 
 def _beaten(
-    contenders: Sequence[Contender], cost_share: float, speed_ratio: float, comparable: Comparable | None
+    contenders: Sequence[Contender],
+    cost_share: float,
+    speed_ratio: float,
+    comparable: Comparable | None,
+    preferred: Callable[[Contender], tuple[object, ...]] | None = None,
 ) -> dict[str, str]:
-    """The plans of which another has at most that share of the cost and at least that ratio of the speed."""
+    """The plans of which another has at most that share of the cost and at least that ratio of the speed.
+
+    Of several others the preferred one is named that none beats in turn; the one that beats it most if None.
+    """
     known = [(e.cost, e.time, e) for e in contenders if e.cost is not None and e.time is not None]
     known.sort(key=lambda entry: (entry[0], entry[1], entry[2].id))
     rivals = known
@@ -264,14 +276,15 @@ def _beaten(
         for entry in known:
             if not rivals or entry[1] < rivals[-1][1]:
                 rivals.append(entry)
-    found = {}
-    for cost, time, plan in known:
+    found: dict[str, str] = {}
+    for cost, time, plan in known:  # Whoever beats a plan costs less: what beats it in turn is found by then.
         beating = []
         for other_cost, other_time, other in rivals:
             if other_cost > cost * cost_share:
                 break
             if other_time * speed_ratio <= time and (comparable is None or comparable(other, plan)):
-                beating.append((other_cost * other_time, other.id))
+                by = preferred(other) if preferred else (other_cost * other_time,)
+                beating.append(((other.id in found, *by), other.id))
         if beating:
             found[plan.id] = min(beating)[1]
     return found

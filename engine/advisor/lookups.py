@@ -16,6 +16,7 @@ from whichgpu.engine.core import Problem
 from whichgpu.engine.core import Value
 from whichgpu.engine.core import number
 from whichgpu.engine.rules import FactCandidate
+from whichgpu.engine.rules import Origin
 from whichgpu.engine.rules import Vocabulary
 from whichgpu.engine.sizing import composed_spec
 
@@ -42,6 +43,8 @@ _FAMILIES = {
     "diffusion_video": "diffusion_video",
     "multimodal": "multimodal",
 }
+#: Kinds of models whose work grows with the size of their pictures.
+_SEES = {"vision", "detection", "diffusion_image", "diffusion_video"}
 _NETWORKS = {"llm": "transformer", "encoder": "transformer", "encoder_decoder": "transformer"}
 
 
@@ -116,6 +119,13 @@ def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary) -> F
     implied = precision or model.native_precision
     if implied:
         claims["weight_precision"] = [_claim(model, implied, "what the model's name or its published weights say")]
+    # One may feed a model pictures of any size: its own is assumed only where none is stated.
+    for fact, value, formula in (
+        ("image_px", model.resolution_px, "the size the model was made for"),
+        ("frames", model.frames, "the clip that the model was made for"),
+    ):
+        if value and model.kind in _SEES and fact in vocabulary.facts:
+            claims[fact] = [_claim(model, value, formula, "assumed")]
     return Found(model, claims)
 
 
@@ -135,8 +145,8 @@ def _claims(model: ModelSpec) -> dict[str, FactCandidate]:
     }
 
 
-def _claim(model: ModelSpec, value: Value, formula: str) -> FactCandidate:
-    return FactCandidate("looked_up", f"models.{model.id}", value, ("model_name",), formula, tuple(model.sources))
+def _claim(model: ModelSpec, value: Value, formula: str, origin: Origin = "looked_up") -> FactCandidate:
+    return FactCandidate(origin, f"models.{model.id}", value, ("model_name",), formula, tuple(model.sources))
 
 
 #: Up to this ratio a stated figure may differ from the catalogue's: nominal sizes, pruned or extended versions, another

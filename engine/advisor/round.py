@@ -71,9 +71,7 @@ def run_round(
         else:
             alive.append(index)
     survivors = [plans[index] for index in alive]
-    claims = {**survey_claims(survivors), **objective_claims(objective)}
-    survey = stages.survey.run({}, extra=claims, before=intake)
-    job = is_job(survey.facts)
+    job = is_job(intake.facts)
     by_run = job and length_known(survivors)
     measures = [
         measure(
@@ -85,6 +83,8 @@ def run_round(
         )
         for plan in survivors
     ]
+    claims = {**survey_claims(survivors, measures), **objective_claims(objective)}
+    survey = stages.survey.run({}, extra=claims, before=intake)
     ends = spread(measures)
     sets: list[Facts] = [
         fact_sets[index] | beside_others(measured, ends) for index, measured in zip(alive, measures, strict=True)

@@ -46,7 +46,7 @@ class Measures:
 
 
 #: What was stated behind figures of the survey.
-_INPUTS = {"owned_plan_qualifies": ("gpus_owned",)}
+_INPUTS = {"owned_plan_qualifies": ("gpus_owned",), "renting_undercuts_owned": ("gpus_owned",)}
 #: A plan of which neither cost nor time was asked.
 UNMEASURED = Measures(None, None)
 
@@ -138,8 +138,8 @@ def objective_claims(objective: Objective) -> dict[str, list[FactCandidate]]:
     }
 
 
-def survey_claims(plans: Sequence[Plan]) -> dict[str, list[FactCandidate]]:
-    """Workload-scope facts over the surviving plans, sized ones only where fitting is meant."""
+def survey_claims(plans: Sequence[Plan], measures: Sequence[Measures]) -> dict[str, list[FactCandidate]]:
+    """Workload-scope facts over the surviving plans and what each measures, sized ones only where fitting is meant."""
     sized = [plan for plan in plans if plan.memory is not None]
     hourly = [plan.cost.usd_per_hour for plan in plans if plan.cost.usd_per_hour is not None]
     values: dict[str, tuple[Value, str]] = {"surviving_plans": (len(plans), "plans that no rule rejects")}
@@ -154,6 +154,14 @@ def survey_claims(plans: Sequence[Plan]) -> dict[str, list[FactCandidate]]:
         )
     if any(plan.cost.origin == "owned" for plan in plans):
         values["owned_plan_qualifies"] = (True, "whether a plan on hardware that is owned survives")
+        owned, rented = (
+            [m.cost for plan, m in zip(plans, measures, strict=True) if plan.cost.origin in origins and m.cost]
+            for origins in (("owned",), ("offer", "quote"))
+        )
+        values["renting_undercuts_owned"] = (
+            bool(owned and rented) and min(rented) < min(owned),
+            "whether the cheapest rented plan costs less than the cheapest on hardware that is owned",
+        )
     if hourly:
         values["cheapest_usd_per_hour"] = (min(hourly), "lowest price among surviving plans")
     return {

@@ -190,17 +190,22 @@ def _surveyed(plan_round: PlanRound, rejecting: Mapping[str, frozenset[str]], op
         return open_facts
     causes = frozenset().union(*rejecting.values())
     wider = OpenFacts(dict(open_facts.values), dict(open_facts.causes))
-    plans = [entry.ranked.plan for entry in plan_round.judged]
-    sure = [plan for plan in plans if plan.id not in rejecting]
-    now = {name: claims[0].value for name, claims in survey_claims(plans).items()}
-    then = {name: claims[0].value for name, claims in survey_claims(sure).items()}
+    sure = [entry for entry in plan_round.judged if entry.ranked.plan.id not in rejecting]
+    now, then = (
+        {
+            name: claims[0].value
+            for name, claims in survey_claims(
+                [entry.ranked.plan for entry in entries], [entry.measures for entry in entries]
+            ).items()
+        }
+        for entries in (plan_round.judged, sure)
+    )
     for name in sorted(now.keys() | then.keys()):
         if now.get(name) != then.get(name):
             both = isinstance(now.get(name), bool) and isinstance(then.get(name), bool)
             wider.add(name, (now.get(name), then.get(name)) if both else None, causes)
-    sure_facts = [entry.facts for entry in plan_round.judged if entry.ranked.plan.id not in rejecting]
     for fact in ("plan.cost_vs_cheapest", "plan.speed_vs_fastest"):
         # Who is cheapest or fastest stands at 1; if all of these may drop out, the scale moves.
-        if not any(facts.get(fact) == 1.0 for facts in sure_facts):
+        if not any(entry.facts.get(fact) == 1.0 for entry in sure):
             wider.add(fact, None, causes)
     return wider

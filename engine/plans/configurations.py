@@ -309,16 +309,28 @@ def _served(maker: PlanMaker, gpu: Gpu, layout: Layout, why: str, *, kept: bool 
 def _replicas_needed(maker: PlanMaker, gpu: Gpu, replica: Layout, least: int) -> _Search[int | None]:
     """How many replicas meet the goals; None where no number of them does."""
     goals, most = maker.goals, maker.most_gpus(gpu)
-    number = least
+    number, too_slow = least, least
     for _ in range(_ROUNDS):
         yield [_times(replica, number)]
         values = _values(maker, gpu, _times(replica, number))
         if not values or meets(goals, values) is not False:
-            return number
+            return (yield from _fewest_between(maker, gpu, replica, too_slow, number))
+        if not times_kept(goals, values):
+            too_slow = number
         number = _more_replicas(goals, values, number, maker.job.concurrency)
         if not number or number * replica.count > most:
             return None
     return None
+
+
+def _fewest_between(maker: PlanMaker, gpu: Gpu, replica: Layout, too_few: int, enough: int) -> _Search[int]:
+    """The fewest replicas that meet the goals, above a number that is too few, as far as that is not enough itself."""
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        yield [_times(replica, middle)]
+        values = _values(maker, gpu, _times(replica, middle))
+        too_few, enough = (middle, enough) if meets(maker.goals, values) is False else (too_few, middle)
+    return enough
 
 
 def _more_replicas(goals: Goals, values: Mapping[str, float], number: int, concurrency: int) -> int:

@@ -147,8 +147,8 @@ def adapters_gb(*, param_count_b: float, peft_method: str, lora_rank: int, lora_
 @calculator(
     output="activations_gb",
     unit="GB",
-    needs=("task", "param_count_b", "seq_len_tokens", "batch_size_per_gpu"),
-    uses=("gradient_checkpointing", "flash_attention", "peft_method", "model_family"),
+    needs=("task", "param_count_b", "seq_len_tokens"),
+    uses=("batch_size_per_gpu", "gradient_checkpointing", "flash_attention", "peft_method", "model_family"),
     trends={"param_count_b": "rises", "seq_len_tokens": "rises", "batch_size_per_gpu": "rises"},
     formula="tokens x bytes kept per layer x layers + logits at 14 bytes, for a typical decoder of that size",
     source="vramcalc 0.1.2; Korthikanti et al.",
@@ -158,7 +158,7 @@ def activations_gb(
     task: str,
     param_count_b: float,
     seq_len_tokens: int,
-    batch_size_per_gpu: int,
+    batch_size_per_gpu: int | None,
     gradient_checkpointing: str | None,
     flash_attention: bool | None,
     peft_method: str | None,
@@ -169,10 +169,10 @@ def activations_gb(
         "task": task,
         "param_count_b": param_count_b,
         "seq_len_tokens": seq_len_tokens,
-        "batch_size_per_gpu": batch_size_per_gpu,
         "model_family": model_family or "llm",
     }
     for name, value in (
+        ("batch_size_per_gpu", batch_size_per_gpu),
         ("gradient_checkpointing", gradient_checkpointing),
         ("flash_attention", flash_attention),
         ("peft_method", peft_method),

@@ -45,7 +45,7 @@ def learning_of(
     if habits and habits.batch and not reader.known("batch_size_per_gpu") and not reader.flag("large_batch"):
         batch = reader.assume("batch_size_per_gpu", habits.batch, habits.source)
     if not batch:
-        batch = reader.default("batch_size_per_gpu")
+        batch = reader.default("batch_size_per_gpu", "vision_batch_size" if family == "vision" else None)
     raw = reader.flag("gradient_checkpointing")
     stated = reader.text("gradient_checkpointing") if raw is None else "full" if raw else "none"
     by_habit = kind in {"lora", "qlora"} or family.startswith("diffusion")

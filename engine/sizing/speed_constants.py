@@ -54,8 +54,6 @@ class ServingSpeed(Entry):
     load_limit: Banded
     moe_per_layer_us: Banded
     gguf_use: Banded
-    typical_input_tokens: Banded
-    typical_output_tokens: Banded
     cache_copies: Banded
 
 
@@ -90,6 +88,7 @@ class VisionSpeed(Entry):
     conv_inference_use: Banded
     macs_per_param: Banded
     reference_px: Banded
+    reference_px_detection: Banded
 
 
 class DiffusionSpeed(Entry):

@@ -72,9 +72,10 @@ def forward_flops(job: Job) -> float | None:
     if job.family.startswith("diffusion"):
         return _denoising_flops(job)
     vision = speed_constants().vision
-    native = (model.resolution_px if model else None) or vision.reference_px.value
-    # A size that nobody stated is the network's own, not that of a photograph.
-    px = job.image_px if job.image_px and "image_px" not in job.unstated else native
+    detects = model is not None and model.kind == "detection"
+    usual = vision.reference_px_detection.value if detects else vision.reference_px.value
+    native = (model.resolution_px if model else None) or usual
+    px = job.image_px or native
     if model is not None and model.gmacs_per_image:
         return 2e9 * model.gmacs_per_image * (px / native) ** 2
     if job.params_b is None:

@@ -93,8 +93,8 @@ def load_of(job: Job, shape: Shape, tensor: Any) -> Load:
     # The input embedding is looked up, not read; a tied one is read as the head.
     read = (shape.body - routed) * weight.body + (shape.head or shape.embedding) * ends
     width = shape.heads * shape.head_dim
-    asked, answered = request_tokens(job)
-    context = asked + answered // 2
+    asked = job.input_tokens
+    context = asked + job.output_tokens // 2
     cached = cached_bytes_per_sequence(shape, context, constants.kv_cache[job.kv_precision], tensor, 1)
     if job.engine == "transformers":
         cached *= speed_constants().serving.cache_copies.value * (1.0 + shape.heads / shape.kv_heads)
@@ -112,14 +112,6 @@ def load_of(job: Job, shape: Shape, tensor: Any) -> Load:
         exchange_bytes=2.0 * shape.hidden,
         layers=shape.layers,
     )
-
-
-def request_tokens(job: Job) -> tuple[int, int]:
-    """Prompt and answer of a usual request: as stated; a typical one where not even the context is."""
-    if "context_tokens" not in job.unstated:
-        return job.input_tokens, job.output_tokens
-    serving = speed_constants().serving
-    return int(serving.typical_input_tokens.value), int(serving.typical_output_tokens.value)
 
 
 def _routed(shape: Shape) -> tuple[float, float]:
@@ -142,8 +134,10 @@ def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
     if is_gguf(job.weight_precision):
         bandwidth = bandwidth * serving.gguf_use.at(pick)
     steps = engine_steps(job)
-    eager = steps.eager_beyond is not None and sum(request_tokens(job)) > steps.eager_beyond
-    floor = steps.eager_floor_us if eager else steps.launch_floor_us
+    floor = steps.launch_floor_us
+    if steps.eager_beyond is not None:  # Those tokens of the answer that lie beyond.
+        beyond = (job.input_tokens + job.output_tokens - steps.eager_beyond) / max(1, job.output_tokens)
+        floor += min(1.0, max(0.0, beyond)) * (steps.eager_floor_us - steps.launch_floor_us)
     slower = {"value": 1.0, "low": steps.high, "high": steps.low}[pick]
     return Rates(
         bandwidth=bandwidth,
@@ -227,8 +221,8 @@ def serving_values(
         capacity: it is not stated how many requests are in flight: tokens per second are those of a full replica.
     """
     serving = speed_constants().serving
-    asked, answered = request_tokens(job)
-    replicas = Replicas(load, rates, split, answered, prefill_s(load, rates, split, asked))
+    answered = job.output_tokens
+    replicas = Replicas(load, rates, split, answered, prefill_s(load, rates, split, job.input_tokens))
     limit = int(serving.max_sequences.value)
     most = np.where(np.isnan(room), limit, np.minimum(room, limit))
     data, flight = split.rows.data, split.rows.batch

@@ -126,16 +126,35 @@ def test_a_plan_stands_beside_the_best() -> None:
     assert beside_others(Measures(4, 5), Spread(None, None, None, None)) == {}
 
 
+def unmeasured(plans: list[Plan]) -> list[Measures]:
+    return [Measures(None, None) for _ in plans]
+
+
+def test_the_survey_tells_whether_renting_undercuts_what_is_owned(plans: list[Plan]) -> None:
+    owned = replace(plans[0], cost=Cost(origin="owned", usd_per_hour=0.2))
+    rented = replace(plans[1], cost=Cost(origin="offer", usd_per_hour=0.1))
+    bought = replace(plans[2], cost=Cost(origin="purchase", usd_per_hour=0.01))
+
+    def undercut(*costs: float | None) -> object:
+        claims = survey_claims([owned, rented, bought], [Measures(cost, None) for cost in costs])
+        return claims["renting_undercuts_owned"][0].value
+
+    assert undercut(2, 1, 3) is True
+    assert undercut(2, 3, 1) is False
+    assert undercut(2, None, 1) is False
+    assert "renting_undercuts_owned" not in survey_claims([rented], [Measures(1, None)])
+
+
 def test_the_survey_counts_and_compares(plans: list[Plan]) -> None:
-    values = {name: claims[0].value for name, claims in survey_claims(plans).items()}
+    values = {name: claims[0].value for name, claims in survey_claims(plans, unmeasured(plans)).items()}
     assert values["surviving_plans"] == len(plans)
     assert values["fits_one_gpu"] is True
     assert values["fits_consumer_gpu"] is True
     assert values["min_gpu_count"] == 1
     assert values["cheapest_usd_per_hour"] == min(p.cost.usd_per_hour for p in plans if p.cost.usd_per_hour)
-    without = {name: claims[0].value for name, claims in survey_claims(plans[2:]).items()}
+    without = {name: claims[0].value for name, claims in survey_claims(plans[2:], unmeasured(plans[2:])).items()}
     assert (without["fits_one_gpu"], without["fits_consumer_gpu"], without["min_gpu_count"]) == (True, False, 1)
 
 
 def test_of_no_plans_only_their_number_is_known() -> None:
-    assert {name: claims[0].value for name, claims in survey_claims([]).items()} == {"surviving_plans": 0}
+    assert {name: claims[0].value for name, claims in survey_claims([], []).items()} == {"surviving_plans": 0}
