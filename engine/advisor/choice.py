@@ -15,6 +15,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.rank import Ranked
@@ -276,15 +277,22 @@ def _beaten(
         for entry in known:
             if not rivals or entry[1] < rivals[-1][1]:
                 rivals.append(entry)
+
+    def liking(entry: tuple[float, float, Contender]) -> tuple[Any, ...]:
+        cost, time, plan = entry
+        return (*(preferred(plan) if preferred else (cost * time,)), plan.id)
+
+    rivals = sorted(rivals, key=liking)
     found: dict[str, str] = {}
     for cost, time, plan in known:  # Whoever beats a plan costs less: what beats it in turn is found by then.
-        beating = []
+        by = None
         for other_cost, other_time, other in rivals:
-            if other_cost > cost * cost_share:
-                break
-            if other_time * speed_ratio <= time and (comparable is None or comparable(other, plan)):
-                by = preferred(other) if preferred else (other_cost * other_time,)
-                beating.append(((other.id in found, *by), other.id))
-        if beating:
-            found[plan.id] = min(beating)[1]
+            beats = other_cost <= cost * cost_share and other_time * speed_ratio <= time
+            if beats and (comparable is None or comparable(other, plan)):
+                if other.id not in found:
+                    by = other.id
+                    break
+                by = by or other.id
+        if by is not None:
+            found[plan.id] = by
     return found
