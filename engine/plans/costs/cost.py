@@ -60,11 +60,12 @@ class Spending:
     run_hours: float | None
     interruptible: bool
     always_paid: bool  # nothing says that the hardware stands idle some of the time
-    buys: bool  # the hardware is to stand at the user's own place
+    buys: bool  # the hardware is to stand at the user's own place, or is to be bought
 
 
 def spending_of(facts: Facts, constants: EconomicsConstants) -> Spending:
-    """Read the facts about paying."""
+    """Read the facts about paying. Whoever wishes to rent pays rent, wherever the machines stand."""
+    wish = facts.get("procurement_wish")
     return Spending(
         facts=facts,
         owned=owned_gpus(facts),
@@ -73,7 +74,7 @@ def spending_of(facts: Facts, constants: EconomicsConstants) -> Spending:
         run_hours=number(facts, "run_hours"),
         interruptible=facts.get("interruptible") is True,
         always_paid=facts.get("always_on") is True or usage_of(facts, 1, constants) is None,
-        buys=facts.get("deployment_site") in _OWN_SITES or facts.get("procurement_wish") == "buy",
+        buys=wish == "buy" or (wish != "rent" and facts.get("deployment_site") in _OWN_SITES),
     )
 
 
