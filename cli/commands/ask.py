@@ -152,7 +152,7 @@ def _interview(
 def _answer(
     interviewer: Interviewer, state: State, done: Done, *, save: str | None, plain: bool, form: str, everything: bool
 ) -> int:
-    decision = interviewer.decide(state)
+    decision = interviewer.final(state)
     answer = decision.to_dict(full=True, trade_offs=True)
     answer["interview"] = _interview_dict(interviewer, state, done)
     if save:

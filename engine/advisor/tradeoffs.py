@@ -21,6 +21,7 @@ from whichgpu.engine.core import Value
 from whichgpu.engine.plans import Plan
 from whichgpu.engine.plans import load_economics
 from whichgpu.engine.plans import usage_of
+from whichgpu.engine.rules import probing
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class TradeOff:
         return float(cheaper * (self.speed_ratio or 1.0) ** objective.time_exponent)
 
 
+@probing()
 def trade_offs(
     context: DecisionContext,
     given: Mapping[str, Value],

@@ -26,6 +26,7 @@ from whichgpu.engine.rules import FactDef
 from whichgpu.engine.rules import Rule
 from whichgpu.engine.rules import coerce
 from whichgpu.engine.rules import constants_compared
+from whichgpu.engine.rules import probing
 
 
 def recorded_facts(decision: Mapping[str, Any], advisor: Advisor) -> dict[str, Value]:
@@ -177,6 +178,7 @@ class WhatIfSearch:
             self._known[key] = self._decide(changes)
         return self._known[key]
 
+    @probing()
     def _decide(self, changes: tuple[FactChange, ...]) -> Outcome | None:
         facts = dict(self.given)
         objective = self.objective

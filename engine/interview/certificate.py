@@ -22,6 +22,7 @@ from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.verdict import Verdicts
 from whichgpu.engine.rules import FactDef
 from whichgpu.engine.rules import constants_compared
+from whichgpu.engine.rules import probing
 from whichgpu.engine.rules import representatives
 
 
@@ -75,6 +76,7 @@ def answered(outcome: Outcome) -> Answered:
     return Answered(plan.gpu.id if plan else None, plan.count if plan else None, verdict)
 
 
+@probing()
 def check_certificate(
     advisor: Advisor,
     given: Mapping[str, Value],

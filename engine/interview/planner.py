@@ -37,6 +37,7 @@ from whichgpu.engine.interview.verdict import verdicts_of
 from whichgpu.engine.interview.verdict import with_comparison
 from whichgpu.engine.rules import FactDef
 from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import probing
 
 
 #: The order in which a person thinks of a job; topics that the vocabulary adds follow by name.
@@ -157,8 +158,13 @@ class Interviewer:
         """The decision on what is known so far. Raises InputError where it contradicts the catalogue."""
         key = tuple(sorted(state.given.items()))
         if key not in self._outcomes:
-            self._outcomes[key] = self.advisor.decide(Workload(dict(state.given)), decided_at=self.moment)
+            with probing():
+                self._outcomes[key] = self.final(state)
         return self._outcomes[key]
+
+    def final(self, state: State) -> Decision:
+        """The same decision made for the record, fired by both engines."""
+        return self.advisor.decide(Workload(dict(state.given)), decided_at=self.moment)
 
     def next_question(self, state: State) -> Question | Done:
         """What to ask next, or what was not asked and why."""

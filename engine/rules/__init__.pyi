@@ -11,6 +11,7 @@ from .inference.driver import durable_available as durable_available
 from .inference.driver import engine_status as engine_status
 from .inference.firing import Level as Level
 from .inference.firing import fire as fire
+from .inference.firing import probing as probing
 from .inference.reference import Evaluation as Evaluation
 from .inference.reference import is_local as is_local
 from .language.compiling import Compiled as Compiled

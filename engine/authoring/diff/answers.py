@@ -25,6 +25,7 @@ from whichgpu.engine.plans import candidate_plans
 from whichgpu.engine.rules import Disagree
 from whichgpu.engine.rules import Monitor
 from whichgpu.engine.rules import Say
+from whichgpu.engine.rules import probing
 from whichgpu.engine.sizing import Job
 
 
@@ -112,6 +113,7 @@ class PlanShelf:
         return made
 
 
+@probing()
 def answer_of(advisor: Advisor, workload: Mapping[str, Any], moment: datetime) -> Answer:
     """What the expert says of one workload."""
     known = {

@@ -7,7 +7,10 @@ than a wrong one.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 from typing import Protocol
@@ -24,9 +27,26 @@ from whichgpu.engine.rules.language import facts_read
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
-__all__ = ["EngineStatus", "Firing", "Level", "Matcher", "engine_status", "fire"]
+__all__ = ["EngineStatus", "Firing", "Level", "Matcher", "engine_status", "fire", "probing"]
 
 FiredBy = Literal["durable", "reference"]
+
+
+_probing: ContextVar[bool] = ContextVar("probing", default=False)
+
+
+@contextmanager
+def probing() -> Iterator[None]:
+    """While it lasts the reference fires alone: for what is only tried, and kept in no record.
+
+    The two engines agree on every match that a record keeps; that they agree on what is tried beside it is what the
+    tests of the inference show.
+    """
+    token = _probing.set(True)
+    try:
+        yield
+    finally:
+        _probing.reset(token)
 
 
 class Matcher(Protocol):
@@ -94,7 +114,7 @@ def fire(level: Level, shared: Facts, fact_sets: Sequence[Facts] = ({},), names:
         InternalError: the C engine failed, or the two engines differ on a match.
     """
     evaluation = level.reference.evaluate(fact_sets, shared)
-    engine = level.engine()
+    engine = None if _probing.get() else level.engine()
     if engine is None or not level.rules or not fact_sets:
         return Firing(evaluation.matches, "durable" if engine else "reference", evaluation)
     matches = engine.match(fact_sets, shared, evaluation)
