@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from typing import NoReturn
+
+from msgspec import Struct
 
 from whichgpu.engine.advisor import Saved
 from whichgpu.engine.advisor import read_saved as saved_in
@@ -20,8 +21,7 @@ STDIN = "-"
 MAX_BYTES = 5_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line of ``--jsonl``: a workload, or what is wrong with it."""
 
     number: int

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from whichgpu import Advisor
 from whichgpu.cli.commands.rules_test import run_all
@@ -31,8 +32,7 @@ from whichgpu.engine.authoring import inspect
 Answer = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """The state of the rules at one moment."""
 
     findings: tuple[Finding, ...]

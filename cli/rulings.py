@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from whichgpu.engine.core import InputError
 from whichgpu.engine.core import Problem
@@ -15,8 +16,7 @@ from whichgpu.engine.rules import Rule
 OUTCOMES = ("fired", "overridden", "undecided", "not_fired")
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(Struct, frozen=True):
     """One rule's verdict, with what the present rulebook says of the rule; None where it has no such rule any more."""
 
     id: str

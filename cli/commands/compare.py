@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import click
+from msgspec import to_builtins
 
 from whichgpu import Advisor
 from whichgpu.cli import output
@@ -105,7 +105,7 @@ def _show(
 ) -> int:
     found = compare(before, after)
     if form == "json":
-        output.emit_json({"same": found.same, **json_value(asdict(found))})
+        output.emit_json({"same": found.same, **json_value(to_builtins(found))})
     else:
         phrases = Phrases(advisor.vocabulary)
         blocks = comparison_blocks(found, names_of(advisor), phrases, sides, everything=everything)

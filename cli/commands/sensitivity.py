@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
+from msgspec import to_builtins
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load
@@ -43,7 +42,7 @@ def sensitivity(
     advisor = load(rules, builtin=builtin)
     found = find_turns(saved.decision, advisor, limit=limit)
     if form == "json":
-        output.emit_json(json_value(asdict(found)))
+        output.emit_json(json_value(to_builtins(found)))
     else:
         phrases = Phrases(advisor.vocabulary)
         output.emit_blocks(sensitivity_blocks(found, names_of(advisor), phrases, everything=everything), form)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
+from msgspec import to_builtins
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load
@@ -43,7 +42,7 @@ def why_not(*, decision: str, gpu: str, limit: int, form: str, rules: tuple[str,
     phrases = Phrases(advisor.vocabulary)
     found = find_why_not(saved.decision, gpu, advisor, limit=limit, phrases=phrases)
     if form == "json":
-        told = asdict(found)
+        told = to_builtins(found)
         told["rejections"] = [to_dict(step) for step in found.rejections]
         output.emit_json(json_value(told))
     else:

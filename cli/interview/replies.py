@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from whichgpu import Advisor
 from whichgpu.engine.core import InputError
@@ -30,8 +30,7 @@ _WORDS |= {"don't know": "unknown", "dont know": "unknown", "not sure": "unknown
 _TAKE_REST = frozenset({"edit", "save"})
 
 
-@dataclass(frozen=True, slots=True)
-class Steer:
+class Steer(Struct, frozen=True):
     """A steering word and what was written after it."""
 
     word: str
@@ -58,8 +57,7 @@ def shown_choices(fact: FactDef) -> tuple[str, ...]:
     return labelled or fact.choices
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What an answer means, and what should be said of how it was taken."""
 
     value: Value

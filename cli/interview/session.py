@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from whichgpu.cli import output
 from whichgpu.cli.inputs import read_text
@@ -48,8 +49,7 @@ def latest_session_file() -> Path:
     return files[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """Where an interview is kept."""
 
     file: Path

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from whichgpu.cli.render.figures import gb
 from whichgpu.cli.render.figures import percent
@@ -24,8 +25,7 @@ _BAR = 16.0
 COLOURS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryBar:
+class MemoryBar(Struct, frozen=True):
     """One plan: what a GPU of it holds, by part, against what can be used there. Decimal GB."""
 
     label: str
@@ -36,16 +36,14 @@ class MemoryBar:
     usable_gb: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Award:
+class Award(Struct, frozen=True):
     """Points of one reason."""
 
     label: str
     points: float
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(Struct, frozen=True):
     """What renting and owning have cost after some months, in US dollars."""
 
     points: tuple[tuple[float, float, float], ...]  # months, renting until then, owning until then

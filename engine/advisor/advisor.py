@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Literal
 from typing import overload
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor.answer.decision import decision_dict
 from whichgpu.engine.advisor.answer.tradeoffs import trade_off_list
@@ -64,8 +65,7 @@ if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import part_types
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What was decided on one workload; ``to_dict`` puts it under the keys of the output contract."""
 
     outcome: Outcome
@@ -111,8 +111,7 @@ class Decision:
         return answer
 
 
-@dataclass(frozen=True)
-class Advisor:
+class Advisor(Struct, frozen=True):
     """The loaded expert. Immutable, and safe to share between threads."""
 
     vocabulary: Vocabulary

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor.outcome import CandidateJudgement
 from whichgpu.engine.advisor.outcome import CandidateVerdict
@@ -41,8 +42,7 @@ def judge_candidates(
     return tuple(judge.judge(gpu, is_current) for gpu, is_current in named_gpus(facts, knowledge))
 
 
-@dataclass(frozen=True, slots=True)
-class _Judge:
+class _Judge(Struct, frozen=True):
     """Judges GPUs by the plans of a round, which are held by their ids, or by plans of its own."""
 
     maker: PlanMaker

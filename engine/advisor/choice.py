@@ -14,8 +14,9 @@ import math
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.rank import Ranked
@@ -32,8 +33,7 @@ Tier = tuple[bool, bool, bool, bool]
 SEGMENT_ORDER = {"other": 0, "edge": 0, "consumer": 0, "professional": 1, "datacenter": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Contender:
+class Contender(Struct, frozen=True):
     """What choosing reads of one plan."""
 
     ranked: Ranked
@@ -62,8 +62,7 @@ class Contender:
 Comparable = Callable[[Contender, Contender], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """Where a plan stands after the choice."""
 
     tier: Tier

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import GpuMatch
 from whichgpu.engine.catalogue import Knowledge
@@ -30,8 +31,7 @@ from whichgpu.engine.rules import gpu_and_count
 from whichgpu.engine.rules import read_value
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(Struct, frozen=True):
     """The given facts by canonical name, and the three reserved keys."""
 
     given: dict[str, Value]
@@ -50,8 +50,7 @@ class _Item(NamedTuple):
     name_place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """Turns raw workloads into checked ones.
 
     ``alias_conditions`` are those of the facts whose other names hold only on some facts, by fact.

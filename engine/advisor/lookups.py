@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec import field
 
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.catalogue import ModelSpec
@@ -21,8 +22,7 @@ from whichgpu.engine.rules import Vocabulary
 from whichgpu.engine.sizing import composed_spec
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """The model, if one is named and known, and what it says about facts."""
 
     model: ModelSpec | None = None

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 from typing import Literal
+
+from msgspec import Struct
 
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.rank import Objective
@@ -60,8 +61,7 @@ class TradeOffSettings(Entry):
     cards: tuple[str, ...]  # facts that say which cards are allowed
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """One fact to change, and to which values: None takes it away.
 
     ``nested`` values each allow all that the ones before them allow, so that where the last brings nothing none does.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
 from datetime import date
+
+from msgspec import Struct
+from msgspec import field
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts
@@ -33,8 +34,7 @@ from whichgpu.engine.sizing import Figure
 _JUDGED = ("whichgpu-judgement",)
 
 
-@dataclass(frozen=True, slots=True)
-class Procurement:
+class Procurement(Struct, frozen=True):
     """What was computed of renting and owning."""
 
     figures: dict[str, Figure] = field(default_factory=dict)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import astuple
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from whichgpu.engine.advisor.choice import Contender
 from whichgpu.engine.advisor.choice import Standing
@@ -154,8 +155,7 @@ def _judged(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Evidence:
+class _Evidence(Struct, frozen=True):
     """What the prefer rules that fired on a plan come to."""
 
     awards: tuple[Award, ...]

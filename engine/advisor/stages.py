@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from whichgpu.engine.core import Calculator
 from whichgpu.engine.core import Facts
@@ -29,8 +30,7 @@ MOMENTS = ("intake", "plan", "survey", "outcome")
 NOTHING = Resolution(())
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """What a rule set came to: a resolution for each fact set, and the reference's view for verdicts."""
 
     resolutions: list[Resolution]
@@ -70,8 +70,7 @@ class RuleSet:
         return tuple(self.by_id[name] for name in resolution.fired)
 
 
-@dataclass(frozen=True, slots=True)
-class Stages:
+class Stages(Struct, frozen=True):
     """Every stage, ready to run."""
 
     intake: FactResolver

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor.options import Kind
 from whichgpu.engine.advisor.options import Option
@@ -24,8 +26,7 @@ from whichgpu.engine.plans import usage_of
 from whichgpu.engine.rules import probing
 
 
-@dataclass(frozen=True, slots=True)
-class TradeOff:
+class TradeOff(Struct, frozen=True):
     """One option and the plan that it leads to. Ratios are its figure by the answer's."""
 
     kind: Kind

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.advisor import known_names

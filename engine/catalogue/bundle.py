@@ -10,6 +10,9 @@ from dataclasses import field
 from functools import cached_property
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from whichgpu.engine.catalogue.gpu_names import GpuMatch
 from whichgpu.engine.catalogue.gpu_names import GpuNames
 from whichgpu.engine.catalogue.gpu_names import grouped
@@ -23,8 +26,7 @@ from whichgpu.engine.catalogue.model_names import ModelNames
 from whichgpu.engine.core import Value
 
 
-@dataclass(frozen=True, slots=True)
-class KnowledgeLayer:
+class KnowledgeLayer(Struct, frozen=True):
     """What a layer adds to the knowledge: a digest over all of it, and the names of what it adds and changes."""
 
     folder: str
@@ -36,7 +38,7 @@ class KnowledgeLayer:
     sources: tuple[str, ...] = ()
     others: tuple[str, ...] = ()  # costs, figures, disagreements
     offers: int = 0
-    because: Mapping[str, str] = field(default_factory=dict)  # what it changes -> on what ground
+    because: Mapping[str, str] = msgspec.field(default_factory=dict)  # what it changes -> on what ground
 
     @property
     def empty(self) -> bool:

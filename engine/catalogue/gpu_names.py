@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.catalogue.spelling import exact_form
@@ -17,8 +18,7 @@ from whichgpu.engine.core import nearest_words
 MatchKind = Literal["id", "family", "series", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class GpuMatch:
+class GpuMatch(Struct, frozen=True):
     """What a name means. ``ids`` are sorted; with ``kind`` none they are empty and ``nearest`` suggests ids."""
 
     asked: str

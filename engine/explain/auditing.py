@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from typing import Literal
+
+from msgspec import Struct
 
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.advisor import Record
@@ -30,8 +31,7 @@ SAMPLES = 50
 _SEED = 20260601
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One question of an audit. ``holds`` is None where the question does not arise."""
 
     name: CheckName

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
-from dataclasses import replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.core import Value
 from whichgpu.engine.explain.evidence import Entry
@@ -22,8 +24,7 @@ from whichgpu.engine.rules import format_value
 _SPEED, _COST, _MEMORY = "speed.", "cost.", "memory."
 
 
-@dataclass(frozen=True, slots=True)
-class Phrases:
+class Phrases(Struct, frozen=True):
     """Says names and values for people. A fact that this vocabulary does not know goes by its name."""
 
     vocabulary: Vocabulary
@@ -62,8 +63,7 @@ class Phrases:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One line of a derivation, with the steps that it rests on."""
 
     says: str

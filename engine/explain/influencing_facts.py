@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.advisor import Judged
@@ -21,8 +22,7 @@ from whichgpu.engine.rules import evaluate
 from whichgpu.engine.rules import facts_read
 
 
-@dataclass(frozen=True, slots=True)
-class InfluencingFacts:
+class InfluencingFacts(Struct, frozen=True):
     """The facts that could be changed, and the rules whose thresholds bear on them."""
 
     facts: tuple[str, ...]

@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
-from dataclasses import replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Judged
 from whichgpu.engine.advisor import Outcome
@@ -47,8 +49,7 @@ _BEATEN = 30.0
 _OUTSIDE = 15.0
 
 
-@dataclass(frozen=True, slots=True)
-class Nearest:
+class Nearest(Struct, frozen=True):
     """Changes after which the goal is reached, and what the decision then is."""
 
     goal: Goal
@@ -62,8 +63,7 @@ class Nearest:
         return len(self.changes), sum(change.distance for change in self.changes)
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Struct, frozen=True):
     """What was found, nearest first, and how far the search went."""
 
     wins: tuple[Nearest, ...]

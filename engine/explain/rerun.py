@@ -12,6 +12,8 @@ from datetime import datetime
 from typing import Any
 from typing import TypeGuard
 
+from msgspec import Struct
+
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.advisor import Decision
 from whichgpu.engine.advisor import Outcome
@@ -124,8 +126,7 @@ _STEP = 0.01
 _DIGITS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class FactChange:
+class FactChange(Struct, frozen=True):
     """One fact set to another value; ``after`` None takes it away."""
 
     fact: str

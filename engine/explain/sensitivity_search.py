@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
-from dataclasses import replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.advisor import Outcome
@@ -37,8 +39,7 @@ _BISECTIONS = 8
 _CHOICES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """A change that flips the decision, and to what. ``origin`` says how the fact stood: given, assumed or unknown."""
 
     change: FactChange
@@ -48,8 +49,7 @@ class Turn:
     narrowed: bool  # a number brought as near as three digits say
 
 
-@dataclass(frozen=True, slots=True)
-class Sensitivity:
+class Sensitivity(Struct, frozen=True):
     """What flips the decision, nearest first, and what does not."""
 
     verdict: Answered

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from typing import Literal
+
+from msgspec import Struct
 
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.advisor import Judged
@@ -36,8 +37,7 @@ from whichgpu.engine.explain.rerun import unstated_objective
 Standing = Literal["recommended", "outranked", "unproven", "rejected", "not planned", "undecided"]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One reason of the waterfall: what counts for it on either plan."""
 
     reason: str
@@ -52,8 +52,7 @@ class Row:
         return self.recommended - self.other
 
 
-@dataclass(frozen=True, slots=True)
-class WhyNot:
+class WhyNot(Struct, frozen=True):
     """The answer. ``behind`` are points; ``waterfall`` adds up to it, the costliest reason first.
 
     ``lost_at`` tells whether the points decided at all: they do only between plans of one tier that no other plan beats

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 from typing import Any
+
+from msgspec import Struct
 
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.advisor import Outcome
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from whichgpu.engine.advisor import UnaskedFact
 
 
-@dataclass(frozen=True, slots=True)
-class Unasked:
+class Unasked(Struct, frozen=True):
     """One fact that was not asked, why it cannot matter, and how that was established."""
 
     fact: str
@@ -43,8 +43,7 @@ class Unasked:
         return {"fact": self.fact, "why": self.why, "checked": self.checked}
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """What must be stable in an answer."""
 
     gpu: str | None
@@ -60,8 +59,7 @@ class Answered:
         return tuple(name for name in ("gpu", "count", "procurement") if getattr(self, name) != getattr(other, name))
 
 
-@dataclass(frozen=True, slots=True)
-class Counterexample:
+class Counterexample(Struct, frozen=True):
     """A completion of the unasked facts that changes the answer."""
 
     completion: Mapping[str, Value]

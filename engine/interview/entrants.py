@@ -9,6 +9,8 @@ from dataclasses import field
 from itertools import product
 from typing import Any
 
+from msgspec import Struct
+
 from whichgpu.engine.advisor import Judged
 from whichgpu.engine.core import Facts
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
@@ -33,8 +35,7 @@ MARKS: tuple[Mark, ...] = ("fallback", "counts", "cards")
 Pairs = frozenset[tuple[bool, bool]]
 
 
-@dataclass(frozen=True, slots=True)
-class PossibleOutcome:
+class PossibleOutcome(Struct, frozen=True):
     """What may become of one plan, and the askable facts behind it."""
 
     rejecting: frozenset[str] = frozenset()  # behind the rules that may put it out; empty: none may
@@ -42,8 +43,7 @@ class PossibleOutcome:
     unproven_behind: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Entrant:
+class Entrant(Struct, frozen=True):
     """A plan as the rules see it: what stands whatever the answers, and which waiting rules apply to it."""
 
     judged: Judged

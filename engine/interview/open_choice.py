@@ -8,6 +8,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from dataclasses import field
 
+import msgspec
+from msgspec import Struct
+
 from whichgpu.engine.advisor import Judged
 from whichgpu.engine.advisor import Outcome
 from whichgpu.engine.advisor import PlanRound
@@ -97,23 +100,21 @@ class OpenRejections:
 _FIRST = 100.0
 
 
-@dataclass(frozen=True, slots=True)
-class Extra:
+class Extra(Struct, frozen=True):
     """Counts of GPUs that may yet come in, and the askable facts on which that hangs."""
 
     counts: tuple[int, ...] = ()
     causes: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class OpenChoice:
+class OpenChoice(Struct, frozen=True):
     """What of the choice among the plans is open."""
 
     bounds: ScoreBounds
     open_facts: OpenFacts  # with what the survey leaves open
     at_risk: frozenset[str] = frozenset()  # askable facts that could put out the front-runner, or bring another in
     leader: str | None = None
-    rejecting: Mapping[str, frozenset[str]] = field(default_factory=dict)  # plan -> facts that could put it out
+    rejecting: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)  # plan -> facts that could put it out
 
     def weights(self, askable: Sequence[str]) -> dict[str, float]:
         """The askable facts that could change the choice, each with the points that it could move."""

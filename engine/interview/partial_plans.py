@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.advisor import Measures
@@ -66,8 +68,7 @@ class Watched(dict[str, Value]):
         return super().items()
 
 
-@dataclass(frozen=True, slots=True)
-class PartialPlans:
+class PartialPlans(Struct, frozen=True):
     """The plans of one set of facts by id, and the names of all facts that were looked at."""
 
     plans: Mapping[str, Facts]

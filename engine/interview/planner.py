@@ -10,6 +10,8 @@ from dataclasses import field
 from datetime import datetime
 from itertools import groupby
 
+from msgspec import Struct
+
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.advisor import Decision
 from whichgpu.engine.advisor import Judged
@@ -107,8 +109,7 @@ _TOLD_BY_NAME = ("param_count_b", "model_family", "is_moe")
 KEYS = ("model_name",)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A fact to ask, and what hangs on it: the plans, the choice among them, or the verdict on renting."""
 
     fact: FactDef
@@ -116,16 +117,14 @@ class Question:
     also_open: tuple[str, ...] = ()  # other facts that would be asked for the same reason
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """Nothing that may be asked can change the answer any more."""
 
     certificate: tuple[Unasked, ...]
     offered: tuple[str, ...] = ()  # wishes and rare facts that may still be stated
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """What is known at one state, before any question is judged."""
 
     given: Mapping[str, Value]

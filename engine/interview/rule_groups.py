@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+
+from msgspec import Struct
+from msgspec import field
 
 from whichgpu.engine.core import Facts
 from whichgpu.engine.interview.possible_outcomes import MOST_COMBINATIONS
@@ -20,8 +21,7 @@ from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.rule_index import RuleView
 
 
-@dataclass(frozen=True, slots=True)
-class RuleGroup:
+class RuleGroup(Struct, frozen=True):
     """Rules that give points for one reason, or one mark, and wait for open facts: the sets that can hold together."""
 
     name: str  # the reason, or the mark
@@ -32,8 +32,7 @@ class RuleGroup:
     hangs: tuple[str, ...]  # the rules with those on which their firing hangs: rows of their tables, overriders
 
 
-@dataclass(frozen=True, slots=True)
-class RuleGroups:
+class RuleGroups(Struct, frozen=True):
     """All rules that wait, by reason and by mark, and the askable facts behind each."""
 
     scores: tuple[RuleGroup, ...] = ()

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
+
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.core import Calculator
 from whichgpu.engine.core import Value
@@ -35,8 +37,7 @@ VERDICT = "procurement"
 Mark = Literal["fallback", "cards", "counts"]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One condition of a rule: how it is tested, and what it reads."""
 
     expr: Expr
@@ -46,8 +47,7 @@ class Line:
     local: bool  # whether it reads facts of a plan or GPU
 
 
-@dataclass(frozen=True, slots=True)
-class RuleView:
+class RuleView(Struct, frozen=True):
     """A rule with its lines prepared."""
 
     rule: Rule
@@ -59,8 +59,7 @@ class RuleView:
     reads: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Producers:
+class Producers(Struct, frozen=True):
     """Everything that may resolve one fact at intake."""
 
     fact: str
@@ -69,8 +68,7 @@ class Producers:
     defaults: tuple[Default, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ProcurementRules:
+class ProcurementRules(Struct, frozen=True):
     """The rules that give the verdict on renting and owning, and which of them prevail over which."""
 
     views: tuple[RuleView, ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+
+from msgspec import Struct
+from msgspec import field
 
 from whichgpu.engine.advisor import compute
 from whichgpu.engine.core import Facts
@@ -32,8 +33,7 @@ NONE_GIVEN = "undecided"
 _MOST_COMPARISONS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Verdicts:
+class Verdicts(Struct, frozen=True):
     """The verdicts that some completion could bring, and the askable facts on which it depends."""
 
     possible: frozenset[Value]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.plans.maker import PlanMaker
@@ -18,8 +18,7 @@ from whichgpu.engine.sizing import remedies_of
 _WORTH = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A change as sized: memory per GPU with it alone, whether that fits, and the speed beside that without it."""
 
     remedy: Remedy
@@ -28,8 +27,7 @@ class Step:
     speed_ratio: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Relief:
+class Relief(Struct, frozen=True):
     """Changes, cheapest first, for one GPU. ``together`` are the first ones that fit when made all at once."""
 
     gpu: Gpu

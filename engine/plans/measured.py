@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.catalogue import Knowledge
@@ -19,8 +20,7 @@ _FORMULA = "stated hours of a run x speed on the GPU in use / speed here"
 _RATES = ("tokens_per_s", "samples_per_s")
 
 
-@dataclass(frozen=True, slots=True)
-class TimedRun:
+class TimedRun(Struct, frozen=True):
     """``hours`` that one run took on ``gpu``."""
 
     hours: float

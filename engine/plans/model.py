@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
+from msgspec import Struct
+from msgspec import field
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Value
@@ -16,8 +16,7 @@ from whichgpu.engine.sizing import SpeedEstimate
 __all__ = ["Cost", "Layout", "Partition", "Plan"]
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(Struct, frozen=True):
     """Cards cut into MIG slices: the profile, how many slices serve, how many a card holds, what each can give."""
 
     profile: str
@@ -26,8 +25,7 @@ class Partition:
     usable_gb: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """A candidate answer. ``id`` is ``<gpu id>x<count>``; ``facts`` are its ``plan.*`` facts as rules read them."""
 
     id: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Value
@@ -30,8 +31,7 @@ _RATES = frozenset({"tokens_per_s", "samples_per_s", "requests_per_s", "steps_pe
 _RATE_FACTS = ("plan.tokens_per_s", "plan.samples_per_s", "plan.qps", "plan.max_concurrency")
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """One MIG profile of one card. ``per_card`` instances of it fit side by side."""
 
     profile: str

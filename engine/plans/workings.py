@@ -7,6 +7,8 @@ from collections import deque
 from dataclasses import dataclass
 from dataclasses import field
 
+from msgspec import Struct
+
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.needs import Needs
@@ -24,8 +26,7 @@ from whichgpu.engine.sizing import Targets
 _KEPT = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(Struct, frozen=True):
     """All that memory, fit and speed of plans hang on beside the GPUs themselves."""
 
     job: Job

@@ -9,25 +9,26 @@ from dataclasses import field
 from typing import Any
 from typing import NamedTuple
 
+import msgspec
+from msgspec import Struct
+
 from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.rows import Bools
 from whichgpu.engine.sizing.rows import Floats
 from whichgpu.engine.sizing.rows import plain
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """One summand of an estimate: what it is, how it was computed, from what, and on whose word."""
 
     name: str  # weights, kv_cache, activations, gradients, optimizer, logits, adapters, reserve, ...
     value: float  # in the estimate's unit
     formula: str  # in words
-    inputs: dict[str, Value] = field(default_factory=dict)
+    inputs: dict[str, Value] = msgspec.field(default_factory=dict)
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TermKind:
+class TermKind(Struct, frozen=True):
     """What every term of one name has in common, so that an estimate need carry only its numbers."""
 
     name: str
@@ -54,8 +55,7 @@ def total_gb(parts: Iterable[PartColumn], *kinds: TermKind) -> Any:
     return sum(part.gb for part in parts if not kinds or part.kind in kinds)
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryColumns:
+class MemoryColumns(Struct, frozen=True):
     """Device memory at peak on the fullest GPU for each row, in decimal GB, with a band and its reason."""
 
     per_gpu_gb: Floats
@@ -116,8 +116,7 @@ class MemoryEstimate:
         return shares
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """A number with its band."""
 
     value: float
@@ -126,7 +125,7 @@ class Figure:
     unit: str
     formula: str
     source: str
-    inputs: dict[str, Value] = field(default_factory=dict)
+    inputs: dict[str, Value] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

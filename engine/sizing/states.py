@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Rows
 
 
-@dataclass(frozen=True, slots=True)
-class StateBytes:
+class StateBytes(Struct, frozen=True):
     """Bytes per trained parameter."""
 
     weights: float

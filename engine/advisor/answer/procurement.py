@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import cast
+
+from msgspec.structs import asdict
 
 from whichgpu.engine.advisor.answer.wording import spoken
 from whichgpu.engine.advisor.outcome import Outcome

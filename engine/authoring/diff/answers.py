@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import fields
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.advisor import Outcome
@@ -33,8 +33,7 @@ from whichgpu.engine.sizing import Job
 _PLAIN_KEYS = frozenset({"id", "gpu", "count"})
 
 
-@dataclass(frozen=True, slots=True)
-class Edition:
+class Edition(Struct, frozen=True):
     """A rulebook to load: the shipped one or one's own, with layers over it."""
 
     label: str
@@ -47,8 +46,7 @@ class Edition:
         return load_advisor(self.layers, own_rules=self.own_rules, knowledge_folder=self.knowledge_folder)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What one edition says of one workload. ``refused``: it could not be read, and why."""
 
     recommendation: str | None = None  # 4 x nvidia-l40s in 1 machine
@@ -70,7 +68,7 @@ class Answer:
 
 
 #: What an answer is made of, in the order in which a difference matters.
-PARTS = tuple(part.name for part in fields(Answer) if part.name not in {"fired", "refused"})
+PARTS = tuple(part for part in Answer.__struct_fields__ if part not in {"fired", "refused"})
 
 
 def answer_pairs(

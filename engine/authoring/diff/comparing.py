@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from datetime import datetime
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.authoring.diff.answers import PARTS
@@ -33,16 +34,14 @@ from whichgpu.engine.core import registered
 from whichgpu.engine.rules import Vocabulary
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """A changed rule with the region of facts that it concerns."""
 
     change: RuleChange
     regions: tuple[Region, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """A workload with another answer: the parts that differ, and the rules that fired on one side only."""
 
     workload: Named
@@ -52,8 +51,7 @@ class Moved:
     rules: tuple[str, ...]  # changed rules that fired on one side only or do something else, else any others
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """What came, went and changed of one kind of knowledge."""
 
     kind: str
@@ -65,8 +63,7 @@ class Names:
         return bool(self.added or self.removed or self.changed)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Two editions side by side."""
 
     old: str

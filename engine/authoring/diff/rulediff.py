@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.authoring.lint.formulas import Formula
 from whichgpu.engine.authoring.lint.formulas import opposite
@@ -25,8 +26,7 @@ DECISIVE = ("stage", "each", "when", "effects", "overrides", "hit", "row")
 SPOKEN = ("title", "text", "because", "sources", "encodes", "status", "valid_until", "tests", "topic")
 
 
-@dataclass(frozen=True, slots=True)
-class RuleChange:
+class RuleChange(Struct, frozen=True):
     """One rule that is in one rulebook only, or says something else in the other."""
 
     kind: Literal["added", "removed", "changed", "renamed"]
@@ -101,8 +101,7 @@ def _nameless(rule: Rule) -> str:
 _OLD = "as it was: "
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """Facts on which a changed rule does something else, with a case. ``proved_empty``: there are none."""
 
     says: str  # now fires, no longer fires

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from whichgpu.engine.advisor import shipped_objectives
 from whichgpu.engine.authoring.testing.scenarios import FOLDER as SCENARIOS
@@ -169,8 +170,7 @@ def _project(facts: Facts, profile: TaskProfile, chance: random.Random) -> None:
         facts["current_gpu"] = chance.choice(_NAMED_GPUS)
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A workload, what it is called, and where it comes from."""
 
     name: str

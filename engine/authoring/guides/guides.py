@@ -10,11 +10,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from typing import Literal
 
+from msgspec import Struct
 from pydantic import Field
 from pydantic import ValidationError
 
@@ -84,8 +84,7 @@ class Entry(Record):
         return any((self.values, self.sums, self.costs, self.code))
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """A heuristic as the catalogue has it, with its entry in the manifest."""
 
     id: str

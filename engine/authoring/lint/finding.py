@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
 from typing import Annotated
 from typing import Literal
 
+from msgspec import Struct
+from msgspec import field
 from typing_extensions import TypedDict
 
 from whichgpu.engine.advisor import FactValues
@@ -48,8 +48,7 @@ class PrintedFinding(TypedDict):
     example: Annotated[FactValues | None, doc("A workload that shows it; null for unknown facts.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One remark of a check about one rule, table or fact."""
 
     check: str
@@ -85,16 +84,14 @@ class Finding:
         return (place.path, place.line, place.column, self.check, self.rule or "", self.message)
 
 
-@dataclass(frozen=True, slots=True)
-class StatedNumber:
+class StatedNumber(Struct, frozen=True):
     """A number that a source states of something: a unit (``GB``) or a fact (``param_count_b``)."""
 
     of: str
     number: float
 
 
-@dataclass(frozen=True, slots=True)
-class LintContext:
+class LintContext(Struct, frozen=True):
     """All that a check may look at."""
 
     rulebook: Rulebook
@@ -109,8 +106,7 @@ class LintContext:
     checks: frozenset[str] = frozenset()  # ids of all checks
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One check. ``page`` says what it finds, why that matters, a bad and a good example, and how to silence it."""
 
     id: str
@@ -159,8 +155,7 @@ def check(
 _ALLOW = re.compile(r"#\s*lint:\s*allow\s+(?P<checks>[a-z0-9-]+(?:\s*,\s*[a-z0-9-]+)*)\s*(?::\s*(?P<reason>.*))?$")
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(Struct, frozen=True):
     """The checks that one line silences, and why; an empty reason where none is given."""
 
     checks: tuple[str, ...]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from whichgpu.engine.rules import MIRRORED
 from whichgpu.engine.rules import And
@@ -29,8 +30,7 @@ from whichgpu.engine.rules import to_nnf
 from whichgpu.engine.rules import written
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """The fact's class is one of ``mask``. ``full`` holds all classes that the fact has."""
 
     fact: str
@@ -38,15 +38,13 @@ class Literal:
     full: int
 
 
-@dataclass(frozen=True, slots=True)
-class All:
+class All(Struct, frozen=True):
     """Every part holds; without parts: true."""
 
     parts: tuple[Formula, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Any:
+class Any(Struct, frozen=True):
     """Some part holds; without parts: false."""
 
     parts: tuple[Formula, ...]

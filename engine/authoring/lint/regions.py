@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from whichgpu.engine.authoring.lint.formulas import FALSE
 from whichgpu.engine.authoring.lint.formulas import ITEM
@@ -41,8 +42,7 @@ from whichgpu.engine.rules import rows_above
 Example = Mapping[str, Value | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A case that was searched for. ``certain``: no comparison outside the algebra has to come out in some way."""
 
     example: Example

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.core import Scalar
 from whichgpu.engine.rules import OPPOSITE
@@ -29,8 +30,7 @@ NUDGE = 0.2
 _ORDERED = frozenset({"<", "<=", ">", ">="})
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
+class Mutant(Struct, frozen=True):
     """A rule with one condition changed. ``expr`` None: the condition is left out."""
 
     rule: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from whichgpu.engine.authoring.lint.formulas import both
 from whichgpu.engine.authoring.lint.formulas import opposite
@@ -26,8 +27,7 @@ from whichgpu.engine.rules import compile_expr
 from whichgpu.engine.rules import constants
 
 
-@dataclass(frozen=True, slots=True)
-class Survivor:
+class Survivor(Struct, frozen=True):
     """A mistake that no test notices, with a test that would, where one was found."""
 
     rule: str
@@ -46,8 +46,7 @@ class Survivor:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class MutationReport:
+class MutationReport(Struct, frozen=True):
     """How many mistakes the tests notice. Mistakes that change nothing (``equivalent``) do not count."""
 
     killed: int

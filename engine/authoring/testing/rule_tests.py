@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 from typing import Literal
+
+from msgspec import Struct
 
 from whichgpu.engine.core import Facts
 from whichgpu.engine.core import Place
@@ -32,8 +33,7 @@ FactsFor = Callable[[Mapping[str, object], Mapping[str, object], Each], Facts]
 Outcome = Literal["fired", "not_fired", "undecided", "overridden", "error"]
 
 
-@dataclass(frozen=True, slots=True)
-class TestResult:
+class TestResult(Struct, frozen=True):
     """What came of one test."""
 
     __test__ = False  # pytest would take the name for a test class
@@ -165,8 +165,7 @@ def key_of(facts: Mapping[str, object]) -> tuple[tuple[str, str, object], ...]:
     return tuple((name, type(value).__name__, value) for name, value in sorted(facts.items()))
 
 
-@dataclass(frozen=True, slots=True)
-class Covered:
+class Covered(Struct, frozen=True):
     """How often the tests of a rule had something hold, and how often not."""
 
     rule: str
@@ -189,8 +188,7 @@ class Covered:
         return f"{'always' if self.held else 'never'} {'is met' if self.what else 'fires'}"
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """Coverage of rules (rows of tables among them) and of their conditions."""
 
     rules: tuple[Covered, ...]

@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from whichgpu.engine.authoring.testing.expectations import EXPECTATIONS
 from whichgpu.engine.authoring.testing.expectations import NEEDS_RULES
@@ -53,8 +54,7 @@ _KEYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(Struct, frozen=True):
     """One workload with what is expected of the answer."""
 
     id: str
@@ -68,8 +68,7 @@ class Scenario:
 Decide = Callable[[Scenario], Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioResult:
+class ScenarioResult(Struct, frozen=True):
     """What an answer misses, in words; nothing where it passed."""
 
     scenario: Scenario

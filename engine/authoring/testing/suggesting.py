@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct
 
 from whichgpu.engine.authoring.testing.mutants import Mutant
 from whichgpu.engine.core import Scalar
@@ -25,8 +26,7 @@ from whichgpu.engine.rules import inside
 MOST_PAIRS = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """A test to add. ``near_miss`` is its one change to the last test of the rule that fires."""
 
     given: Mapping[str, object]

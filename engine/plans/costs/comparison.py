@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts
@@ -38,8 +39,7 @@ _PEAKS = "burst_or_datacenter_need"
 _DRAWN_MONTHS = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class CostComparison:
+class CostComparison(Struct, frozen=True):
     """What renting, owning and both together come to; sums are None where an input is missing."""
 
     count: int

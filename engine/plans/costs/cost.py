@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts
@@ -49,8 +50,7 @@ def count_owned(gpu: Gpu, owned: dict[str, int]) -> int:
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Spending:
+class Spending(Struct, frozen=True):
     """What the facts say about paying, read once for all plans."""
 
     facts: Facts

@@ -6,8 +6,9 @@ import statistics
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.catalogue import Knowledge
@@ -35,8 +36,7 @@ _Found = tuple[Shape, Quote]
 Tiers = tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(Struct, frozen=True):
     """What the user said about renting. Empty means no wish; allowed lists are hard limits."""
 
     providers_allowed: tuple[str, ...] = ()

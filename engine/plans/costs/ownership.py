@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import TURNED
@@ -36,8 +37,7 @@ _ASSUMED = (
 _NOTHING_LEFT = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One amount: what it is worth, how it was computed and who says so."""
 
     value: float
@@ -46,8 +46,7 @@ class Entry:
     inputs: dict[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
-class Ownership:
+class Ownership(Struct, frozen=True):
     """The rates of owning one plan, at the low, middle or high end of every assumption (for the owner's cost).
 
     Every amount over time comes from ``costs``; it is continuous in the years.

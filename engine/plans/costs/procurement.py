@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts
@@ -28,8 +29,7 @@ YES_NO = "yes/no"
 _LONGEST_YEARS = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class Flip:
+class Flip(Struct, frozen=True):
     """The value of one input at which the comparison turns.
 
     Where it is clear, renting and owning cost the same there; where it is not, it becomes clear there.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Literal
+
+from msgspec import Struct
 
 from whichgpu.engine.core import Facts
 from whichgpu.engine.core import number
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 ThresholdSays = Literal["rent", "own", "undecided", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(Struct, frozen=True):
     """One guide's rule of thumb applied to this case."""
 
     id: str

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from whichgpu.engine.core import InputError
 from whichgpu.engine.core import Place
@@ -29,8 +30,7 @@ _MOST_ITEMS = 200
 _MOST_GPUS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What a raw value came to: the value (None: unknown), what is wrong, what to mention."""
 
     value: Value | None = None
@@ -85,8 +85,7 @@ def gpu_and_count(item: str) -> tuple[str, int]:
     return gpu, int(count)
 
 
-@dataclass(frozen=True, slots=True)
-class _Context:
+class _Context(Struct, frozen=True):
     place: Place | None
     known_gpus: AbstractSet[str]
     warnings: list[Problem]

@@ -9,6 +9,8 @@ from dataclasses import field
 from itertools import count
 from typing import get_args
 
+from msgspec import Struct
+
 from whichgpu.engine.core import Facts
 from whichgpu.engine.core import InternalError
 from whichgpu.engine.core import Value
@@ -70,8 +72,7 @@ def _loaded(name: str, units: Iterable[Unit]) -> tuple[_Loaded, ...]:
     return tuple(_Loaded(f"{name}{number}", ruleset) for number, ruleset in enumerate(compile_units(units)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     """All rulesets of a level, in one form: with native tests, or with condition fields only."""
 
     common: tuple[_Loaded, ...]

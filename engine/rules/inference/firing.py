@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Literal
 from typing import Protocol
+
+from msgspec import Struct
 
 from whichgpu.engine.core import Facts
 from whichgpu.engine.core import InternalError
@@ -58,8 +59,7 @@ class Matcher(Protocol):
         """The ids of the rules that fire, for each fact set."""
 
 
-@dataclass(frozen=True, slots=True)
-class Firing:
+class Firing(Struct, frozen=True):
     """The matches of a level, agreed on, with the reference's view of all its rules."""
 
     matches: list[frozenset[str]]

@@ -8,7 +8,8 @@ is never rearranged: ``a / b > c`` is not ``a > b * c`` once rounding or a sign 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from whichgpu.engine.core import Scalar
 from whichgpu.engine.rules.inference.encode import MAX_FACTOR
@@ -34,8 +35,7 @@ MAX_CHOICES = 48
 _ENGINE_OP: dict[CompareOp, str] = {"!=": "$neq", "<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}
 
 
-@dataclass(frozen=True, slots=True)
-class AgainstConstant:
+class AgainstConstant(Struct, frozen=True):
     """``fact op constant``; the constant as JSON text."""
 
     fact: str
@@ -44,8 +44,7 @@ class AgainstConstant:
     kind: Kind
 
 
-@dataclass(frozen=True, slots=True)
-class InList:
+class InList(Struct, frozen=True):
     """``fact in [constants]``, or ``not in``. At most one choice can be true, so the engine's ``$or`` fires once."""
 
     fact: str
@@ -54,8 +53,7 @@ class InList:
     kind: Kind
 
 
-@dataclass(frozen=True, slots=True)
-class TwoFacts:
+class TwoFacts(Struct, frozen=True):
     """``left op right`` or ``left op right * factor``."""
 
     left: str

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from functools import partial
+
+from msgspec import Struct
 
 from whichgpu.engine.core import Facts
 from whichgpu.engine.core import Value
@@ -33,8 +34,7 @@ from whichgpu.engine.rules.rulebook.resolve import only_value
 MAX_PARTS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Conjunct:
+class Conjunct(Struct, frozen=True):
     """One part of a conjunction. ``local`` parts read a plan's or GPU's facts, the others what all sets share."""
 
     expr: Expr
@@ -47,8 +47,7 @@ def is_local(fact: str) -> bool:
     return "." in fact
 
 
-@dataclass(frozen=True, slots=True)
-class Conjunctions:
+class Conjunctions(Struct, frozen=True):
     """All rules' conjunctions over one shared list of distinct parts."""
 
     parts: tuple[Conjunct, ...]

@@ -11,9 +11,10 @@ import random
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
+
+from msgspec import Struct
 
 from whichgpu.engine.core import Scalar
 from whichgpu.engine.core import Value
@@ -94,8 +95,7 @@ def inside(fact: FactDef, number: float) -> bool:
     return low <= number <= high and not (fact.exclusive_min and number == low)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """One class of numbers: a point (``low == high``) or an open interval."""
 
     low: float
@@ -107,8 +107,7 @@ class Span:
         return self.low == self.high
 
 
-@dataclass(frozen=True, slots=True)
-class Classes:
+class Classes(Struct, frozen=True):
     """The classes of one fact; the last bit of a mask is "unknown"."""
 
     fact: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from whichgpu.engine.core import Value
 from whichgpu.engine.core import nearest_words
@@ -156,8 +157,7 @@ def kind_of(fact: FactDef) -> str:
     return kinds.get(fact.type, "a number")
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(Struct, frozen=True):
     """A checked arithmetic operand. ``unit`` is None for plain numbers and where units are not followed."""
 
     expr: Expr

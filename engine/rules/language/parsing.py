@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from whichgpu.engine.core import MappingNode
 from whichgpu.engine.core import Node
@@ -165,8 +166,7 @@ def parse_cell(
     return _Cells(fact, vocabulary, each, known_gpus).read(cell)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
+class _Cells(Struct, frozen=True):
     fact: FactDef
     vocabulary: Vocabulary
     each: Each

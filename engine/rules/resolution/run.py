@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 
+from msgspec import Struct
+
 from whichgpu.engine.core import Calculator
 from whichgpu.engine.core import Facts
 from whichgpu.engine.core import Value
@@ -29,8 +31,7 @@ from whichgpu.engine.rules.rulebook.resolve import Collision
 from whichgpu.engine.rules.rulebook.resolve import Resolver
 
 
-@dataclass(frozen=True, slots=True)
-class Default:
+class Default(Struct, frozen=True):
     """A value to assume for a fact that nothing else settles. ``when`` None: always."""
 
     fact: str
@@ -44,8 +45,7 @@ class Default:
         return frozenset() if self.when is None else facts_read(self.when)
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(Struct, frozen=True):
     """Producers that may run together, and the facts that are settled once they have."""
 
     calculators: tuple[Calculator, ...]
@@ -87,8 +87,7 @@ def build_levels(
 MakeLevel = Callable[[tuple[Rule, ...]], RuleLevel]
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     level: Level
     compiled: RuleLevel | None
     resolver: Resolver

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from whichgpu.engine.core import MappingNode
 from whichgpu.engine.core import Node

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
 from typing import Literal
 from typing import get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.facts import FactDef
@@ -43,8 +44,7 @@ Kind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """One key of a mapping in a rule file."""
 
     name: str
@@ -62,8 +62,7 @@ QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
 BANDS: tuple[Band, ...] = get_args(Band)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectKey(Key):
+class EffectKey(Key, frozen=True, kw_only=True):
     """One key of ``then``: where it may stand and what it holds."""
 
     stages: tuple[Stage, ...]

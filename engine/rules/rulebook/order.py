@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from graphlib import CycleError
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from itertools import permutations
+
+from msgspec.structs import replace
 
 from whichgpu.engine.core import Place
 from whichgpu.engine.core import Problem

@@ -12,6 +12,8 @@ from dataclasses import field
 from typing import NamedTuple
 from typing import TypeVar
 
+from msgspec import Struct
+
 from whichgpu.engine.core import MappingNode
 from whichgpu.engine.core import Node
 from whichgpu.engine.core import Place
@@ -212,8 +214,7 @@ class Draft(NamedTuple):
     then: Fields | None  # None where it cannot be read
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
+class Removal(Struct, frozen=True):
     """A rule or table of a layer below that is disabled, or replaced ``by`` another."""
 
     name: ScalarNode

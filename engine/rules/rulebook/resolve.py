@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+
+from msgspec import Struct
+from msgspec import field
 
 from whichgpu.engine.core import Facts
 from whichgpu.engine.core import Value
@@ -19,8 +20,7 @@ from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.model import Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Collision:
+class Collision(Struct, frozen=True):
     """Rules that gave one fact different values, none of them overriding: the fact stays unknown."""
 
     fact: str
@@ -28,8 +28,7 @@ class Collision:
     values: tuple[Value, ...]  # of the rules, in their order
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """What the matches of one set of facts come to."""
 
     fired: tuple[str, ...]  # rule ids, sorted

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor.choice import Contender
 from whichgpu.engine.advisor.choice import standings

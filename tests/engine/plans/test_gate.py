@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC
 from datetime import datetime
 from typing import Any
@@ -15,6 +15,7 @@ from hypothesis import HealthCheck
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.core.errors import InputError
@@ -67,7 +68,7 @@ def test_the_share_of_the_peak_lies_within_the_peak(plan: Plan, mfu: float) -> N
 
 def test_memory_lies_within_its_band(plan: Plan) -> None:
     assert plan.memory is not None
-    memory = replace(plan.memory, high_gb=plan.memory.per_gpu_gb / 2)
+    memory = dataclasses.replace(plan.memory, high_gb=plan.memory.per_gpu_gb / 2)
     (problem,) = figure_problems(replace(plan, memory=memory))
     assert problem.figure == "memory.per_gpu_gb"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from whichgpu.engine.core import Facts
 from whichgpu.engine.core import MappingNode
@@ -28,8 +27,7 @@ from whichgpu.engine.rules.rulebook.reading import whole_number
 _SET_FORM = "write set: {fact: value}"
 
 
-@dataclass(frozen=True, slots=True)
-class SetFact(Effect):
+class SetFact(Effect, frozen=True):
     """``set: {fact: expression}``."""
 
     word = "set"
@@ -76,8 +74,7 @@ def _read_setting(name: ScalarNode, value: Node, draft: Draft, context: Context)
     return SetFact(fact.name, expr, one_line(value.text))
 
 
-@dataclass(frozen=True, slots=True)
-class ConsiderCounts(Effect):
+class ConsiderCounts(Effect, frozen=True):
     """``consider_counts: [4, 8]``: plan these GPU counts too."""
 
     word = "consider_counts"
@@ -100,8 +97,7 @@ def _read_counts(node: Node, _: Draft, context: Context) -> list[Effect]:
     return [ConsiderCounts(tuple(sorted(counts)))] if counts else []
 
 
-@dataclass(frozen=True, slots=True)
-class Ask(Effect):
+class Ask(Effect, frozen=True):
     """``ask: fact``: put the fact at the head of the open questions."""
 
     word = "ask"

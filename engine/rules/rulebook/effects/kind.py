@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from whichgpu.engine.core import Node
 from whichgpu.engine.core import ScalarNode
@@ -15,8 +16,7 @@ from whichgpu.engine.rules.rulebook.reading import Draft
 from whichgpu.engine.rules.rulebook.reading import kind_of
 
 
-@dataclass(frozen=True, slots=True)
-class EffectKind:
+class EffectKind(Struct, frozen=True):
     """One word of ``then``. ``companions`` are words that do nothing alone and stand beside it."""
 
     key: EffectKey
