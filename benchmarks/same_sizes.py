@@ -21,17 +21,15 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 if find_spec("whichgpu") is None:
     sys.path.append(str(ROOT))
 
-from decision_laws.generator import workloads  # noqa: E402
+from decision_laws.generator import workloads
 
-from whichgpu.engine.advisor.advisor import load_advisor  # noqa: E402
-from whichgpu.engine.core.errors import InputError  # noqa: E402
-from whichgpu.engine.plans.topology import fabric_of  # noqa: E402
-from whichgpu.engine.sizing.intake import job_from_facts  # noqa: E402
-from whichgpu.engine.sizing.layout import Layout  # noqa: E402
-from whichgpu.engine.sizing.memory import estimate_memory  # noqa: E402
-from whichgpu.engine.sizing.speed import JobSpeed  # noqa: E402
-from whichgpu.engine.sizing.speed import capacity_asked  # noqa: E402
-from whichgpu.engine.sizing.speed import targets_of  # noqa: E402
+from whichgpu.engine.advisor.advisor import load_advisor
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.plans.topology import fabric_of
+from whichgpu.engine.sizing.intake import job_from_facts
+from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.memory import estimate_memory
+from whichgpu.engine.sizing.speed import JobSpeed, capacity_asked, targets_of
 
 
 SEED, PLANS_EACH, TOLERANCE = 77, 50, 1e-9

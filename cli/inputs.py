@@ -6,15 +6,12 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from msgspec import Struct
 
-from whichgpu.engine.advisor import Saved
-from whichgpu.engine.advisor import read_saved as saved_in
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
+from whichgpu.engine.advisor import Saved, read_saved as saved_in
+from whichgpu.engine.core import InputError, Problem
 
 
 STDIN = "-"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from whichgpu.engine.rules import Each
-from whichgpu.engine.rules import Stage
+from whichgpu.engine.rules import Each, Stage
 
 
 class _Sample(Struct, frozen=True):

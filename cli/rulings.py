@@ -7,9 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import InputError, Problem, nearest_words
 from whichgpu.engine.rules import Rule
 
 

@@ -8,8 +8,7 @@ from msgspec import to_builtins
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.inputs import read_saved
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
+from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.rulings import ruling_blocks
 from whichgpu.cli.rulings import rulings
 

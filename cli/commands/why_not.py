@@ -6,17 +6,12 @@ import click
 from msgspec import to_builtins
 
 from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import names_of
+from whichgpu.cli.advisor import load, names_of
 from whichgpu.cli.inputs import read_saved
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
+from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.whynot import why_not_blocks
 from whichgpu.engine.core import json_value
-from whichgpu.engine.explain import WHY_NOT_DECISIONS
-from whichgpu.engine.explain import Phrases
-from whichgpu.engine.explain import to_dict
-from whichgpu.engine.explain import why_not as find_why_not
+from whichgpu.engine.explain import WHY_NOT_DECISIONS, Phrases, to_dict, why_not as find_why_not
 
 
 @click.command(name="why-not")

@@ -5,11 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from whichgpu import Advisor
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import Value
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import fold
+from whichgpu.engine.core import InputError, Problem, Value
+from whichgpu.engine.rules import FactDef, fold
 
 
 #: Words that steer, with what they do. An answer that looks like one is written with a leading "=".

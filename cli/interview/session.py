@@ -12,11 +12,8 @@ from msgspec import Struct
 
 from whichgpu.cli import output
 from whichgpu.cli.inputs import read_text
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import Value
-from whichgpu.engine.interview import Answer
-from whichgpu.engine.interview import State
+from whichgpu.engine.core import InputError, Problem, Value
+from whichgpu.engine.interview import Answer, State
 
 
 FORMAT = "whichgpu.session/1"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec import Struct
-from msgspec import field
+from msgspec import Struct, field
 
 
 _UPPER = {

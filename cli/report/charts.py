@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
 
-from whichgpu.cli.render.figures import gb
-from whichgpu.cli.render.figures import percent
-from whichgpu.cli.render.figures import usd
+from whichgpu.cli.render.figures import gb, percent, usd
 from whichgpu.cli.render.reasons import signed
-from whichgpu.cli.report.markup import Markup
-from whichgpu.cli.report.markup import join
-from whichgpu.cli.report.markup import tag
+from whichgpu.cli.report.markup import Markup, join, tag
 
 
 WIDTH = 460.0

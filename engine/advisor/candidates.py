@@ -7,20 +7,11 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor.outcome import CandidateJudgement
-from whichgpu.engine.advisor.outcome import CandidateVerdict
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import PlanRound
-from whichgpu.engine.advisor.outcome import Rejection
+from whichgpu.engine.advisor.outcome import CandidateJudgement, CandidateVerdict, Judged, PlanRound, Rejection
 from whichgpu.engine.advisor.stages import RuleSet
-from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import PlanMaker
-from whichgpu.engine.plans import Refusal
-from whichgpu.engine.plans import figure_problems
+from whichgpu.engine.catalogue import Gpu, Knowledge
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.plans import Plan, PlanMaker, Refusal, figure_problems
 
 
 def named_gpus(facts: Facts, knowledge: Knowledge) -> list[tuple[Gpu, bool]]:

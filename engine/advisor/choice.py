@@ -11,15 +11,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.rank import Ranked
+from whichgpu.engine.advisor.rank import Objective, Ranked
 from whichgpu.engine.advisor.survey import Measures
 from whichgpu.engine.plans import Plan
 

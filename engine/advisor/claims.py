@@ -7,19 +7,13 @@ count.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.plans import Plan
-from whichgpu.engine.rules import Claim
-from whichgpu.engine.rules import Points
-from whichgpu.engine.rules import Quantity
-from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Claim, Points, Quantity, Rule
 
 
 #: The source of what no guide says.

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
@@ -13,17 +11,12 @@ from msgspec import Struct
 
 from whichgpu.engine.advisor.choice import Standing
 from whichgpu.engine.advisor.procurement import Procurement
-from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.rank import Ranked
-from whichgpu.engine.advisor.survey import UNMEASURED
-from whichgpu.engine.advisor.survey import Measures
+from whichgpu.engine.advisor.rank import Objective, Ranked
+from whichgpu.engine.advisor.survey import UNMEASURED, Measures
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import Facts
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import Refusal
-from whichgpu.engine.rules import Resolution
-from whichgpu.engine.rules import ResolvedFacts
-from whichgpu.engine.rules import Rule
+from whichgpu.engine.plans import Plan, Refusal
+from whichgpu.engine.rules import Resolution, ResolvedFacts, Rule
 from whichgpu.engine.sizing import Assumed
 
 

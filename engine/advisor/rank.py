@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
 from whichgpu.engine.plans import Plan
-from whichgpu.engine.rules import Fallback
-from whichgpu.engine.rules import Points
-from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Fallback, Points, Rule
 
 
 class Objective(Struct, frozen=True):

@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from whichgpu.engine.advisor.answer.keys import RECORD_FORMAT
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import canonical_json
-from whichgpu.engine.core import digest
-from whichgpu.engine.core import json_value
+from whichgpu.engine.core import InputError, Problem, canonical_json, digest, json_value
 
 
 if TYPE_CHECKING:

@@ -9,9 +9,7 @@ from msgspec import Struct
 
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.catalogue import profile_of
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import number
+from whichgpu.engine.core import Facts, Value, number
 from whichgpu.engine.plans import Plan
 from whichgpu.engine.rules import FactCandidate
 

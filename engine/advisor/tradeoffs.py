@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor.options import Kind
-from whichgpu.engine.advisor.options import Option
-from whichgpu.engine.advisor.options import TradeOffSettings
-from whichgpu.engine.advisor.options import options_of
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.advisor.pipeline import DecisionContext
-from whichgpu.engine.advisor.pipeline import round_on
+from whichgpu.engine.advisor.options import Kind, Option, TradeOffSettings, options_of
+from whichgpu.engine.advisor.outcome import Judged, Outcome
+from whichgpu.engine.advisor.pipeline import DecisionContext, round_on
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import is_job
 from whichgpu.engine.core import Value
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import load_economics
-from whichgpu.engine.plans import usage_of
+from whichgpu.engine.plans import Plan, load_economics, usage_of
 from whichgpu.engine.rules import probing
 
 

@@ -5,24 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from whichgpu.engine.catalogue.gpu_names import GpuMatch
-from whichgpu.engine.catalogue.gpu_names import GpuNames
-from whichgpu.engine.catalogue.gpu_names import grouped
-from whichgpu.engine.catalogue.model import CostItem
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model import Offer
-from whichgpu.engine.catalogue.model import SourceRecord
-from whichgpu.engine.catalogue.model_names import ModelMatch
-from whichgpu.engine.catalogue.model_names import ModelNames
+from whichgpu.engine.catalogue.gpu_names import GpuMatch, GpuNames, grouped
+from whichgpu.engine.catalogue.model import CostItem, Gpu, ModelSpec, Offer, SourceRecord
+from whichgpu.engine.catalogue.model_names import ModelMatch, ModelNames
 from whichgpu.engine.core import Value
 
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct
-from msgspec import field
+from msgspec import Struct, field
 
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import InputError, Place, Problem, nearest_words
 
 
 _MOST = 10**12

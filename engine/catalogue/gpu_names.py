@@ -8,10 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.spelling import exact_form
-from whichgpu.engine.catalogue.spelling import memory_word
-from whichgpu.engine.catalogue.spelling import only_form_or_memory
-from whichgpu.engine.catalogue.spelling import telling_words
+from whichgpu.engine.catalogue.spelling import exact_form, memory_word, only_form_or_memory, telling_words
 from whichgpu.engine.core import nearest_words
 
 

@@ -8,10 +8,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model_spelling import PUBLISHERS
-from whichgpu.engine.catalogue.model_spelling import VARIANT_WORDS
-from whichgpu.engine.catalogue.model_spelling import Spelling
-from whichgpu.engine.catalogue.model_spelling import spelling
+from whichgpu.engine.catalogue.model_spelling import PUBLISHERS, VARIANT_WORDS, Spelling, spelling
 from whichgpu.engine.core import nearest_words
 
 

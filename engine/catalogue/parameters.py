@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from whichgpu.engine.catalogue.model import Mla
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model import Moe
+from whichgpu.engine.catalogue.model import Mla, ModelSpec, Moe
 
 
 class ParameterCount(Struct, frozen=True):

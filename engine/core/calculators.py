@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 

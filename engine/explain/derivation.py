@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.core import Value
-from whichgpu.engine.explain.evidence import Entry
-from whichgpu.engine.explain.evidence import Evidence
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import format_number
-from whichgpu.engine.rules import format_value
+from whichgpu.engine.explain.evidence import Entry, Evidence
+from whichgpu.engine.rules import FactDef, Vocabulary, format_number, format_value
 
 
 #: Figures of a plan that the trace names apart from the plan's facts.

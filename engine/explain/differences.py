@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
-from whichgpu.engine.explain.evidence import Evidence
-from whichgpu.engine.explain.evidence import gather
-from whichgpu.engine.explain.evidence import plan_id
+from whichgpu.engine.explain.evidence import Evidence, gather, plan_id
 
 
 CauseKind = Literal["fact", "rule", "knowledge", "price", "objective", "engine", "time"]

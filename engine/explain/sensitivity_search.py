@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.explain.rerun import FactChange
-from whichgpu.engine.explain.rerun import OutOfDecisionsError
-from whichgpu.engine.explain.rerun import WhatIfSearch
-from whichgpu.engine.explain.rerun import between
-from whichgpu.engine.explain.rerun import is_number
-from whichgpu.engine.explain.rerun import probes
-from whichgpu.engine.explain.rerun import recorded_facts
-from whichgpu.engine.explain.rerun import recorded_moment
-from whichgpu.engine.explain.rerun import unstated_objective
-from whichgpu.engine.explain.rerun import valid
-from whichgpu.engine.interview import Answered
-from whichgpu.engine.interview import answered
+from whichgpu.engine.advisor import Advisor, Outcome
+from whichgpu.engine.explain.rerun import (
+    FactChange,
+    OutOfDecisionsError,
+    WhatIfSearch,
+    between,
+    is_number,
+    probes,
+    recorded_facts,
+    recorded_moment,
+    unstated_objective,
+    valid,
+)
+from whichgpu.engine.interview import Answered, answered
 from whichgpu.engine.rules import FactDef
 
 

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Value
+from whichgpu.engine.advisor import Advisor, Outcome
+from whichgpu.engine.core import InputError, Value
 from whichgpu.engine.interview.open_choice import OpenChoice
 from whichgpu.engine.interview.partial_plans import PlanShapes
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.verdict import Verdicts
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import constants_compared
-from whichgpu.engine.rules import probing
-from whichgpu.engine.rules import representatives
+from whichgpu.engine.rules import FactDef, constants_compared, probing, representatives
 
 
 if TYPE_CHECKING:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -13,13 +11,9 @@ from msgspec import Struct
 
 from whichgpu.engine.advisor import Judged
 from whichgpu.engine.core import Facts
-from whichgpu.engine.interview.possible_outcomes import OpenFacts
-from whichgpu.engine.interview.possible_outcomes import truths_of
-from whichgpu.engine.interview.rule_groups import RuleGroup
-from whichgpu.engine.interview.rule_groups import RuleGroups
-from whichgpu.engine.interview.rule_index import Line
-from whichgpu.engine.interview.rule_index import Mark
-from whichgpu.engine.interview.rule_index import RuleView
+from whichgpu.engine.interview.possible_outcomes import OpenFacts, truths_of
+from whichgpu.engine.interview.rule_groups import RuleGroup, RuleGroups
+from whichgpu.engine.interview.rule_index import Line, Mark, RuleView
 
 
 #: Scores are compared to six digits; a lead below this is none.

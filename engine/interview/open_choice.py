@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass, field
 
 import msgspec
 from msgspec import Struct
 
-from whichgpu.engine.advisor import Judged
-from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.advisor import PlanRound
-from whichgpu.engine.advisor import asked_counts
-from whichgpu.engine.advisor import first_by_evidence
-from whichgpu.engine.advisor import run_round
-from whichgpu.engine.advisor import survey_claims
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.interview.entrants import Comparer
-from whichgpu.engine.interview.entrants import Entrant
-from whichgpu.engine.interview.entrants import PossibleOutcome
-from whichgpu.engine.interview.entrants import entrant_of
-from whichgpu.engine.interview.possible_outcomes import OpenFacts
-from whichgpu.engine.interview.possible_outcomes import Truths
-from whichgpu.engine.interview.possible_outcomes import truths_of
+from whichgpu.engine.advisor import (
+    Judged,
+    Outcome,
+    PlanRound,
+    asked_counts,
+    first_by_evidence,
+    run_round,
+    survey_claims,
+)
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.interview.entrants import Comparer, Entrant, PossibleOutcome, entrant_of
+from whichgpu.engine.interview.possible_outcomes import OpenFacts, Truths, truths_of
 from whichgpu.engine.interview.precedence import Scales
 from whichgpu.engine.interview.rule_groups import groups_of
-from whichgpu.engine.interview.rule_index import Line
-from whichgpu.engine.interview.rule_index import RuleIndex
-from whichgpu.engine.interview.rule_index import RuleView
-from whichgpu.engine.interview.score_bounds import Field
-from whichgpu.engine.interview.score_bounds import ScoreBounds
+from whichgpu.engine.interview.rule_index import Line, RuleIndex, RuleView
+from whichgpu.engine.interview.score_bounds import Field, ScoreBounds
 from whichgpu.engine.plans import candidate_plans
 from whichgpu.engine.rules import ConsiderCounts
 

@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 
 from msgspec import Struct
 
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import Decision
-from whichgpu.engine.advisor import Judged
-from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.advisor import Workload
+from whichgpu.engine.advisor import Advisor, Decision, Judged, Outcome, Workload
 from whichgpu.engine.core import Value
-from whichgpu.engine.interview.certificate import Unasked
-from whichgpu.engine.interview.certificate import unasked_of
-from whichgpu.engine.interview.open_choice import Extra
-from whichgpu.engine.interview.open_choice import extra_counts
-from whichgpu.engine.interview.open_choice import open_choice_of
-from whichgpu.engine.interview.partial_plans import PlanShapes
-from whichgpu.engine.interview.partial_plans import PlanVariations
-from whichgpu.engine.interview.possible_outcomes import ALWAYS
-from whichgpu.engine.interview.possible_outcomes import NEVER
-from whichgpu.engine.interview.possible_outcomes import OpenFacts
-from whichgpu.engine.interview.possible_outcomes import truths_of
-from whichgpu.engine.interview.resolving import live_rules
-from whichgpu.engine.interview.resolving import open_facts_over
-from whichgpu.engine.interview.rule_index import RuleIndex
-from whichgpu.engine.interview.rule_index import index_rules
+from whichgpu.engine.interview.certificate import Unasked, unasked_of
+from whichgpu.engine.interview.open_choice import Extra, extra_counts, open_choice_of
+from whichgpu.engine.interview.partial_plans import PlanShapes, PlanVariations
+from whichgpu.engine.interview.possible_outcomes import ALWAYS, NEVER, OpenFacts, truths_of
+from whichgpu.engine.interview.resolving import live_rules, open_facts_over
+from whichgpu.engine.interview.rule_index import RuleIndex, index_rules
 from whichgpu.engine.interview.state import State
-from whichgpu.engine.interview.verdict import Verdicts
-from whichgpu.engine.interview.verdict import verdicts_of
-from whichgpu.engine.interview.verdict import with_comparison
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import ResolvedFacts
-from whichgpu.engine.rules import probing
+from whichgpu.engine.interview.verdict import Verdicts, verdicts_of, with_comparison
+from whichgpu.engine.rules import FactDef, ResolvedFacts, probing
 
 
 #: The order in which a person thinks of a job; topics that the vocabulary adds follow by name.

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from msgspec import Struct
-from msgspec import field
+from msgspec import Struct, field
 
 from whichgpu.engine.core import Facts
-from whichgpu.engine.interview.possible_outcomes import MOST_COMBINATIONS
-from whichgpu.engine.interview.possible_outcomes import OpenFacts
-from whichgpu.engine.interview.possible_outcomes import combinations
-from whichgpu.engine.interview.possible_outcomes import laid_over
-from whichgpu.engine.interview.possible_outcomes import overlays
-from whichgpu.engine.interview.possible_outcomes import truths_of
-from whichgpu.engine.interview.rule_index import Mark
-from whichgpu.engine.interview.rule_index import RuleIndex
-from whichgpu.engine.interview.rule_index import RuleView
+from whichgpu.engine.interview.possible_outcomes import (
+    MOST_COMBINATIONS,
+    OpenFacts,
+    combinations,
+    laid_over,
+    overlays,
+    truths_of,
+)
+from whichgpu.engine.interview.rule_index import Mark, RuleIndex, RuleView
 
 
 class RuleGroup(Struct, frozen=True):

@@ -9,20 +9,14 @@ fewer points, or has the answer for its own stand-in.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import msgspec
 from msgspec import Struct
 
 from whichgpu.engine.advisor import Objective
-from whichgpu.engine.interview.entrants import CLOSE
-from whichgpu.engine.interview.entrants import Comparer
-from whichgpu.engine.interview.entrants import Entrant
-from whichgpu.engine.interview.entrants import counted
+from whichgpu.engine.interview.entrants import CLOSE, Comparer, Entrant, counted
 from whichgpu.engine.interview.precedence import Precedence
 
 

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Value
-from whichgpu.engine.interview.certificate import Answered
-from whichgpu.engine.interview.certificate import answered
+from whichgpu.engine.core import InputError, Value
+from whichgpu.engine.interview.certificate import Answered, answered
 from whichgpu.engine.interview.planner import Interviewer
 from whichgpu.engine.interview.resolving import live_rules
 from whichgpu.engine.interview.state import State

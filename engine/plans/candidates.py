@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import Facts
-from whichgpu.engine.plans.configurations import Configuration
-from whichgpu.engine.plans.configurations import configurations
-from whichgpu.engine.plans.configurations import configurations_of_count
+from whichgpu.engine.plans.configurations import Configuration, configurations, configurations_of_count
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.plans.slices import slice_plans

@@ -12,23 +12,13 @@ product of both (``least_gain_of_doubling`` in ``knowledge/plans.yaml``).
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import NamedTuple
-from typing import TypeVar
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.plans.maker import PlanMaker
-from whichgpu.engine.plans.maker import rate_of
-from whichgpu.engine.plans.targets import Goals
-from whichgpu.engine.plans.targets import meets
-from whichgpu.engine.plans.targets import shortfall
-from whichgpu.engine.plans.targets import times_kept
-from whichgpu.engine.plans.topology import ladder
-from whichgpu.engine.plans.topology import rounded_up
+from whichgpu.engine.plans.maker import PlanMaker, rate_of
+from whichgpu.engine.plans.targets import Goals, meets, shortfall, times_kept
+from whichgpu.engine.plans.topology import ladder, rounded_up
 from whichgpu.engine.sizing import Layout
 
 

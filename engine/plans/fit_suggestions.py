@@ -7,11 +7,7 @@ from msgspec import Struct
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import Remedy
-from whichgpu.engine.sizing import estimate_memory
-from whichgpu.engine.sizing import granted_of
-from whichgpu.engine.sizing import remedies_of
+from whichgpu.engine.sizing import Layout, Remedy, estimate_memory, granted_of, remedies_of
 
 
 #: A change that saves less than this share of the memory is not worth naming.

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.plans.topology import Fabric
-from whichgpu.engine.plans.topology import fabric_of
-from whichgpu.engine.sizing import NO_LINK
-from whichgpu.engine.sizing import Ints
-from whichgpu.engine.sizing import LinkSpeed
-from whichgpu.engine.sizing import Rows
-from whichgpu.engine.sizing import Split
-from whichgpu.engine.sizing import ceiling
-from whichgpu.engine.sizing import choose
-from whichgpu.engine.sizing import link_speed
-from whichgpu.engine.sizing import network_of
-from whichgpu.engine.sizing import split_of
+from whichgpu.engine.plans.topology import Fabric, fabric_of
+from whichgpu.engine.sizing import (
+    NO_LINK,
+    Ints,
+    LinkSpeed,
+    Rows,
+    Split,
+    ceiling,
+    choose,
+    link_speed,
+    network_of,
+    split_of,
+)
 
 
 class LinkTable:

@@ -2,51 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 from msgspec.structs import replace
 
-from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import Facts
 from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.cost import cost_of
-from whichgpu.engine.plans.costs.cost import count_owned
-from whichgpu.engine.plans.costs.cost import quoted_rate
-from whichgpu.engine.plans.costs.cost import spending_of
-from whichgpu.engine.plans.costs.offers import offer_index
-from whichgpu.engine.plans.costs.offers import wishes_from_facts
+from whichgpu.engine.plans.costs.cost import cost_of, count_owned, quoted_rate, spending_of
+from whichgpu.engine.plans.costs.offers import offer_index, wishes_from_facts
 from whichgpu.engine.plans.costs.power import plan_power_w
 from whichgpu.engine.plans.facts import plan_facts
 from whichgpu.engine.plans.measured import timed_run
-from whichgpu.engine.plans.model import Cost
-from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.plans.model import Cost, Plan
 from whichgpu.engine.plans.needs import safety_of
-from whichgpu.engine.plans.targets import goals_of
-from whichgpu.engine.plans.targets import meets
-from whichgpu.engine.plans.topology import Fabric
-from whichgpu.engine.plans.topology import counts_of
-from whichgpu.engine.plans.topology import fabric_of
-from whichgpu.engine.plans.topology import rounded_up
-from whichgpu.engine.plans.workings import Terms
-from whichgpu.engine.plans.workings import workings_of
-from whichgpu.engine.sizing import Figure
-from whichgpu.engine.sizing import Job
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import MemoryEstimate
-from whichgpu.engine.sizing import SpeedEstimate
-from whichgpu.engine.sizing import batch_of
-from whichgpu.engine.sizing import capacity_asked
-from whichgpu.engine.sizing import card_of
-from whichgpu.engine.sizing import estimate_memories
-from whichgpu.engine.sizing import granted_of
-from whichgpu.engine.sizing import rows_of
-from whichgpu.engine.sizing import rows_of_values
+from whichgpu.engine.plans.targets import goals_of, meets
+from whichgpu.engine.plans.topology import Fabric, counts_of, fabric_of, rounded_up
+from whichgpu.engine.plans.workings import Terms, workings_of
+from whichgpu.engine.sizing import (
+    Figure,
+    Job,
+    Layout,
+    MemoryEstimate,
+    SpeedEstimate,
+    batch_of,
+    capacity_asked,
+    card_of,
+    estimate_memories,
+    granted_of,
+    rows_of,
+    rows_of_values,
+)
 
 
 def rate_of(speed: SpeedEstimate | None) -> float | None:

@@ -6,13 +6,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.sizing import Figure
-from whichgpu.engine.sizing import Job
-from whichgpu.engine.sizing import SpeedEstimate
+from whichgpu.engine.catalogue import Gpu, Knowledge
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.sizing import Figure, Job, SpeedEstimate
 
 
 _FORMULA = "stated hours of a run x speed on the GPU in use / speed here"

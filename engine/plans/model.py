@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-from msgspec import field
+from msgspec import Struct, field
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Value
 from whichgpu.engine.plans.costs.model import Cost
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import MemoryEstimate
-from whichgpu.engine.sizing import SpeedEstimate
+from whichgpu.engine.sizing import Layout, MemoryEstimate, SpeedEstimate
 
 
 __all__ = ["Cost", "Layout", "Partition", "Plan"]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -13,17 +12,19 @@ from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.layouts import layouts
 from whichgpu.engine.plans.topology import Fabric
-from whichgpu.engine.sizing import PIPELINE_SHARE
-from whichgpu.engine.sizing import Job
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import batch_of
-from whichgpu.engine.sizing import context_gb
-from whichgpu.engine.sizing import estimate_memory
-from whichgpu.engine.sizing import granted_of
-from whichgpu.engine.sizing import is_small
-from whichgpu.engine.sizing import memory_columns
-from whichgpu.engine.sizing import own_gb
-from whichgpu.engine.sizing import rows_of
+from whichgpu.engine.sizing import (
+    PIPELINE_SHARE,
+    Job,
+    Layout,
+    batch_of,
+    context_gb,
+    estimate_memory,
+    granted_of,
+    is_small,
+    memory_columns,
+    own_gb,
+    rows_of,
+)
 
 
 #: Batches at which memory is computed; between them, and beyond the last, a straight line is drawn. Memory is convex in

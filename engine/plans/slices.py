@@ -16,13 +16,9 @@ from msgspec.structs import replace
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Value
 from whichgpu.engine.plans.maker import PlanMaker
-from whichgpu.engine.plans.model import Partition
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.plans.targets import meets
-from whichgpu.engine.plans.targets import shortfall
-from whichgpu.engine.plans.targets import times_kept
-from whichgpu.engine.sizing import Figure
-from whichgpu.engine.sizing import SpeedEstimate
+from whichgpu.engine.plans.model import Partition, Plan
+from whichgpu.engine.plans.targets import meets, shortfall, times_kept
+from whichgpu.engine.sizing import Figure, SpeedEstimate
 
 
 _PROFILE = re.compile(r"(?P<compute>\d+)g\.(?P<memory>\d+)gb\Z")

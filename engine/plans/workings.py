@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.needs import Needs
-from whichgpu.engine.sizing import Card
-from whichgpu.engine.sizing import GpuTable
-from whichgpu.engine.sizing import Job
-from whichgpu.engine.sizing import JobSpeed
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import MemoryEstimate
-from whichgpu.engine.sizing import SpeedEstimate
-from whichgpu.engine.sizing import Targets
+from whichgpu.engine.sizing import Card, GpuTable, Job, JobSpeed, Layout, MemoryEstimate, SpeedEstimate, Targets
 
 
 #: An interview and the search for the nearest change go to and fro between a few jobs.

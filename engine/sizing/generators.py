@@ -9,20 +9,10 @@ from msgspec import Struct
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.model import MemoryColumns
-from whichgpu.engine.sizing.model import PartColumn
-from whichgpu.engine.sizing.model import TermKind
-from whichgpu.engine.sizing.model import total_gb
-from whichgpu.engine.sizing.rows import Rows
-from whichgpu.engine.sizing.rows import ceiling
+from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
+from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.states import shards
-from whichgpu.engine.sizing.training import ADAPTERS
-from whichgpu.engine.sizing.training import ALLOCATOR
-from whichgpu.engine.sizing.training import CONTEXT
-from whichgpu.engine.sizing.training import Block
-from whichgpu.engine.sizing.training import finished
-from whichgpu.engine.sizing.training import step_part
-from whichgpu.engine.sizing.training import trained_states
+from whichgpu.engine.sizing.training import ADAPTERS, ALLOCATOR, CONTEXT, Block, finished, step_part, trained_states
 
 
 _COMPONENTS = TermKind(

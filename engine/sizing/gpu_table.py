@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Hashable
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Pick
-from whichgpu.engine.sizing.rows import Bools
-from whichgpu.engine.sizing.rows import Floats
-from whichgpu.engine.sizing.rows import Ints
-from whichgpu.engine.sizing.speed_peaks import Peak
-from whichgpu.engine.sizing.speed_peaks import bandwidth_use
-from whichgpu.engine.sizing.speed_peaks import of_a_known_generation
-from whichgpu.engine.sizing.speed_peaks import peak_of
-from whichgpu.engine.sizing.speed_peaks import training_use
+from whichgpu.engine.sizing.rows import Bools, Floats, Ints
+from whichgpu.engine.sizing.speed_peaks import Peak, bandwidth_use, of_a_known_generation, peak_of, training_use
 
 
 class Peaks(NamedTuple):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 

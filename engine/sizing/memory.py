@@ -11,18 +11,10 @@ from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.generators import generator_memory
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.model import MemoryColumns
-from whichgpu.engine.sizing.model import MemoryEstimate
-from whichgpu.engine.sizing.model import PartColumn
-from whichgpu.engine.sizing.model import TermKind
+from whichgpu.engine.sizing.model import MemoryColumns, MemoryEstimate, PartColumn, TermKind
 from whichgpu.engine.sizing.networks import network_memory
-from whichgpu.engine.sizing.rows import Rows
-from whichgpu.engine.sizing.rows import rows_of
-from whichgpu.engine.sizing.serving import GIB
-from whichgpu.engine.sizing.serving import granted_gb
-from whichgpu.engine.sizing.serving import kept_free_gb
-from whichgpu.engine.sizing.serving import reserve_of
-from whichgpu.engine.sizing.serving import serving_memory
+from whichgpu.engine.sizing.rows import Rows, rows_of
+from whichgpu.engine.sizing.serving import GIB, granted_gb, kept_free_gb, reserve_of, serving_memory
 from whichgpu.engine.sizing.states import shards
 from whichgpu.engine.sizing.training import training_memory
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from dataclasses import dataclass
-from dataclasses import field
-from typing import Any
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from whichgpu.engine.core import Value
-from whichgpu.engine.sizing.rows import Bools
-from whichgpu.engine.sizing.rows import Floats
-from whichgpu.engine.sizing.rows import plain
+from whichgpu.engine.sizing.rows import Bools, Floats, plain
 
 
 class Term(Struct, frozen=True):

@@ -6,20 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from whichgpu.engine.sizing.constants import EngineReserve
-from whichgpu.engine.sizing.constants import WeightFormat
-from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.constants import EngineReserve, WeightFormat, sizing_constants
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.model import MemoryColumns
-from whichgpu.engine.sizing.model import PartColumn
-from whichgpu.engine.sizing.model import TermKind
-from whichgpu.engine.sizing.model import total_gb
-from whichgpu.engine.sizing.rows import Rows
-from whichgpu.engine.sizing.rows import ceiling
+from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
+from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
-from whichgpu.engine.sizing.sharing import fullest_stage
-from whichgpu.engine.sizing.sharing import stage_params
+from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence, fullest_stage, stage_params
 
 
 GIB = 1.073741824  # decimal GB

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from whichgpu.engine.sizing.rows import Ints
-from whichgpu.engine.sizing.rows import ceiling
+from whichgpu.engine.sizing.rows import Ints, ceiling
 from whichgpu.engine.sizing.shape import Shape
 
 

@@ -9,33 +9,19 @@ from typing import Any
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Pick
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import number
+from whichgpu.engine.core import Facts, Pick, Value, number
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.memory import batch_of
-from whichgpu.engine.sizing.model import Figure
-from whichgpu.engine.sizing.model import SpeedEstimate
-from whichgpu.engine.sizing.rows import Floats
-from whichgpu.engine.sizing.rows import Ints
-from whichgpu.engine.sizing.rows import rows_of
-from whichgpu.engine.sizing.speed_encoders import encoder_values
-from whichgpu.engine.sizing.speed_encoders import pass_of
+from whichgpu.engine.sizing.model import Figure, SpeedEstimate
+from whichgpu.engine.sizing.rows import Floats, Ints, rows_of
+from whichgpu.engine.sizing.speed_encoders import encoder_values, pass_of
 from whichgpu.engine.sizing.speed_images import image_values
-from whichgpu.engine.sizing.speed_links import Split
-from whichgpu.engine.sizing.speed_links import link_speed
-from whichgpu.engine.sizing.speed_links import node_link_speed
-from whichgpu.engine.sizing.speed_links import split_of
-from whichgpu.engine.sizing.speed_serving import Targets
-from whichgpu.engine.sizing.speed_serving import load_of
-from whichgpu.engine.sizing.speed_serving import rates_of
-from whichgpu.engine.sizing.speed_serving import serving_values
+from whichgpu.engine.sizing.speed_links import Split, link_speed, node_link_speed, split_of
+from whichgpu.engine.sizing.speed_serving import Targets, load_of, rates_of, serving_values
 from whichgpu.engine.sizing.speed_speech import speech_values
-from whichgpu.engine.sizing.training_time import training_values
-from whichgpu.engine.sizing.training_time import work_of
+from whichgpu.engine.sizing.training_time import training_values, work_of
 
 
 _NO_TARGETS = Targets(None, None, None)

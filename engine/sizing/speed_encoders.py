@@ -11,11 +11,7 @@ from whichgpu.engine.sizing.rows import ceiling
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_links import Split
-from whichgpu.engine.sizing.speed_serving import Load
-from whichgpu.engine.sizing.speed_serving import Rates
-from whichgpu.engine.sizing.speed_serving import Targets
-from whichgpu.engine.sizing.speed_serving import load_of
-from whichgpu.engine.sizing.speed_serving import prefill_s
+from whichgpu.engine.sizing.speed_serving import Load, Rates, Targets, load_of, prefill_s
 
 
 #: Requests that a server takes at once; beyond, arithmetic is saturated on any GPU.

@@ -6,16 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from whichgpu.engine.core import TURNED
-from whichgpu.engine.core import Pick
+from whichgpu.engine.core import TURNED, Pick
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.rows import Floats
-from whichgpu.engine.sizing.rows import Ints
-from whichgpu.engine.sizing.rows import Rows
+from whichgpu.engine.sizing.rows import Floats, Ints, Rows
 from whichgpu.engine.sizing.speed_constants import speed_constants
-from whichgpu.engine.sizing.speed_peaks import serving_precisions
-from whichgpu.engine.sizing.speed_peaks import training_precisions
+from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
 
 
 def image_values(job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pick = "value") -> dict[str, Any]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.sizing.rows import Ints
-from whichgpu.engine.sizing.rows import Rows
-from whichgpu.engine.sizing.rows import ceiling
+from whichgpu.engine.sizing.rows import Ints, Rows, ceiling
 from whichgpu.engine.sizing.speed_constants import speed_constants
 
 

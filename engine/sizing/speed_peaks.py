@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Banded
-from whichgpu.engine.core import Pick
+from whichgpu.engine.core import Banded, Pick
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.speed_constants import speed_constants
 

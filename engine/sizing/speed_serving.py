@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.core import TURNED
-from whichgpu.engine.core import Pick
+from whichgpu.engine.core import TURNED, Pick
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.rows import Floats
-from whichgpu.engine.sizing.rows import Ints
-from whichgpu.engine.sizing.rows import ceiling
+from whichgpu.engine.sizing.rows import Floats, Ints, ceiling
 from whichgpu.engine.sizing.serving import version_numbers
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
-from whichgpu.engine.sizing.speed_constants import EngineSteps
-from whichgpu.engine.sizing.speed_constants import speed_constants
-from whichgpu.engine.sizing.speed_links import Split
-from whichgpu.engine.sizing.speed_links import all_reduce_s
-from whichgpu.engine.sizing.speed_peaks import is_gguf
-from whichgpu.engine.sizing.speed_peaks import serving_precisions
+from whichgpu.engine.sizing.speed_constants import EngineSteps, speed_constants
+from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
+from whichgpu.engine.sizing.speed_peaks import is_gguf, serving_precisions
 
 
 class Load(NamedTuple):

@@ -7,12 +7,10 @@ from typing import Any
 from whichgpu.engine.core import Pick
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.rows import Ints
-from whichgpu.engine.sizing.rows import Rows
+from whichgpu.engine.sizing.rows import Ints, Rows
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_images import training_run
-from whichgpu.engine.sizing.speed_peaks import serving_precisions
-from whichgpu.engine.sizing.speed_peaks import training_precisions
+from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
 
 
 def speech_values(job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pick = "value") -> dict[str, Any]:

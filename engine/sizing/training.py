@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.learning import UNBOUND
-from whichgpu.engine.sizing.learning import activations_gb
-from whichgpu.engine.sizing.learning import adapter_params
-from whichgpu.engine.sizing.learning import logits_gb
-from whichgpu.engine.sizing.model import MemoryColumns
-from whichgpu.engine.sizing.model import PartColumn
-from whichgpu.engine.sizing.model import TermKind
-from whichgpu.engine.sizing.model import total_gb
-from whichgpu.engine.sizing.rows import Rows
-from whichgpu.engine.sizing.rows import ceiling
+from whichgpu.engine.sizing.learning import UNBOUND, activations_gb, adapter_params, logits_gb
+from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
+from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.serving import GIB
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import stage_params
-from whichgpu.engine.sizing.states import allocator_share
-from whichgpu.engine.sizing.states import shards
-from whichgpu.engine.sizing.states import state_bytes
+from whichgpu.engine.sizing.states import allocator_share, shards, state_bytes
 
 
 _ZERO = "ZeRO paper; DeepSpeed runtime/zero estimators 0.19"

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from whichgpu.engine.core import Pick
 from whichgpu.engine.sizing.constants import sizing_constants
-from whichgpu.engine.sizing.gpu_table import GpuTable
-from whichgpu.engine.sizing.gpu_table import Peaks
+from whichgpu.engine.sizing.gpu_table import GpuTable, Peaks
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.rows import Floats
-from whichgpu.engine.sizing.rows import Ints
-from whichgpu.engine.sizing.rows import Rows
+from whichgpu.engine.sizing.rows import Floats, Ints, Rows
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
-from whichgpu.engine.sizing.speed_links import Split
-from whichgpu.engine.sizing.speed_links import all_reduce_s
+from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
 from whichgpu.engine.sizing.speed_peaks import training_precisions
 
 

@@ -6,13 +6,8 @@ costs nothing for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Annotated
-from typing import Any
-from typing import Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Annotated, Any, Final
 
 from msgspec import Struct
 from pydantic import Field

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct
 
 from whichgpu.engine.core import Calculator
-from whichgpu.engine.rules import Ask
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Rulebook
-from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import Ask, FactDef, Rule, Rulebook, Vocabulary
 
 
 class Origins(Struct, frozen=True):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,20 +10,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.advisor import fired_rules
-from whichgpu.engine.advisor import load_advisor
+from whichgpu.engine.advisor import Advisor, Outcome, fired_rules, load_advisor
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import WhichgpuError
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import PlanMaker
-from whichgpu.engine.plans import candidate_plans
-from whichgpu.engine.rules import Disagree
-from whichgpu.engine.rules import Monitor
-from whichgpu.engine.rules import Say
-from whichgpu.engine.rules import probing
+from whichgpu.engine.core import Facts, WhichgpuError
+from whichgpu.engine.plans import Plan, PlanMaker, candidate_plans
+from whichgpu.engine.rules import Disagree, Monitor, Say, probing
 from whichgpu.engine.sizing import Job
 
 

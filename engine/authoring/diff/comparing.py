@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import datetime
 from multiprocessing import get_context
@@ -16,20 +14,15 @@ from typing import Any
 from msgspec import Struct
 
 from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.authoring.diff.answers import PARTS
-from whichgpu.engine.authoring.diff.answers import Answer
-from whichgpu.engine.authoring.diff.answers import Edition
-from whichgpu.engine.authoring.diff.answers import answer_pairs
-from whichgpu.engine.authoring.diff.answers import pairs_of
-from whichgpu.engine.authoring.diff.rulediff import Affected
-from whichgpu.engine.authoring.diff.rulediff import Region
-from whichgpu.engine.authoring.diff.rulediff import RuleChange
-from whichgpu.engine.authoring.diff.rulediff import rule_changes
-from whichgpu.engine.authoring.diff.workloads import Named
-from whichgpu.engine.authoring.diff.workloads import example_workloads
-from whichgpu.engine.authoring.diff.workloads import sample_workloads
-from whichgpu.engine.authoring.diff.workloads import scenario_workloads
-from whichgpu.engine.authoring.diff.workloads import workloads_in_tests
+from whichgpu.engine.authoring.diff.answers import PARTS, Answer, Edition, answer_pairs, pairs_of
+from whichgpu.engine.authoring.diff.rulediff import Affected, Region, RuleChange, rule_changes
+from whichgpu.engine.authoring.diff.workloads import (
+    Named,
+    example_workloads,
+    sample_workloads,
+    scenario_workloads,
+    workloads_in_tests,
+)
 from whichgpu.engine.core import registered
 from whichgpu.engine.rules import Vocabulary
 

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.authoring.lint.formulas import Formula
-from whichgpu.engine.authoring.lint.formulas import opposite
-from whichgpu.engine.authoring.lint.regions import Regions
-from whichgpu.engine.authoring.lint.regions import shown
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Rulebook
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import canonical
-from whichgpu.engine.rules import rule_digest
+from whichgpu.engine.authoring.lint.formulas import Formula, opposite
+from whichgpu.engine.authoring.lint.regions import Regions, shown
+from whichgpu.engine.rules import Rule, Rulebook, Vocabulary, canonical, rule_digest
 
 
 #: What a rule is made of, in the order in which a difference is told. The first group can change an answer.

@@ -5,27 +5,16 @@ from __future__ import annotations
 import datetime
 import inspect
 import re
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from typing import Annotated
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Literal
 
-from msgspec import Struct
-from msgspec import field
+from msgspec import Struct, field
 from typing_extensions import TypedDict
 
-from whichgpu.engine.advisor import FactValues
-from whichgpu.engine.advisor import Word
-from whichgpu.engine.advisor import doc
-from whichgpu.engine.authoring.lint.regions import Case
-from whichgpu.engine.authoring.lint.regions import Example
-from whichgpu.engine.authoring.lint.regions import Regions
+from whichgpu.engine.advisor import FactValues, Word, doc
+from whichgpu.engine.authoring.lint.regions import Case, Example, Regions
 from whichgpu.engine.core import Place
-from whichgpu.engine.rules import KnownNames
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Rulebook
-from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import KnownNames, Rule, Rulebook, Vocabulary
 
 
 #: error: the rulebook is wrong; warning: it may well be; info: worth knowing.

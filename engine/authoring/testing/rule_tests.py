@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import WhichgpuError
-from whichgpu.engine.rules import Compiled
-from whichgpu.engine.rules import Each
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Rulebook
-from whichgpu.engine.rules import RuleTest
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import compile_expr
-from whichgpu.engine.rules import missing_facts
-from whichgpu.engine.rules import rows_above
-from whichgpu.engine.rules import words
+from whichgpu.engine.core import Facts, Place, WhichgpuError
+from whichgpu.engine.rules import (
+    Compiled,
+    Each,
+    Rule,
+    Rulebook,
+    RuleTest,
+    Vocabulary,
+    compile_expr,
+    missing_facts,
+    rows_above,
+    words,
+)
 
 
 #: From `given` and `plan` of a test (see ``RuleTest``) and the scope of its rule to all facts that the rule would see.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -11,15 +10,7 @@ from msgspec import Struct
 
 from whichgpu.engine.authoring.testing.mutants import Mutant
 from whichgpu.engine.core import Scalar
-from whichgpu.engine.rules import UNKNOWN
-from whichgpu.engine.rules import Expr
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import RuleTest
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import constants
-from whichgpu.engine.rules import facts_read
-from whichgpu.engine.rules import inside
+from whichgpu.engine.rules import UNKNOWN, Expr, FactDef, Rule, RuleTest, Vocabulary, constants, facts_read, inside
 
 
 #: Pairs of changes that are tried where no single one shows a mistake.

@@ -8,15 +8,11 @@ from typing import Any
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import number
+from whichgpu.engine.core import Facts, number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.model import Cost
-from whichgpu.engine.plans.costs.model import Rental
+from whichgpu.engine.plans.costs.model import Cost, Rental
 from whichgpu.engine.plans.costs.offers import OfferIndex
-from whichgpu.engine.plans.costs.ownership import ownership_of
-from whichgpu.engine.plans.costs.ownership import planning_years
-from whichgpu.engine.plans.costs.ownership import quoted_for
+from whichgpu.engine.plans.costs.ownership import ownership_of, planning_years, quoted_for
 from whichgpu.engine.plans.costs.power import WHOLE_DEVICES
 from whichgpu.engine.plans.costs.usage import usage_of
 

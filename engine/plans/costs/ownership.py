@@ -8,20 +8,9 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import TURNED
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Pick
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import number
-from whichgpu.engine.plans.costs.constants import Constant
-from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.constants import stated
-from whichgpu.engine.plans.costs.power import at_desk
-from whichgpu.engine.plans.costs.power import in_system
-from whichgpu.engine.plans.costs.power import kwh_price
-from whichgpu.engine.plans.costs.power import paid_power_w
-from whichgpu.engine.plans.costs.power import pue
-from whichgpu.engine.plans.costs.power import stands_alone
+from whichgpu.engine.core import TURNED, Facts, Pick, Value, number
+from whichgpu.engine.plans.costs.constants import Constant, EconomicsConstants, stated
+from whichgpu.engine.plans.costs.power import at_desk, in_system, kwh_price, paid_power_w, pue, stands_alone
 
 
 #: Forms that are sold soldered to a board of several, never singly.

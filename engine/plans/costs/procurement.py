@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.plans.costs.comparison import ComparisonSays
-from whichgpu.engine.plans.costs.comparison import CostComparison
-from whichgpu.engine.plans.costs.comparison import Side
-from whichgpu.engine.plans.costs.comparison import compare_costs
-from whichgpu.engine.plans.costs.comparison import growth_factor
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.plans.costs.comparison import ComparisonSays, CostComparison, Side, compare_costs, growth_factor
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.ownership import Entry
 from whichgpu.engine.sizing import Figure

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import number
+from whichgpu.engine.core import Facts, number
 from whichgpu.engine.plans.costs.comparison import CostComparison
-from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.constants import Scope
-from whichgpu.engine.plans.costs.constants import ThresholdRule
+from whichgpu.engine.plans.costs.constants import EconomicsConstants, Scope, ThresholdRule
 
 
 if TYPE_CHECKING:

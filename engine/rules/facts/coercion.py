@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Mapping, Set as AbstractSet
 from typing import Any
 
 from msgspec import Struct
 
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import Scalar
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import nearest_words
-from whichgpu.engine.rules.facts.model import FactDef
-from whichgpu.engine.rules.facts.model import fold
-from whichgpu.engine.rules.facts.numbers import Refused
-from whichgpu.engine.rules.facts.numbers import read_number
+from whichgpu.engine.core import InputError, Place, Problem, Scalar, Value, nearest_words
+from whichgpu.engine.rules.facts.model import FactDef, fold
+from whichgpu.engine.rules.facts.numbers import Refused, read_number
 
 
 _UNKNOWN = frozenset({"", "?", "unknown", "dontknow", "don'tknow", "notsure", "null", "~"})

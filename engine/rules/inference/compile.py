@@ -16,22 +16,14 @@ Measured limits of the engine and how they are kept:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
 
 from whichgpu.engine.rules.inference.driver import BATCH
-from whichgpu.engine.rules.inference.encode import FlagNames
-from whichgpu.engine.rules.inference.encode import Kind
-from whichgpu.engine.rules.inference.encode import property_names
-from whichgpu.engine.rules.inference.native import InList
-from whichgpu.engine.rules.inference.native import NativeTest
-from whichgpu.engine.rules.inference.native import facts_of
-from whichgpu.engine.rules.inference.native import patterns
-from whichgpu.engine.rules.inference.native import width_of
+from whichgpu.engine.rules.inference.encode import FlagNames, Kind, property_names
+from whichgpu.engine.rules.inference.native import InList, NativeTest, facts_of, patterns, width_of
 
 
 MAX_RULES_IN_BUCKET = 28

@@ -6,24 +6,17 @@ than a wrong one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Literal
-from typing import Protocol
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import InternalError
-from whichgpu.engine.rules.inference.driver import EngineStatus
-from whichgpu.engine.rules.inference.driver import durable_available
-from whichgpu.engine.rules.inference.driver import engine_status
+from whichgpu.engine.core import Facts, InternalError
+from whichgpu.engine.rules.inference.driver import EngineStatus, durable_available, engine_status
 from whichgpu.engine.rules.inference.durable import DurableMatcher
-from whichgpu.engine.rules.inference.reference import Evaluation
-from whichgpu.engine.rules.inference.reference import ReferenceMatcher
+from whichgpu.engine.rules.inference.reference import Evaluation, ReferenceMatcher
 from whichgpu.engine.rules.language import facts_read
 from whichgpu.engine.rules.rulebook.model import Rule
 

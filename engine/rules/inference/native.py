@@ -12,21 +12,9 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from whichgpu.engine.core import Scalar
-from whichgpu.engine.rules.inference.encode import MAX_FACTOR
-from whichgpu.engine.rules.inference.encode import Kind
-from whichgpu.engine.rules.inference.encode import Unencodable
-from whichgpu.engine.rules.inference.encode import encode
-from whichgpu.engine.rules.inference.encode import kind_of
+from whichgpu.engine.rules.inference.encode import MAX_FACTOR, Kind, Unencodable, encode, kind_of
 from whichgpu.engine.rules.inference.reference import Conjunct
-from whichgpu.engine.rules.language.tree import MIRRORED
-from whichgpu.engine.rules.language.tree import Arith
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import CompareOp
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import MIRRORED, Arith, Compare, CompareOp, Const, Expr, FactRef, Member, Not
 
 
 #: More choices than this in one list become a condition field: each is a test under the same parent, which holds 511.

@@ -8,28 +8,15 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
 from msgspec import Struct
 
-from whichgpu.engine.core import Scalar
-from whichgpu.engine.core import Value
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
-from whichgpu.engine.rules.language.tree import facts_read
+from whichgpu.engine.core import Scalar, Value
+from whichgpu.engine.rules.facts import FactDef, Vocabulary
+from whichgpu.engine.rules.language.tree import And, Compare, Const, Expr, FactRef, Known, Member, Not, Or, facts_read
 
 
 #: Stands for every text that no rule names.

@@ -8,24 +8,13 @@ from typing import Literal
 
 from msgspec import Struct
 
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import nearest_words
-from whichgpu.engine.rules.facts import READABLE
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.facts import read_value
-from whichgpu.engine.rules.facts import yes_or_no
-from whichgpu.engine.rules.facts.numbers import Refused
-from whichgpu.engine.rules.facts.numbers import read_literal
+from whichgpu.engine.core import Value, nearest_words
+from whichgpu.engine.rules.facts import READABLE, FactDef, Vocabulary, read_value, yes_or_no
+from whichgpu.engine.rules.facts.numbers import Refused, read_literal
 from whichgpu.engine.rules.facts.units import Unit
-from whichgpu.engine.rules.language.grammar import Raw
-from whichgpu.engine.rules.language.grammar import RawArith
-from whichgpu.engine.rules.language.grammar import RawLeaf
+from whichgpu.engine.rules.language.grammar import Raw, RawArith, RawLeaf
 from whichgpu.engine.rules.language.lexer import BadExpression
-from whichgpu.engine.rules.language.tree import Arith
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Arith, Const, Expr, FactRef
 
 
 def literal(fact: FactDef, leaf: RawLeaf, known_gpus: AbstractSet[str]) -> Const | None:

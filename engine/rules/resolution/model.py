@@ -9,8 +9,7 @@ from msgspec import Struct
 from whichgpu.engine.core import Value
 from whichgpu.engine.rules.inference.reference import Evaluation
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.resolve import Collision
-from whichgpu.engine.rules.rulebook.resolve import Resolution
+from whichgpu.engine.rules.rulebook.resolve import Collision, Resolution
 
 
 Origin = Literal["given", "looked_up", "computed", "derived", "assumed"]

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from whichgpu.engine.core import Calculator
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.rules.inference.firing import Level as RuleLevel
-from whichgpu.engine.rules.inference.firing import fire
-from whichgpu.engine.rules.language import evaluate
-from whichgpu.engine.rules.language import facts_read
+from whichgpu.engine.core import Calculator, Facts, Value
+from whichgpu.engine.rules.inference.firing import Level as RuleLevel, fire
+from whichgpu.engine.rules.language import evaluate, facts_read
 from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.resolution.model import PRECEDENCE
-from whichgpu.engine.rules.resolution.model import FactCandidate
-from whichgpu.engine.rules.resolution.model import LevelJudgement
-from whichgpu.engine.rules.resolution.model import ResolvedFact
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
+from whichgpu.engine.rules.resolution.model import (
+    PRECEDENCE,
+    FactCandidate,
+    LevelJudgement,
+    ResolvedFact,
+    ResolvedFacts,
+)
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.order import Node
-from whichgpu.engine.rules.rulebook.order import rule_nodes
-from whichgpu.engine.rules.rulebook.order import topological_levels
-from whichgpu.engine.rules.rulebook.resolve import Collision
-from whichgpu.engine.rules.rulebook.resolve import Resolver
+from whichgpu.engine.rules.rulebook.order import Node, rule_nodes, topological_levels
+from whichgpu.engine.rules.rulebook.resolve import Collision, Resolver
 
 
 class Default(Struct, frozen=True):

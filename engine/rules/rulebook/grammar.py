@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-from typing import get_args
+from typing import Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.rules.facts import READABLE
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.rulebook.model import STAGE_RULE
-from whichgpu.engine.rules.rulebook.model import Band
-from whichgpu.engine.rules.rulebook.model import Each
-from whichgpu.engine.rules.rulebook.model import HitPolicy
-from whichgpu.engine.rules.rulebook.model import Quantity
-from whichgpu.engine.rules.rulebook.model import Stage
-from whichgpu.engine.rules.rulebook.model import Status
+from whichgpu.engine.rules.facts import READABLE, FactDef
+from whichgpu.engine.rules.rulebook.model import STAGE_RULE, Band, Each, HitPolicy, Quantity, Stage, Status
 
 
 Kind = Literal[

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from typing import Any
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import place_of
-from whichgpu.engine.rules.rulebook.model import Change
-from whichgpu.engine.rules.rulebook.model import Layer
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Table
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import Removal
+from whichgpu.engine.core import Place, place_of
+from whichgpu.engine.rules.rulebook.model import Change, Layer, Rule, Table
+from whichgpu.engine.rules.rulebook.reading import Context, Removal
 
 
 #: Where a rule stands, how it is filed and tested decides nothing; the rest of these follows from other fields.

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
-from typing import Literal
+from typing import ClassVar, Literal
 
-from msgspec import Struct
-from msgspec import field
+from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import Value
+from whichgpu.engine.core import Facts, Place, Value
 from whichgpu.engine.rules.language.tree import Expr
 
 

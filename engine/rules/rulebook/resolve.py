@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from msgspec import Struct
-from msgspec import field
+from msgspec import Struct, field
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.rules.language.compiling import compile_expr
-from whichgpu.engine.rules.language.compiling import evaluate
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import facts_read
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.rules.language.compiling import compile_expr, evaluate
+from whichgpu.engine.rules.language.tree import And, Expr, facts_read
 from whichgpu.engine.rules.rulebook.effects import SetFact
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Verdict
+from whichgpu.engine.rules.rulebook.model import Rule, Verdict
 
 
 class Collision(Struct, frozen=True):

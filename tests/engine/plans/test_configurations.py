@@ -13,15 +13,12 @@ import pytest
 
 from whichgpu.engine.advisor.objectives import load_objectives
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import is_job
-from whichgpu.engine.advisor.survey import measure
+from whichgpu.engine.advisor.survey import is_job, measure
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.folders import locate
 from whichgpu.engine.core.values import Facts
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import PlanMaker
-from whichgpu.engine.plans.configurations import configurations
-from whichgpu.engine.plans.configurations import configurations_of_count
+from whichgpu.engine.plans import Plan, PlanMaker
+from whichgpu.engine.plans.configurations import configurations, configurations_of_count
 from whichgpu.engine.plans.topology import ladder
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.layout import Layout

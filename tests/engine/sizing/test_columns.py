@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.memory import batch_of
-from whichgpu.engine.sizing.memory import memory_columns
-from whichgpu.engine.sizing.rows import SHARDINGS
-from whichgpu.engine.sizing.rows import rows_of
+from whichgpu.engine.sizing.memory import batch_of, memory_columns
+from whichgpu.engine.sizing.rows import SHARDINGS, rows_of
 
 
 ADVISOR = shipped_advisor()

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model import Moe
+from whichgpu.engine.catalogue.model import Gpu, ModelSpec, Moe
 from whichgpu.engine.plans.needs import Needs
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import estimate_memory
-from whichgpu.engine.sizing import job_from_facts
+from whichgpu.engine.sizing import Layout, estimate_memory, job_from_facts
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.memory import granted_of
-from whichgpu.engine.sizing.serving import GIB
-from whichgpu.engine.sizing.serving import reserve_of
+from whichgpu.engine.sizing.serving import GIB, reserve_of
 from whichgpu.engine.sizing.speed_serving import rates_of
 
 

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import MappingNode
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import Facts, MappingNode, Node, SequenceNode
 from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.model import Effect
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import Draft
-from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.rules.rulebook.reading import Context, Draft, kind_of
 
 
 _LETTERS: dict[Literal["advise", "warn"], str] = {"advise": "A-", "warn": "W-"}

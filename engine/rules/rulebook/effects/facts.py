@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import MappingNode
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import ScalarNode
-from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.core import Facts, MappingNode, Node, ScalarNode, WhichgpuError
 from whichgpu.engine.rules.language.parsing import parse_expression
 from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.rulebook.conditions import check_reads
-from whichgpu.engine.rules.rulebook.conditions import one_line
+from whichgpu.engine.rules.rulebook.conditions import check_reads, one_line
 from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
-from whichgpu.engine.rules.rulebook.grammar import EffectKey
-from whichgpu.engine.rules.rulebook.grammar import setting_complaint
+from whichgpu.engine.rules.rulebook.grammar import EffectKey, setting_complaint
 from whichgpu.engine.rules.rulebook.model import Effect
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import Draft
-from whichgpu.engine.rules.rulebook.reading import is_empty
-from whichgpu.engine.rules.rulebook.reading import kind_of
-from whichgpu.engine.rules.rulebook.reading import whole_number
+from whichgpu.engine.rules.rulebook.reading import Context, Draft, is_empty, kind_of, whole_number
 
 
 _SET_FORM = "write set: {fact: value}"

@@ -6,14 +6,11 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import Node, ScalarNode
 from whichgpu.engine.rules.language.texts import check_template
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.model import Effect
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import Draft
-from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.rules.rulebook.reading import Context, Draft, kind_of
 
 
 class EffectKind(Struct, frozen=True):

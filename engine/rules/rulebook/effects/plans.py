@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Node
-from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
-from whichgpu.engine.rules.rulebook.effects.kind import read_template
-from whichgpu.engine.rules.rulebook.grammar import BANDS
-from whichgpu.engine.rules.rulebook.grammar import REASONS
-from whichgpu.engine.rules.rulebook.grammar import EffectKey
-from whichgpu.engine.rules.rulebook.model import Band
-from whichgpu.engine.rules.rulebook.model import Claim
-from whichgpu.engine.rules.rulebook.model import Effect
+from whichgpu.engine.core import Facts, Node
+from whichgpu.engine.rules.rulebook.effects.kind import EffectKind, read_template
+from whichgpu.engine.rules.rulebook.grammar import BANDS, REASONS, EffectKey
+from whichgpu.engine.rules.rulebook.model import Band, Claim, Effect
 from whichgpu.engine.rules.rulebook.provenance import read_claim
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import Draft
+from whichgpu.engine.rules.rulebook.reading import Context, Draft
 
 
 class Reject(Effect, frozen=True):

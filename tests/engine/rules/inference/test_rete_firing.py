@@ -9,13 +9,9 @@ import pytest
 
 from whichgpu.engine.core.errors import InternalError
 from whichgpu.engine.rules.inference import driver
-from whichgpu.engine.rules.inference.firing import Level
-from whichgpu.engine.rules.inference.firing import engine_status
-from whichgpu.engine.rules.inference.firing import fire
+from whichgpu.engine.rules.inference.firing import Level, engine_status, fire
 from whichgpu.engine.rules.inference.reference import ReferenceMatcher
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Compare, Const, FactRef
 
 
 class Tampering:
