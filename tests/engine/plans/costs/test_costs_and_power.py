@@ -90,6 +90,7 @@ def test_hardware_for_ones_own_place_costs_its_share_of_the_purchase() -> None:
     unpriced = H100.model_copy(update={"buy_usd": None})
     assert cost(unpriced, 8, {"deployment_site": "datacenter"}).origin == "offer"
     assert cost(H100, 8, {"deployment_site": "cloud"}).origin == "offer"
+    assert cost(H100, 8, {"deployment_site": "datacenter", "procurement_wish": "rent"}).origin == "offer"
 
 
 def test_what_stands_at_home_is_held_against_what_it_would_rent_for() -> None:
