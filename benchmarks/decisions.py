@@ -24,24 +24,17 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 if find_spec("whichgpu") is None:
     sys.path.append(str(ROOT))
 
-from decision_laws.choosing import comparable  # noqa: E402
-from decision_laws.choosing import judge_choice  # noqa: E402
-from decision_laws.counting import Laws  # noqa: E402
-from decision_laws.generator import Facts  # noqa: E402
-from decision_laws.generator import workloads  # noqa: E402
-from decision_laws.paying import judge_money  # noqa: E402
-from decision_laws.promising import judge_hidden  # noqa: E402
-from decision_laws.promising import judge_no_answer  # noqa: E402
-from decision_laws.promising import judge_owned  # noqa: E402
-from decision_laws.promising import judge_targets  # noqa: E402
-from decision_laws.reading import Answers  # noqa: E402
-from decision_laws.reading import shown  # noqa: E402
-from decision_laws.relations import Relations  # noqa: E402
-from decision_laws.report import report  # noqa: E402
-from decision_laws.report import table  # noqa: E402
-from decision_laws.sweep import Sweep  # noqa: E402
+from decision_laws.choosing import comparable, judge_choice
+from decision_laws.counting import Laws
+from decision_laws.generator import Facts, workloads
+from decision_laws.paying import judge_money
+from decision_laws.promising import judge_hidden, judge_no_answer, judge_owned, judge_targets
+from decision_laws.reading import Answers, shown
+from decision_laws.relations import Relations
+from decision_laws.report import report, table
+from decision_laws.sweep import Sweep
 
-from whichgpu.engine.advisor.advisor import load_advisor  # noqa: E402
+from whichgpu.engine.advisor.advisor import load_advisor
 
 
 BEFORE = ROOT / "benchmarks" / "data" / "alternatives_before.json"

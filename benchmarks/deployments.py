@@ -14,10 +14,8 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict
-from dataclasses import dataclass
-from datetime import UTC
-from datetime import datetime
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -28,12 +26,11 @@ sys.path.insert(0, str(ROOT / "benchmarks" / "accuracy"))
 if find_spec("whichgpu") is None:
     sys.path.append(str(ROOT))
 
-from mapping import line_of  # noqa: E402
+from mapping import line_of
 
-from whichgpu.engine.advisor.advisor import Advisor  # noqa: E402
-from whichgpu.engine.advisor.advisor import load_advisor  # noqa: E402
-from whichgpu.engine.advisor.size_answer import size_workload  # noqa: E402
-from whichgpu.engine.core.errors import InputError  # noqa: E402
+from whichgpu.engine.advisor.advisor import Advisor, load_advisor
+from whichgpu.engine.advisor.size_answer import size_workload
+from whichgpu.engine.core.errors import InputError
 
 
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -15,17 +15,13 @@ import statistics
 import sys
 import time
 from collections import Counter
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from whichgpu import load_advisor
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.nearest import REACHED
-from whichgpu.engine.explain.rerun import decide_again
-from whichgpu.engine.explain.rerun import read_back
-from whichgpu.engine.explain.rerun import recorded_facts
-from whichgpu.engine.explain.rerun import with_changes
+from whichgpu.engine.explain.rerun import decide_again, read_back, recorded_facts, with_changes
 from whichgpu.engine.explain.whynot import why_not
 
 

@@ -16,19 +16,14 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 
 from workload_makers import workload
 
 from whichgpu import Advisor
 from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.core.values import Value
-from whichgpu.engine.interview import Done
-from whichgpu.engine.interview import Interviewer
-from whichgpu.engine.interview import State
-from whichgpu.engine.interview import answered
-from whichgpu.engine.interview import check_certificate
+from whichgpu.engine.interview import Done, Interviewer, State, answered, check_certificate
 from whichgpu.engine.rules.facts import FactDef
 
 

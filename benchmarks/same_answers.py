@@ -11,8 +11,7 @@ import argparse
 import hashlib
 import json
 import sys
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,10 +22,10 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 if find_spec("whichgpu") is None:
     sys.path.append(str(ROOT))
 
-from decision_laws.generator import workloads  # noqa: E402
+from decision_laws.generator import workloads
 
-from whichgpu.engine.advisor.advisor import load_advisor  # noqa: E402
-from whichgpu.engine.core.errors import InputError  # noqa: E402
+from whichgpu.engine.advisor.advisor import load_advisor
+from whichgpu.engine.core.errors import InputError
 
 
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -20,26 +20,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from collections.abc import Iterable
-from datetime import UTC
-from datetime import datetime
-from itertools import cycle
-from itertools import islice
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from itertools import cycle, islice
 from pathlib import Path
 
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from whichgpu.cli.main import run as run_command  # noqa: E402
-from whichgpu.engine.advisor.advisor import Advisor  # noqa: E402
-from whichgpu.engine.advisor.advisor import load_advisor  # noqa: E402
-from whichgpu.engine.advisor.intake import Workload  # noqa: E402
-from whichgpu.engine.core.errors import InputError  # noqa: E402
-from whichgpu.engine.core.yaml import plain  # noqa: E402
-from whichgpu.engine.core.yaml import read_yaml  # noqa: E402
-from whichgpu.engine.plans.workings import forget_workings  # noqa: E402
+from whichgpu.cli.main import run as run_command
+from whichgpu.engine.advisor.advisor import Advisor, load_advisor
+from whichgpu.engine.advisor.intake import Workload
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.yaml import plain, read_yaml
+from whichgpu.engine.plans.workings import forget_workings
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import click
 
-from whichgpu import Advisor
-from whichgpu import Workload
-from whichgpu import load_advisor
-from whichgpu.cli.inputs import STDIN
-from whichgpu.cli.inputs import read_stdin
+from whichgpu import Advisor, Workload, load_advisor
+from whichgpu.cli.inputs import STDIN, read_stdin
 from whichgpu.cli.layers import layer_folders
-from whichgpu.cli.prices import own_prices_file
-from whichgpu.cli.prices import with_own_prices
+from whichgpu.cli.prices import own_prices_file, with_own_prices
 from whichgpu.cli.render.names import Names
-from whichgpu.engine.catalogue import SourceRecord
-from whichgpu.engine.catalogue import load_knowledge
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import read_yaml
-from whichgpu.engine.core import read_yaml_text
+from whichgpu.engine.catalogue import SourceRecord, load_knowledge
+from whichgpu.engine.core import InputError, Problem, read_yaml, read_yaml_text
 
 
 def load(rules: tuple[str, ...] = (), *, builtin: bool = True, tests: bool = True) -> Advisor:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from whichgpu.cli import exits
-from whichgpu.cli import output
-from whichgpu.cli.inputs import Line
-from whichgpu.cli.inputs import json_lines
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import WhichgpuError
+from whichgpu.cli import exits, output
+from whichgpu.cli.inputs import Line, json_lines
+from whichgpu.engine.core import Problem, WhichgpuError
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor import RefusedError
-    from whichgpu.engine.advisor import RefusedLine
+    from whichgpu.engine.advisor import RefusedError, RefusedLine
 
 
 JsonObject = Mapping[str, Any]

@@ -7,17 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from whichgpu import Advisor
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Table
 from whichgpu.cli.render.figures import count_of
-from whichgpu.engine.authoring import Standing
-from whichgpu.engine.authoring import check_coverage
-from whichgpu.engine.authoring import refreshed_manifest
-from whichgpu.engine.authoring import standings
+from whichgpu.engine.authoring import Standing, check_coverage, refreshed_manifest, standings
 
 
 def guide_cover(advisor: Advisor) -> dict[str, Any]:

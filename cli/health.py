@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whichgpu.cli.prices import own_prices_file
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Pairs
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Pairs, Paragraph, Table
 from whichgpu.cli.render.figures import count_of
 from whichgpu.engine.rules import engine_status
 

@@ -5,23 +5,20 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from whichgpu.engine.advisor import Saved
-from whichgpu.engine.advisor import read_saved as saved_in
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
+from msgspec import Struct
+
+from whichgpu.engine.advisor import Saved, read_saved as saved_in
+from whichgpu.engine.core import InputError, Problem
 
 
 STDIN = "-"
 MAX_BYTES = 5_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line of ``--jsonl``: a workload, or what is wrong with it."""
 
     number: int

@@ -6,10 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import RulebookError
-from whichgpu.engine.core import distinct
-from whichgpu.engine.core import locate
+from whichgpu.engine.core import Problem, RulebookError, distinct, locate
 
 
 if TYPE_CHECKING:

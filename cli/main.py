@@ -5,16 +5,15 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
-from dataclasses import dataclass
 
 import click
+from msgspec import Struct
 
 from whichgpu.cli import exits
 from whichgpu.engine.core import nearest_words
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """The module of a command in ``cli/commands``, its name there, and its line in the list of commands."""
 
     module: str

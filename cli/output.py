@@ -13,8 +13,7 @@ from typing import Any
 
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.markdown import to_markdown
-from whichgpu.cli.render.screen import Screen
-from whichgpu.cli.render.screen import screen_of
+from whichgpu.cli.render.screen import Screen, screen_of
 from whichgpu.cli.render.text import to_text
 
 

@@ -9,15 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from whichgpu.cli import output
-from whichgpu.engine.catalogue import COLUMNS
-from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue import Offer
-from whichgpu.engine.catalogue import merged
-from whichgpu.engine.catalogue import offer_order
-from whichgpu.engine.catalogue import parse_prices
-from whichgpu.engine.catalogue import with_offers
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
+from whichgpu.engine.catalogue import COLUMNS, Knowledge, Offer, merged, offer_order, parse_prices, with_offers
+from whichgpu.engine.core import InputError, Problem
 
 
 def own_prices_file() -> Path:

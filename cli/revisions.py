@@ -10,8 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from whichgpu.engine.authoring import Edition
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
+from whichgpu.engine.core import InputError, Problem
 
 
 #: The word for the rulebook that comes with the program.

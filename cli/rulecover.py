@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import product
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whichgpu import Advisor
-from whichgpu.engine.authoring import standings
-from whichgpu.engine.authoring import uncarried
+from whichgpu.engine.authoring import standings, uncarried
 from whichgpu.engine.core import WhichgpuError
 
 

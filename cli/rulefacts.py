@@ -6,8 +6,7 @@ from typing import Any
 
 from whichgpu import Advisor
 from whichgpu.cli.render.figures import number
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import Problem, nearest_words
 from whichgpu.engine.rules import Rule
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
-from whichgpu.engine.rules import Each
-from whichgpu.engine.rules import Stage
+from whichgpu.engine.rules import Each, Stage
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
+class _Sample(Struct, frozen=True):
     """The parts of a template that depend on stage and scope."""
 
     when: tuple[str, ...]

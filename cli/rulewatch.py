@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from whichgpu import Advisor
 from whichgpu.cli.commands.rules_test import run_all
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
 from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.rules import result_blocks
-from whichgpu.cli.render.rules import shown_place
+from whichgpu.cli.render.rules import result_blocks, shown_place
 from whichgpu.cli.render.ruletests import scenario_blocks
-from whichgpu.engine.authoring import Finding
-from whichgpu.engine.authoring import Scenario
-from whichgpu.engine.authoring import ScenarioResult
-from whichgpu.engine.authoring import TestResult
-from whichgpu.engine.authoring import inspect
+from whichgpu.engine.authoring import Finding, Scenario, ScenarioResult, TestResult, inspect
 
 
 #: What of an answer is compared.
 Answer = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """The state of the rules at one moment."""
 
     findings: tuple[Finding, ...]

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import nearest_words
+from msgspec import Struct
+
+from whichgpu.engine.core import InputError, Problem, nearest_words
 from whichgpu.engine.rules import Rule
 
 
 OUTCOMES = ("fired", "overridden", "undecided", "not_fired")
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(Struct, frozen=True):
     """One rule's verdict, with what the present rulebook says of the rule; None where it has no such rule any more."""
 
     id: str

@@ -8,13 +8,10 @@ from itertools import groupby
 
 import yaml
 
-from whichgpu.cli.render.facts import accepts
-from whichgpu.cli.render.facts import settles
-from whichgpu.cli.render.facts import topic_key
+from whichgpu.cli.render.facts import accepts, settles, topic_key
 from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import Value
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import FactDef, Vocabulary
 
 
 _WIDTH = 96

@@ -12,21 +12,15 @@ import os
 import signal
 import sys
 from collections import OrderedDict
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from datetime import UTC
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import shipped_advisor
+from whichgpu.engine.advisor.advisor import Advisor, Decision, shipped_advisor
 from whichgpu.engine.advisor.pipeline import decide_workload
 from whichgpu.engine.advisor.tradeoffs import trade_offs
 from whichgpu.engine.core.errors import InputError

@@ -11,8 +11,7 @@ Nothing here prints or asks. What is named below is loaded on first use, so that
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 # In a checkout the packages lie beside this folder, not in it: they are found there as whichgpu.engine and
@@ -23,19 +22,16 @@ if not os.path.isdir(os.path.join(_HERE, "engine")):  # noqa: PTH112, PTH118
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor import Advisor
-    from whichgpu.engine.advisor import Decision
-    from whichgpu.engine.advisor import Workload
-    from whichgpu.engine.advisor import decide
-    from whichgpu.engine.advisor import load_advisor
-    from whichgpu.engine.advisor import size
-    from whichgpu.engine.core import VERSION as __version__  # noqa: N811
-    from whichgpu.engine.core import InputError
-    from whichgpu.engine.core import InternalError
-    from whichgpu.engine.core import KnowledgeError
-    from whichgpu.engine.core import Problem
-    from whichgpu.engine.core import RulebookError
-    from whichgpu.engine.core import WhichgpuError
+    from whichgpu.engine.advisor import Advisor, Decision, Workload, decide, load_advisor, size
+    from whichgpu.engine.core import (
+        VERSION as __version__,  # noqa: N811
+        InputError,
+        InternalError,
+        KnowledgeError,
+        Problem,
+        RulebookError,
+        WhichgpuError,
+    )
 
 
 _PLACES = {

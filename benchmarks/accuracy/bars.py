@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import mean
-from statistics import median
+from statistics import mean, median
 
 from results import Results
-from scores import median_error
-from scores import median_width
-from scores import share
+from scores import median_error, median_width, share
 
 
 @dataclass(frozen=True)

@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from statistics import mean
-from statistics import median
+from statistics import mean, median
 
-from bars import Bar
-from bars import bars_of
-from reference import peer_answers
-from reference import table
+from bars import Bar, bars_of
+from reference import peer_answers, table
 from results import Results
-from scores import FITTED
-from scores import USES
-from scores import FitScore
-from scores import MemoryScore
-from scores import SpeedScore
-from scores import median_error
-from scores import median_like_error
-from scores import median_width
-from scores import share
+from scores import FITTED, USES, FitScore, MemoryScore, SpeedScore, median_error, median_like_error, median_width, share
 
 
 _ABOUT = """# How accurate the figures are

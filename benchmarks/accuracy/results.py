@@ -5,22 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from anchors import OTHERS_BEST
-from anchors import reserve_lines
-from anchors import tpot_line
-from anchors import training_line
-from anchors import workload_lines
+from anchors import OTHERS_BEST, reserve_lines, tpot_line, training_line, workload_lines
 from asking import sizes
 from mapping import line_of
-from reference import GIB
-from reference import published_runs
-from reference import table
-from scores import FitScore
-from scores import MemoryScore
-from scores import SpeedScore
-from scores import fit_score
-from scores import memory_score
-from scores import speed_score
+from reference import GIB, published_runs, table
+from scores import FitScore, MemoryScore, SpeedScore, fit_score, memory_score, speed_score
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
-from report import report  # noqa: E402 - the folder must be on the path first
-from results import compute  # noqa: E402
+from report import report
+from results import compute
 
 
 def main(arguments: list[str]) -> int:

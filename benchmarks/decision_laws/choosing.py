@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from decision_laws.counting import Laws
-from decision_laws.reading import Plan
-from decision_laws.reading import costs
-from decision_laws.reading import describe
-from decision_laws.reading import kind_of_work
-from decision_laws.reading import limits_kept
-from decision_laws.reading import same_vendor
-from decision_laws.reading import speed_ratio
-from decision_laws.reading import stands_equal
+from decision_laws.reading import (
+    Plan,
+    costs,
+    describe,
+    kind_of_work,
+    limits_kept,
+    same_vendor,
+    speed_ratio,
+    stands_equal,
+)
 from whichgpu.engine.catalogue import Knowledge
 
 

@@ -6,11 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from decision_laws.reading import Answers
-from decision_laws.reading import Plan
-from decision_laws.reading import decide
-from decision_laws.reading import describe
-from decision_laws.reading import kind_of_work
+from decision_laws.reading import Answers, Plan, decide, describe, kind_of_work
 from decision_laws.respelling import respelt
 
 

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from decision_laws.counting import Laws
-from decision_laws.reading import Plan
-from decision_laws.reading import describe
-from decision_laws.reading import kind_of_work
+from decision_laws.reading import Plan, describe, kind_of_work
 from whichgpu.engine.catalogue import Knowledge
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from decision_laws.reading import decide
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import load_advisor
+from whichgpu.engine.advisor.advisor import Advisor, load_advisor
 from whichgpu.engine.catalogue import with_offers
 
 

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from decision_laws.counting import Laws
-from decision_laws.reading import Answers
-from decision_laws.reading import costs
-from decision_laws.reading import describe
-from decision_laws.reading import kind_of_work
-from decision_laws.reading import limits_kept
-from decision_laws.reading import rate
-from decision_laws.reading import shown
+from decision_laws.reading import Answers, costs, describe, kind_of_work, limits_kept, rate, shown
 from decision_laws.sweep import Sweep
 
 

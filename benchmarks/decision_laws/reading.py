@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from datetime import UTC
-from datetime import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from whichgpu.engine.advisor.advisor import Advisor

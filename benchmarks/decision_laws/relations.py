@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from decision_laws.choosing import beats
 from decision_laws.counting import Law
-from decision_laws.generator import CANDIDATES
-from decision_laws.generator import OWNED
-from decision_laws.invariance import Facts
-from decision_laws.invariance import Invariance
-from decision_laws.invariance import Verdict
-from decision_laws.invariance import words
+from decision_laws.generator import CANDIDATES, OWNED
+from decision_laws.invariance import Facts, Invariance, Verdict, words
 from decision_laws.prices import Prices
-from decision_laws.reading import LIMITS
-from decision_laws.reading import Answers
-from decision_laws.reading import Plan
-from decision_laws.reading import costs
-from decision_laws.reading import kind_of_work
-from decision_laws.reading import shown
-from decision_laws.reading import speed_ratio
+from decision_laws.reading import LIMITS, Answers, Plan, costs, kind_of_work, shown, speed_ratio
 
 
 COSTLIER, SLOWER = 1.10, 0.95

@@ -7,25 +7,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from decision_laws.choosing import NEAR_CHEAPEST
-from decision_laws.choosing import beats
+from decision_laws.choosing import NEAR_CHEAPEST, beats
 from decision_laws.counting import Laws
 from decision_laws.paying import covering
-from decision_laws.reading import costs
-from decision_laws.reading import describe
-from decision_laws.reading import kind_of_work
-from decision_laws.reading import limits_kept
-from decision_laws.reading import rate
-from decision_laws.reading import shown
-from decision_laws.reading import speed_ratio
-from decision_laws.reading import stands_equal
+from decision_laws.reading import costs, describe, kind_of_work, limits_kept, rate, shown, speed_ratio, stands_equal
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.size_answer import size_workload
 from whichgpu.engine.core.errors import InputError

@@ -5,43 +5,27 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from whichgpu import Advisor
-from whichgpu.cli import exits
-from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import names_of
-from whichgpu.cli.advisor import now
-from whichgpu.cli.advisor import read
+from whichgpu.cli import exits, output
+from whichgpu.cli.advisor import load, names_of, now, read
 from whichgpu.cli.inputs import STDIN
-from whichgpu.cli.interview.dialogue import Dialogue
-from whichgpu.cli.interview.dialogue import StoppedError
-from whichgpu.cli.interview.session import Session
-from whichgpu.cli.interview.session import latest_session_file
-from whichgpu.cli.interview.session import new_session_file
-from whichgpu.cli.interview.wording import interview_blocks
-from whichgpu.cli.interview.wording import welcome
-from whichgpu.cli.options import all_option
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
-from whichgpu.cli.options import set_option
+from whichgpu.cli.interview.dialogue import Dialogue, StoppedError
+from whichgpu.cli.interview.session import Session, latest_session_file, new_session_file
+from whichgpu.cli.interview.wording import interview_blocks, welcome
+from whichgpu.cli.options import all_option, output_format, rules_options, set_option
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.decision import decision_blocks
 from whichgpu.cli.render.screen import Screen
 from whichgpu.cli.render.text import to_text
 from whichgpu.engine.advisor import make_record
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.interview import Done
-from whichgpu.engine.interview import Interviewer
-from whichgpu.engine.interview import Question
-from whichgpu.engine.interview import State
-from whichgpu.engine.interview import missing_answers
+from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.interview import Done, Interviewer, Question, State, missing_answers
 
 
 if TYPE_CHECKING:
@@ -152,7 +136,7 @@ def _interview(
 def _answer(
     interviewer: Interviewer, state: State, done: Done, *, save: str | None, plain: bool, form: str, everything: bool
 ) -> int:
-    decision = interviewer.decide(state)
+    decision = interviewer.final(state)
     answer = decision.to_dict(full=True, trade_offs=True)
     answer["interview"] = _interview_dict(interviewer, state, done)
     if save:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
+from msgspec.structs import asdict
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.inputs import read_saved
-from whichgpu.cli.options import all_option
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
+from whichgpu.cli.options import all_option, output_format, rules_options
 from whichgpu.cli.render.audit import audit_blocks
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
+from whichgpu.engine.core import InputError, Problem
 from whichgpu.engine.explain import audit as audit_record
 
 

@@ -8,17 +8,11 @@ import click
 
 from whichgpu.cli import output
 from whichgpu.cli.layers import load_catalogue
-from whichgpu.cli.options import layers_option
-from whichgpu.cli.options import output_format
+from whichgpu.cli.options import layers_option, output_format
 from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.catalogue import gpu_list
-from whichgpu.cli.render.catalogue import gpu_page
-from whichgpu.cli.render.catalogue import model_list
-from whichgpu.cli.render.catalogue import model_page
-from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue import ModelSpec
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
+from whichgpu.cli.render.catalogue import gpu_list, gpu_page, model_list, model_page
+from whichgpu.engine.catalogue import Knowledge, ModelSpec
+from whichgpu.engine.core import InputError, Problem
 
 
 @click.command()

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import click
+from msgspec import to_builtins
 
 from whichgpu import Advisor
 from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import names_of
-from whichgpu.cli.advisor import now
+from whichgpu.cli.advisor import load, names_of, now
 from whichgpu.cli.inputs import read_saved
-from whichgpu.cli.options import all_option
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
-from whichgpu.cli.options import set_option
+from whichgpu.cli.options import all_option, output_format, rules_options, set_option
 from whichgpu.cli.render.comparison import comparison_blocks
 from whichgpu.engine.advisor import shipped_objectives
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import json_value
-from whichgpu.engine.explain import Phrases
-from whichgpu.engine.explain import compare
-from whichgpu.engine.explain import decide_again
-from whichgpu.engine.explain import unstated_objective
-from whichgpu.engine.explain import with_changes
+from whichgpu.engine.core import InputError, Problem, json_value
+from whichgpu.engine.explain import Phrases, compare, decide_again, unstated_objective, with_changes
 
 
 _decision = click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))
@@ -105,7 +94,7 @@ def _show(
 ) -> int:
     found = compare(before, after)
     if form == "json":
-        output.emit_json({"same": found.same, **json_value(asdict(found))})
+        output.emit_json({"same": found.same, **json_value(to_builtins(found))})
     else:
         phrases = Phrases(advisor.vocabulary)
         blocks = comparison_blocks(found, names_of(advisor), phrases, sides, everything=everything)

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import now
-from whichgpu.cli.health import health
-from whichgpu.cli.health import health_blocks
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
+from whichgpu.cli.advisor import load, now
+from whichgpu.cli.health import health, health_blocks
+from whichgpu.cli.options import output_format, rules_options
 
 
 _PACKAGES = ("whichgpu", "durable-rules", "pydantic", "PyYAML", "click")

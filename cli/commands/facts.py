@@ -8,15 +8,11 @@ import click
 
 from whichgpu.cli import output
 from whichgpu.cli.layers import load_facts
-from whichgpu.cli.options import layers_option
-from whichgpu.cli.options import output_format
+from whichgpu.cli.options import layers_option, output_format
 from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.facts import fact_list
-from whichgpu.cli.render.facts import fact_page
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import Vocabulary
+from whichgpu.cli.render.facts import fact_list, fact_page
+from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.rules import FactDef, Vocabulary
 
 
 @click.command()

@@ -12,8 +12,7 @@ from whichgpu.cli.layers import load_facts
 from whichgpu.cli.options import layers_option
 from whichgpu.cli.template import template
 from whichgpu.engine.catalogue import task_profiles
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
+from whichgpu.engine.core import InputError, Problem
 
 
 @click.command()

@@ -7,15 +7,11 @@ import click
 from whichgpu.cli import output
 from whichgpu.cli.inputs import read_text
 from whichgpu.cli.layers import load_catalogue
-from whichgpu.cli.options import layers_option
-from whichgpu.cli.options import output_format
-from whichgpu.cli.prices import keep
-from whichgpu.cli.prices import own_prices_file
-from whichgpu.cli.prices import read_offers
+from whichgpu.cli.options import layers_option, output_format
+from whichgpu.cli.prices import keep, own_prices_file, read_offers
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.prices import offer_list
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
+from whichgpu.engine.core import InputError, Problem
 
 
 class ShowOrDo(click.Group):

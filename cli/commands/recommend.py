@@ -10,22 +10,12 @@ import click
 
 from whichgpu import Advisor
 from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import names_of
-from whichgpu.cli.advisor import now
-from whichgpu.cli.advisor import read
+from whichgpu.cli.advisor import load, names_of, now, read
 from whichgpu.cli.batch import answer_lines
-from whichgpu.cli.options import all_option
-from whichgpu.cli.options import full_option
-from whichgpu.cli.options import jsonl_option
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
-from whichgpu.cli.options import set_option
+from whichgpu.cli.options import all_option, full_option, jsonl_option, output_format, rules_options, set_option
 from whichgpu.cli.render.decision import decision_blocks
-from whichgpu.engine.advisor import make_record
-from whichgpu.engine.advisor import shipped_objectives
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
+from whichgpu.engine.advisor import make_record, shipped_objectives
+from whichgpu.engine.core import InputError, Problem
 
 
 @click.command()

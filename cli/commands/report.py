@@ -7,15 +7,11 @@ from pathlib import Path
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import names_of
+from whichgpu.cli.advisor import load, names_of
 from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.report.page import report_page
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.explain import Explainer
-from whichgpu.engine.explain import Phrases
-from whichgpu.engine.explain import gather
+from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.explain import Explainer, Phrases, gather
 
 
 @click.command()

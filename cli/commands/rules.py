@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import now
-from whichgpu.cli.guidecover import guide_blocks
-from whichgpu.cli.guidecover import guide_cover
-from whichgpu.cli.guidecover import update_manifest
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
+from whichgpu.cli.advisor import load, now
+from whichgpu.cli.guidecover import guide_blocks, guide_cover, update_manifest
+from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.layers import layer_blocks
-from whichgpu.cli.render.layers import layer_changes
-from whichgpu.cli.render.rules import cover_blocks
-from whichgpu.cli.render.rules import rule_list
+from whichgpu.cli.render.layers import layer_blocks, layer_changes
+from whichgpu.cli.render.rules import cover_blocks, rule_list
 from whichgpu.cli.render.ruletests import coverage_blocks
 from whichgpu.cli.rulecover import cover_of
 from whichgpu.cli.rulefacts import brief_rule
-from whichgpu.engine.authoring import RuleTestFacts
-from whichgpu.engine.authoring import coverage_of_tests
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import nearest_words
+from whichgpu.engine.authoring import RuleTestFacts, coverage_of_tests
+from whichgpu.engine.core import InputError, Problem, nearest_words
 from whichgpu.engine.rules import Rulebook
 
 

@@ -10,14 +10,10 @@ import click
 from whichgpu.cli import output
 from whichgpu.cli.advisor import now
 from whichgpu.cli.layers import layer_folders
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
+from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.rulediff import comparison_blocks
 from whichgpu.cli.revisions import Editions
-from whichgpu.engine.authoring import Comparison
-from whichgpu.engine.authoring import Moved
-from whichgpu.engine.authoring import Told
-from whichgpu.engine.authoring import compare
+from whichgpu.engine.authoring import Comparison, Moved, Told, compare
 
 
 @click.command(name="diff")

@@ -8,14 +8,11 @@ from pathlib import Path
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import names_of
+from whichgpu.cli.advisor import load, names_of
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.book import book
 from whichgpu.cli.render.figures import count_of
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import is_rule_file
+from whichgpu.engine.core import InputError, Problem, is_rule_file
 
 
 FOUND_WANTING = 1

@@ -7,14 +7,11 @@ from pathlib import Path
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.inputs import STDIN
-from whichgpu.cli.inputs import read_text
+from whichgpu.cli.inputs import STDIN, read_text
 from whichgpu.cli.layers import layer_folders
 from whichgpu.cli.options import layers_option
 from whichgpu.cli.render.figures import count_of
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import is_rule_file
+from whichgpu.engine.core import InputError, Problem, is_rule_file
 from whichgpu.engine.rules import formatted
 
 

@@ -9,13 +9,8 @@ from whichgpu.cli import output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.mermaid import to_mermaid
-from whichgpu.engine.authoring import links_of
-from whichgpu.engine.authoring import neighbourhood
-from whichgpu.engine.authoring import topic_graph
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import nearest_words
-from whichgpu.engine.core import registered
+from whichgpu.engine.authoring import links_of, neighbourhood, topic_graph
+from whichgpu.engine.core import InputError, Problem, nearest_words, registered
 
 
 @click.command(name="graph")

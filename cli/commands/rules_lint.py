@@ -5,21 +5,13 @@ from __future__ import annotations
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import now
+from whichgpu.cli.advisor import load, now
 from whichgpu.cli.exits import WRONG_INPUT
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
+from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.checkpage import check_page
-from whichgpu.cli.render.rules import finding_blocks
-from whichgpu.cli.render.rules import github_findings
-from whichgpu.engine.authoring import ALL_CHECKS
-from whichgpu.engine.authoring import Finding
-from whichgpu.engine.authoring import inspect
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import RulebookError
-from whichgpu.engine.core import nearest_words
+from whichgpu.cli.render.rules import finding_blocks, github_findings
+from whichgpu.engine.authoring import ALL_CHECKS, Finding, inspect
+from whichgpu.engine.core import InputError, Problem, RulebookError, nearest_words
 
 
 #: The rulebook has an error. One that cannot be read at all exits with 2.

@@ -6,12 +6,9 @@ import click
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
+from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.ruletests import mutation_blocks
-from whichgpu.engine.authoring import RuleTestFacts
-from whichgpu.engine.authoring import mutate
-from whichgpu.engine.authoring import worked_out_facts
+from whichgpu.engine.authoring import RuleTestFacts, mutate, worked_out_facts
 
 
 FOUND_WANTING = 1

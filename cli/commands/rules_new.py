@@ -8,24 +8,11 @@ from pathlib import Path
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.layers import load_catalogue
-from whichgpu.cli.layers import load_facts
-from whichgpu.cli.ruletemplate import DEFAULT_EACH
-from whichgpu.cli.ruletemplate import rule_template
-from whichgpu.cli.ruletemplate import table_template
-from whichgpu.engine.authoring import LAYER_FOLDER
-from whichgpu.engine.authoring import LAYER_SCHEMAS
-from whichgpu.engine.authoring import file_schemas
-from whichgpu.engine.authoring import text_of
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import is_rule_file
-from whichgpu.engine.rules import EACH
-from whichgpu.engine.rules import EACH_OF_STAGE
-from whichgpu.engine.rules import ID_PATTERN
-from whichgpu.engine.rules import STAGES
-from whichgpu.engine.rules import Each
-from whichgpu.engine.rules import Stage
+from whichgpu.cli.layers import load_catalogue, load_facts
+from whichgpu.cli.ruletemplate import DEFAULT_EACH, rule_template, table_template
+from whichgpu.engine.authoring import LAYER_FOLDER, LAYER_SCHEMAS, file_schemas, text_of
+from whichgpu.engine.core import InputError, Problem, is_rule_file
+from whichgpu.engine.rules import EACH, EACH_OF_STAGE, ID_PATTERN, STAGES, Each, Stage
 
 
 @click.command(name="new")

@@ -10,26 +10,15 @@ import click
 
 from whichgpu import Advisor
 from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import names_of
-from whichgpu.cli.advisor import now
+from whichgpu.cli.advisor import load, names_of, now
 from whichgpu.cli.commands.rules_diff import default_examples
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
+from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.rulepage import rule_page
-from whichgpu.cli.rulefacts import full_rule
-from whichgpu.cli.rulefacts import unknown_rule
-from whichgpu.engine.authoring import Links
-from whichgpu.engine.authoring import Named
-from whichgpu.engine.authoring import answer_of
-from whichgpu.engine.authoring import example_workloads
-from whichgpu.engine.authoring import links_of
-from whichgpu.engine.authoring import scenario_workloads
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import registered
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import words
+from whichgpu.cli.rulefacts import full_rule, unknown_rule
+from whichgpu.engine.authoring import Links, Named, answer_of, example_workloads, links_of, scenario_workloads
+from whichgpu.engine.core import InputError, registered
+from whichgpu.engine.rules import Rule, words
 
 
 @click.command(name="show")

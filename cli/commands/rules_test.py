@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,26 +12,22 @@ import click
 
 from whichgpu import Advisor
 from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import now
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
-from whichgpu.cli.render.rules import github_results
-from whichgpu.cli.render.rules import result_blocks
-from whichgpu.cli.render.ruletests import github_scenarios
-from whichgpu.cli.render.ruletests import scenario_blocks
+from whichgpu.cli.advisor import load, now
+from whichgpu.cli.options import output_format, rules_options
+from whichgpu.cli.render.rules import github_results, result_blocks
+from whichgpu.cli.render.ruletests import github_scenarios, scenario_blocks
 from whichgpu.cli.rulefolders import folders_of
-from whichgpu.engine.authoring import RuleTestFacts
-from whichgpu.engine.authoring import Scenario
-from whichgpu.engine.authoring import ScenarioResult
-from whichgpu.engine.authoring import TestResult
-from whichgpu.engine.authoring import load_scenarios
-from whichgpu.engine.authoring import needs_all
-from whichgpu.engine.authoring import run_rule_tests
-from whichgpu.engine.authoring import run_scenarios
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import nearest_words
+from whichgpu.engine.authoring import (
+    RuleTestFacts,
+    Scenario,
+    ScenarioResult,
+    TestResult,
+    load_scenarios,
+    needs_all,
+    run_rule_tests,
+    run_scenarios,
+)
+from whichgpu.engine.core import InputError, Problem, nearest_words
 
 
 FOUND_WANTING = 1

@@ -7,16 +7,12 @@ import time
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import now
+from whichgpu.cli.advisor import load, now
 from whichgpu.cli.exits import tell
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.rulefolders import folders_of
-from whichgpu.cli.rulewatch import Snapshot
-from whichgpu.cli.rulewatch import report
-from whichgpu.cli.rulewatch import snapshot
-from whichgpu.cli.rulewatch import stamps
+from whichgpu.cli.rulewatch import Snapshot, report, snapshot, stamps
 from whichgpu.engine.core import WhichgpuError
 
 

@@ -7,17 +7,11 @@ from pathlib import Path
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.layers import load_catalogue
-from whichgpu.cli.layers import load_facts
+from whichgpu.cli.layers import load_catalogue, load_facts
 from whichgpu.cli.options import layers_option
 from whichgpu.cli.render.figures import count_of
-from whichgpu.engine.advisor import SHAPES
-from whichgpu.engine.advisor import schema_of
-from whichgpu.engine.advisor import schema_text
-from whichgpu.engine.advisor import type_schema
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import nearest_words
+from whichgpu.engine.advisor import SHAPES, schema_of, schema_text, type_schema
+from whichgpu.engine.core import InputError, Problem, nearest_words
 
 
 @click.command()
@@ -57,8 +51,7 @@ def schema(*, shape: str, page: bool, folder: Path | None, rules: tuple[str, ...
 
 
 def _texts(rules: tuple[str, ...]) -> dict[str, str]:
-    from whichgpu.engine.authoring import file_schemas  # noqa: PLC0415 - loads every room; most calls need none.
-    from whichgpu.engine.authoring import text_of  # noqa: PLC0415
+    from whichgpu.engine.authoring import file_schemas, text_of  # noqa: PLC0415 - loads every room
 
     schemas = file_schemas(load_facts(rules), load_catalogue(rules, own_prices=False))
     return {name: text_of(content) for name, content in schemas.items()}

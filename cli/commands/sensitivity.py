@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
+from msgspec import to_builtins
 
 from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import names_of
+from whichgpu.cli.advisor import load, names_of
 from whichgpu.cli.inputs import read_saved
-from whichgpu.cli.options import all_option
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
+from whichgpu.cli.options import all_option, output_format, rules_options
 from whichgpu.cli.render.sensitivity import sensitivity_blocks
 from whichgpu.engine.core import json_value
-from whichgpu.engine.explain import SENSITIVITY_DECISIONS
-from whichgpu.engine.explain import Phrases
-from whichgpu.engine.explain import sensitivity as find_turns
+from whichgpu.engine.explain import SENSITIVITY_DECISIONS, Phrases, sensitivity as find_turns
 
 
 @click.command()
@@ -43,7 +37,7 @@ def sensitivity(
     advisor = load(rules, builtin=builtin)
     found = find_turns(saved.decision, advisor, limit=limit)
     if form == "json":
-        output.emit_json(json_value(asdict(found)))
+        output.emit_json(json_value(to_builtins(found)))
     else:
         phrases = Phrases(advisor.vocabulary)
         output.emit_blocks(sensitivity_blocks(found, names_of(advisor), phrases, everything=everything), form)

@@ -8,13 +8,9 @@ import click
 
 from whichgpu import Workload
 from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import names_of
-from whichgpu.cli.advisor import read
+from whichgpu.cli.advisor import load, names_of, read
 from whichgpu.cli.batch import answer_lines
-from whichgpu.cli.options import jsonl_option
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import set_option
+from whichgpu.cli.options import jsonl_option, output_format, set_option
 from whichgpu.cli.render.size import size_blocks
 from whichgpu.engine.advisor import size_workload
 

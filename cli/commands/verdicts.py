@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
+from msgspec import to_builtins
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.inputs import read_saved
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
+from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.rulings import ruling_blocks
 from whichgpu.cli.rulings import rulings
 
@@ -36,7 +34,7 @@ def verdicts(*, decision: str, words: tuple[str, ...], form: str, rules: tuple[s
     saved = read_saved(decision)
     found = rulings(saved.decision, load(rules, builtin=builtin).rules, words)
     if form == "json":
-        output.emit_json([{k: v for k, v in asdict(ruling).items() if v not in (None, ())} for ruling in found])
+        output.emit_json([{k: v for k, v in to_builtins(ruling).items() if v not in (None, ())} for ruling in found])
     else:
         output.emit_blocks(ruling_blocks(found), form)
     return 0

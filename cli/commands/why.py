@@ -5,16 +5,11 @@ from __future__ import annotations
 import click
 
 from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import names_of
+from whichgpu.cli.advisor import load, names_of
 from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import output_format
 from whichgpu.cli.render.derivation import derivation_blocks
-from whichgpu.engine.explain import Explainer
-from whichgpu.engine.explain import Phrases
-from whichgpu.engine.explain import cut_at
-from whichgpu.engine.explain import gather
-from whichgpu.engine.explain import to_dict
+from whichgpu.engine.explain import Explainer, Phrases, cut_at, gather, to_dict
 
 
 @click.command()

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
+from msgspec import to_builtins
 
 from whichgpu.cli import output
-from whichgpu.cli.advisor import load
-from whichgpu.cli.advisor import names_of
+from whichgpu.cli.advisor import load, names_of
 from whichgpu.cli.inputs import read_saved
-from whichgpu.cli.options import output_format
-from whichgpu.cli.options import rules_options
+from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.whynot import why_not_blocks
 from whichgpu.engine.core import json_value
-from whichgpu.engine.explain import WHY_NOT_DECISIONS
-from whichgpu.engine.explain import Phrases
-from whichgpu.engine.explain import to_dict
-from whichgpu.engine.explain import why_not as find_why_not
+from whichgpu.engine.explain import WHY_NOT_DECISIONS, Phrases, to_dict, why_not as find_why_not
 
 
 @click.command(name="why-not")
@@ -43,7 +37,7 @@ def why_not(*, decision: str, gpu: str, limit: int, form: str, rules: tuple[str,
     phrases = Phrases(advisor.vocabulary)
     found = find_why_not(saved.decision, gpu, advisor, limit=limit, phrases=phrases)
     if form == "json":
-        told = asdict(found)
+        told = to_builtins(found)
         told["rejections"] = [to_dict(step) for step in found.rejections]
         output.emit_json(json_value(told))
     else:

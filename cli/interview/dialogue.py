@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from whichgpu.cli import output
 from whichgpu.cli.interview import wording
-from whichgpu.cli.interview.replies import Steer
-from whichgpu.cli.interview.replies import answer_to
-from whichgpu.cli.interview.replies import steering
+from whichgpu.cli.interview.replies import Steer, answer_to, steering
 from whichgpu.cli.interview.session import Session
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Block, Paragraph
 from whichgpu.cli.render.figures import value_text
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.template import workload_text
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.interview import Done
-from whichgpu.engine.interview import Interviewer
-from whichgpu.engine.interview import Origin
-from whichgpu.engine.interview import Question
-from whichgpu.engine.interview import State
-from whichgpu.engine.interview import answered
-from whichgpu.engine.interview import effects_of
-from whichgpu.engine.interview import waiting_for
+from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.interview import Done, Interviewer, Origin, Question, State, answered, effects_of, waiting_for
 from whichgpu.engine.rules import FactDef
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from whichgpu import Advisor
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import Value
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import fold
+from whichgpu.engine.core import InputError, Problem, Value
+from whichgpu.engine.rules import FactDef, fold
 
 
 #: Words that steer, with what they do. An answer that looks like one is written with a leading "=".
@@ -30,8 +27,7 @@ _WORDS |= {"don't know": "unknown", "dont know": "unknown", "not sure": "unknown
 _TAKE_REST = frozenset({"edit", "save"})
 
 
-@dataclass(frozen=True, slots=True)
-class Steer:
+class Steer(Struct, frozen=True):
     """A steering word and what was written after it."""
 
     word: str
@@ -58,8 +54,7 @@ def shown_choices(fact: FactDef) -> tuple[str, ...]:
     return labelled or fact.choices
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What an answer means, and what should be said of how it was taken."""
 
     value: Value

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from whichgpu.cli import output
 from whichgpu.cli.inputs import read_text
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import Value
-from whichgpu.engine.interview import Answer
-from whichgpu.engine.interview import State
+from whichgpu.engine.core import InputError, Problem, Value
+from whichgpu.engine.interview import Answer, State
 
 
 FORMAT = "whichgpu.session/1"
@@ -48,8 +46,7 @@ def latest_session_file() -> Path:
     return files[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """Where an interview is kept."""
 
     file: Path

@@ -5,33 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from whichgpu.cli.interview.replies import STEERING
-from whichgpu.cli.interview.replies import shown_choices
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Pairs
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Verbatim
+from whichgpu.cli.interview.replies import STEERING, shown_choices
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Pairs, Paragraph, Verbatim
 from whichgpu.cli.render.facts import accepts
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import value_text
+from whichgpu.cli.render.figures import count_of, value_text
 from whichgpu.cli.render.names import Names
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.interview import Answer
-from whichgpu.engine.interview import Answered
-from whichgpu.engine.interview import Effect
-from whichgpu.engine.interview import Question
-from whichgpu.engine.interview import State
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import fold
+from whichgpu.engine.advisor import Advisor, Outcome
+from whichgpu.engine.interview import Answer, Answered, Effect, Question, State
+from whichgpu.engine.rules import FactDef, fold
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor import Interview
-    from whichgpu.engine.advisor import UnknownFact
+    from whichgpu.engine.advisor import Interview, UnknownFact
 
 
 _BEARS_ON = {

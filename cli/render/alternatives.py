@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
-from whichgpu.cli.render.choice import is_service
-from whichgpu.cli.render.choice import standing_words
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import gb
-from whichgpu.cli.render.figures import milliseconds
-from whichgpu.cli.render.figures import number
-from whichgpu.cli.render.figures import size
-from whichgpu.cli.render.figures import usd
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Table
+from whichgpu.cli.render.choice import is_service, standing_words
+from whichgpu.cli.render.figures import count_of, gb, milliseconds, number, size, usd
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.plan import short_name
 from whichgpu.cli.render.speed import headline_speed

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.engine.advisor import SHAPES
-from whichgpu.engine.advisor import definitions_of
+from whichgpu.engine.advisor import SHAPES, definitions_of
 from whichgpu.engine.authoring import PrintedFinding
 
 

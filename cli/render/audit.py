@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Tone
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Tone
 from whichgpu.engine.explain import Check
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 
 #: Control characters but the line feed: a value in a workload file must not drive the reader's terminal.
@@ -12,24 +13,21 @@ _CONTROLS = {code: "\N{REPLACEMENT CHARACTER}" for code in (*range(0x20), *range
 Tone = Literal["plain", "strong", "good", "bad", "faint"]
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """A title. Level 1 opens a page, level 2 a section."""
 
     text: str
     level: Literal[1, 2, 3] = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(Struct, frozen=True):
     """Running text. The tone decorates and never carries meaning of its own."""
 
     text: str
     tone: Tone = "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One bullet: the point, and what stands under it in smaller words."""
 
     text: str
@@ -37,15 +35,13 @@ class Item:
     tone: Tone = "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Bullets:
+class Bullets(Struct, frozen=True):
     """A list of points."""
 
     items: tuple[Item, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Rows under headers. ``right`` holds the positions of the columns that are numbers."""
 
     headers: tuple[str, ...]
@@ -53,30 +49,26 @@ class Table:
     right: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """How full something is: ``share`` of 1, with the words that say the same."""
 
     share: float
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(Struct, frozen=True):
     """``label: value`` lines."""
 
     rows: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Verbatim:
+class Verbatim(Struct, frozen=True):
     """Lines that are not wrapped: a command to type, a source line with its caret."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line of an outline; depth 0 stands at the margin."""
 
     depth: int
@@ -84,8 +76,7 @@ class Line:
     tone: Tone = "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(Struct, frozen=True):
     """A tree, line by line."""
 
     lines: tuple[Line, ...]

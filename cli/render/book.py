@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from whichgpu import Advisor
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import joined
-from whichgpu.cli.render.figures import number
+from whichgpu.cli.render.figures import count_of, joined, number
 from whichgpu.cli.render.mermaid import to_mermaid
 from whichgpu.cli.render.names import Names
-from whichgpu.cli.render.rulepage import origin_words
-from whichgpu.cli.render.rulepage import purpose
-from whichgpu.engine.authoring import Links
-from whichgpu.engine.authoring import links_of
-from whichgpu.engine.authoring import topic_graph
+from whichgpu.cli.render.rulepage import origin_words, purpose
+from whichgpu.engine.authoring import Links, links_of, topic_graph
 from whichgpu.engine.core import registered
-from whichgpu.engine.rules import Condition
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Table
-from whichgpu.engine.rules import words
+from whichgpu.engine.rules import Condition, Rule, Table, words
 
 
 _MADE = "<!-- Made by `whichgpu rules docs`; edit the rules and not this page. -->"

@@ -5,22 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Pairs
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import gb
-from whichgpu.cli.render.figures import gb_and_gib
-from whichgpu.cli.render.figures import number
-from whichgpu.cli.render.figures import usd
-from whichgpu.cli.render.figures import value_text
-from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue import ModelSpec
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Pairs, Paragraph, Table
+from whichgpu.cli.render.figures import count_of, gb, gb_and_gib, number, usd, value_text
+from whichgpu.engine.catalogue import Gpu, Knowledge, ModelSpec
 
 
 #: Fields that other lines of the page already say, or that describe the record and not the thing.

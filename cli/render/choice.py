@@ -6,20 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import joined
-from whichgpu.cli.render.figures import percent
-from whichgpu.cli.render.figures import usd
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
+from whichgpu.cli.render.figures import count_of, joined, percent, usd
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.plan import short_name
 from whichgpu.cli.render.reasons import origin
-from whichgpu.engine.advisor import ratio_words
-from whichgpu.engine.advisor import shipped_objectives
+from whichgpu.engine.advisor import ratio_words, shipped_objectives
 from whichgpu.engine.catalogue import task_profiles
 
 

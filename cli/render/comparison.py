@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Table
 from whichgpu.cli.render.figures import joined
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.whynot import plan_name
-from whichgpu.engine.explain import Change
-from whichgpu.engine.explain import Comparison
-from whichgpu.engine.explain import Phrases
-from whichgpu.engine.explain import shown
+from whichgpu.engine.explain import Change, Comparison, Phrases, shown
 
 
 SHOWN = 12

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Pairs
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import joined
-from whichgpu.cli.render.figures import usd
+from whichgpu.cli.render.blocks import Block, Heading, Pairs, Paragraph
+from whichgpu.cli.render.figures import count_of, joined, usd
 from whichgpu.cli.render.names import provider_class
 
 

@@ -5,34 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.cli.render.alternatives import alternative_blocks
-from whichgpu.cli.render.alternatives import candidate_blocks
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.choice import chosen_over_blocks
-from whichgpu.cli.render.choice import trade_off_blocks
+from whichgpu.cli.render.alternatives import alternative_blocks, candidate_blocks
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
+from whichgpu.cli.render.choice import chosen_over_blocks, trade_off_blocks
 from whichgpu.cli.render.cost import cost_blocks
 from whichgpu.cli.render.names import Names
-from whichgpu.cli.render.notes import advice_blocks
-from whichgpu.cli.render.notes import assumption_blocks
-from whichgpu.cli.render.notes import disagreement_blocks
-from whichgpu.cli.render.notes import fact_blocks
-from whichgpu.cli.render.notes import figure_blocks
-from whichgpu.cli.render.notes import monitoring_blocks
-from whichgpu.cli.render.notes import question_blocks
-from whichgpu.cli.render.notes import sizing_blocks
-from whichgpu.cli.render.notes import source_blocks
-from whichgpu.cli.render.notes import warning_blocks
-from whichgpu.cli.render.plan import memory_blocks
-from whichgpu.cli.render.plan import plan_sentence
-from whichgpu.cli.render.plan import speed_blocks
-from whichgpu.cli.render.plan import summary_sentence
+from whichgpu.cli.render.notes import (
+    advice_blocks,
+    assumption_blocks,
+    disagreement_blocks,
+    fact_blocks,
+    figure_blocks,
+    monitoring_blocks,
+    question_blocks,
+    sizing_blocks,
+    source_blocks,
+    warning_blocks,
+)
+from whichgpu.cli.render.plan import memory_blocks, plan_sentence, speed_blocks, summary_sentence
 from whichgpu.cli.render.procurement import procurement_blocks
-from whichgpu.cli.render.reasons import reason_blocks
-from whichgpu.cli.render.reasons import ruled_out_blocks
+from whichgpu.cli.render.reasons import reason_blocks, ruled_out_blocks
 from whichgpu.engine.advisor import shipped_objectives
 
 

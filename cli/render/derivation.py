@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Line
-from whichgpu.cli.render.blocks import Outline
+from whichgpu.cli.render.blocks import Block, Heading, Line, Outline
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.names import Names
 from whichgpu.engine.explain import Step

@@ -6,11 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from whichgpu import Advisor
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.rules import shown_place
 from whichgpu.engine.catalogue import KnowledgeLayer

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from whichgpu.cli.render.blocks import Bar
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Outline
-from whichgpu.cli.render.blocks import Pairs
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
-from whichgpu.cli.render.blocks import Verbatim
-from whichgpu.cli.render.blocks import printable
+from whichgpu.cli.render.blocks import (
+    Bar,
+    Block,
+    Bullets,
+    Heading,
+    Item,
+    Outline,
+    Pairs,
+    Paragraph,
+    Table,
+    Verbatim,
+    printable,
+)
 
 
 #: Characters that Markdown would read as markup inside running text. An underscore inside a word is none, so that the

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.authoring import Graph
-from whichgpu.engine.authoring import Node
+from whichgpu.engine.authoring import Graph, Node
 
 
 _SHAPES = {"fact": ("([", "])"), "calculator": ("[[", "]]"), "topic": ("[", "]")}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+
+from msgspec import Struct, field
 
 
 _UPPER = {
@@ -57,8 +57,7 @@ SHARDING = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """Display names of GPUs and sources by id, the priority of each code, and each source as a full citation.
 
     Empty mappings are fine: ids then stand for themselves.

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
-from whichgpu.cli.render.blocks import Tone
-from whichgpu.cli.render.blocks import Verbatim
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import joined
-from whichgpu.cli.render.figures import number
-from whichgpu.cli.render.figures import value_text
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Table, Tone, Verbatim
+from whichgpu.cli.render.figures import count_of, joined, number, value_text
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.reasons import origin
 

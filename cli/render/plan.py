@@ -5,24 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.cli.render.blocks import Bar
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Pairs
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import gb
-from whichgpu.cli.render.figures import gb_and_gib
-from whichgpu.cli.render.figures import joined
-from whichgpu.cli.render.figures import percent
-from whichgpu.cli.render.figures import usd
-from whichgpu.cli.render.names import SHARDING
-from whichgpu.cli.render.names import Names
-from whichgpu.cli.render.names import link
-from whichgpu.cli.render.speed import UNKNOWN
-from whichgpu.cli.render.speed import headline_speed
-from whichgpu.cli.render.speed import speed_pairs
+from whichgpu.cli.render.blocks import Bar, Block, Heading, Pairs, Paragraph, Table
+from whichgpu.cli.render.figures import count_of, gb, gb_and_gib, joined, percent, usd
+from whichgpu.cli.render.names import SHARDING, Names, link
+from whichgpu.cli.render.speed import UNKNOWN, headline_speed, speed_pairs
 
 
 JsonObject = Mapping[str, Any]

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import usd
+from whichgpu.cli.render.blocks import Block, Heading, Paragraph, Table
+from whichgpu.cli.render.figures import count_of, usd
 from whichgpu.engine.catalogue import Offer
 
 

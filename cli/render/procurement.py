@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.figures import joined
-from whichgpu.cli.render.figures import number
-from whichgpu.cli.render.figures import usd
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
+from whichgpu.cli.render.figures import joined, number, usd
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.reasons import origin
 

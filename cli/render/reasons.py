@@ -6,15 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import joined
-from whichgpu.cli.render.figures import number
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Table
+from whichgpu.cli.render.figures import count_of, joined, number
 from whichgpu.cli.render.names import Names
 from whichgpu.engine.advisor import better_words
 

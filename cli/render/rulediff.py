@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import joined
-from whichgpu.cli.render.figures import number
-from whichgpu.engine.authoring import Comparison
-from whichgpu.engine.authoring import Moved
-from whichgpu.engine.authoring import Names
-from whichgpu.engine.authoring import Region
-from whichgpu.engine.authoring import RuleChange
-from whichgpu.engine.authoring import Told
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Table
+from whichgpu.cli.render.figures import count_of, joined, number
+from whichgpu.engine.authoring import Comparison, Moved, Names, Region, RuleChange, Told
 from whichgpu.engine.rules import Rule
 
 

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Pairs
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import joined
-from whichgpu.cli.render.figures import number
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Pairs, Paragraph
+from whichgpu.cli.render.figures import count_of, joined, number
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.rules import shown_place
-from whichgpu.engine.authoring import Links
-from whichgpu.engine.authoring import Origins
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import words
+from whichgpu.engine.authoring import Links, Origins
+from whichgpu.engine.rules import Rule, Vocabulary, words
 
 
 _MOST = 12

@@ -8,17 +8,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
-from whichgpu.cli.render.blocks import Tone
-from whichgpu.cli.render.blocks import Verbatim
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Table, Tone, Verbatim
 from whichgpu.cli.render.figures import count_of
-from whichgpu.engine.authoring import Finding
-from whichgpu.engine.authoring import TestResult
+from whichgpu.engine.authoring import Finding, TestResult
 from whichgpu.engine.core import Place
 from whichgpu.engine.rules import Rule
 

@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
 from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.rules import github_note
-from whichgpu.cli.render.rules import shown_place
-from whichgpu.engine.authoring import Coverage
-from whichgpu.engine.authoring import MutationReport
-from whichgpu.engine.authoring import ScenarioResult
+from whichgpu.cli.render.rules import github_note, shown_place
+from whichgpu.engine.authoring import Coverage, MutationReport, ScenarioResult
 
 
 def scenario_blocks(results: Sequence[ScenarioResult]) -> list[Block]:

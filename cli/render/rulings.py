@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import joined
-from whichgpu.cli.render.figures import value_text
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
+from whichgpu.cli.render.figures import count_of, joined, value_text
 from whichgpu.cli.rulings import Ruling
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TextIO
+
+from msgspec import Struct
 
 
 PLAIN_WIDTH = 100
@@ -14,8 +15,7 @@ NARROWEST = 40
 WIDEST = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
+class Screen(Struct, frozen=True):
     """How to decorate. Nothing here changes what is said."""
 
     width: int = PLAIN_WIDTH

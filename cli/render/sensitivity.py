@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
+from whichgpu.cli.render.figures import count_of, joined
 from whichgpu.cli.render.names import Names
-from whichgpu.engine.explain import Phrases
-from whichgpu.engine.explain import Sensitivity
-from whichgpu.engine.explain import Turn
+from whichgpu.engine.explain import Phrases, Sensitivity, Turn
 from whichgpu.engine.interview import Answered
 
 

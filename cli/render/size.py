@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.cli.render.blocks import Bar
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Tone
-from whichgpu.cli.render.figures import gb
-from whichgpu.cli.render.figures import gb_and_gib
-from whichgpu.cli.render.figures import percent
+from whichgpu.cli.render.blocks import Bar, Block, Bullets, Heading, Item, Paragraph, Tone
+from whichgpu.cli.render.figures import gb, gb_and_gib, percent
 from whichgpu.cli.render.names import Names
-from whichgpu.cli.render.plan import breakdown_table
-from whichgpu.cli.render.plan import speed_blocks
+from whichgpu.cli.render.plan import breakdown_table, speed_blocks
 
 
 JsonObject = Mapping[str, Any]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from whichgpu.cli.render.figures import hours
-from whichgpu.cli.render.figures import milliseconds
-from whichgpu.cli.render.figures import number
+from whichgpu.cli.render.figures import hours, milliseconds, number
 
 
 _LABELS: dict[str, tuple[str, Callable[[float], str]]] = {

@@ -5,20 +5,21 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
-from whichgpu.cli.render.blocks import Bar
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Line
-from whichgpu.cli.render.blocks import Outline
-from whichgpu.cli.render.blocks import Pairs
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
-from whichgpu.cli.render.blocks import Tone
-from whichgpu.cli.render.blocks import Verbatim
-from whichgpu.cli.render.blocks import printable
-from whichgpu.cli.render.screen import NARROWEST
-from whichgpu.cli.render.screen import Screen
+from whichgpu.cli.render.blocks import (
+    Bar,
+    Block,
+    Bullets,
+    Heading,
+    Line,
+    Outline,
+    Pairs,
+    Paragraph,
+    Table,
+    Tone,
+    Verbatim,
+    printable,
+)
+from whichgpu.cli.render.screen import NARROWEST, Screen
 
 
 _CODES: dict[Tone, str] = {"plain": "", "strong": "1", "good": "32", "bad": "31", "faint": "2"}

@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import re
 
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Line
-from whichgpu.cli.render.blocks import Outline
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Line, Outline, Paragraph, Table
 from whichgpu.cli.render.derivation import outline
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.figures import count_of, joined
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.reasons import signed
-from whichgpu.engine.explain import FactChange
-from whichgpu.engine.explain import Nearest
-from whichgpu.engine.explain import Phrases
-from whichgpu.engine.explain import Search
-from whichgpu.engine.explain import WhyNot
-from whichgpu.engine.explain import read_back
+from whichgpu.engine.explain import FactChange, Nearest, Phrases, Search, WhyNot, read_back
 
 
 _PLAN_ID = re.compile(r"(?P<gpu>.+)x(?P<count>\d+)(?:-(?P<split>[a-z].*))?")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from whichgpu.cli.render.figures import gb
-from whichgpu.cli.render.figures import percent
-from whichgpu.cli.render.figures import usd
+from msgspec import Struct
+
+from whichgpu.cli.render.figures import gb, percent, usd
 from whichgpu.cli.render.reasons import signed
-from whichgpu.cli.report.markup import Markup
-from whichgpu.cli.report.markup import join
-from whichgpu.cli.report.markup import tag
+from whichgpu.cli.report.markup import Markup, join, tag
 
 
 WIDTH = 460.0
@@ -24,8 +20,7 @@ _BAR = 16.0
 COLOURS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryBar:
+class MemoryBar(Struct, frozen=True):
     """One plan: what a GPU of it holds, by part, against what can be used there. Decimal GB."""
 
     label: str
@@ -36,16 +31,14 @@ class MemoryBar:
     usable_gb: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Award:
+class Award(Struct, frozen=True):
     """Points of one reason."""
 
     label: str
     points: float
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(Struct, frozen=True):
     """What renting and owning have cost after some months, in US dollars."""
 
     points: tuple[tuple[float, float, float], ...]  # months, renting until then, owning until then

@@ -6,18 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.cli.render.names import Names
-from whichgpu.cli.render.plan import part_name
-from whichgpu.cli.render.plan import short_name
-from whichgpu.cli.report.charts import COLOURS
-from whichgpu.cli.report.charts import Award
-from whichgpu.cli.report.charts import Course
-from whichgpu.cli.report.charts import MemoryBar
-from whichgpu.cli.report.charts import cost_chart
-from whichgpu.cli.report.charts import memory_chart
-from whichgpu.cli.report.charts import waterfall
-from whichgpu.cli.report.markup import Markup
-from whichgpu.cli.report.markup import join
-from whichgpu.cli.report.markup import tag
+from whichgpu.cli.render.plan import part_name, short_name
+from whichgpu.cli.report.charts import COLOURS, Award, Course, MemoryBar, cost_chart, memory_chart, waterfall
+from whichgpu.cli.report.markup import Markup, join, tag
 
 
 JsonObject = Mapping[str, Any]

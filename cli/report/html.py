@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from whichgpu.cli.render.blocks import Bar
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Line
-from whichgpu.cli.render.blocks import Outline
-from whichgpu.cli.render.blocks import Pairs
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
-from whichgpu.cli.render.blocks import Verbatim
-from whichgpu.cli.report.markup import Markup
-from whichgpu.cli.report.markup import join
-from whichgpu.cli.report.markup import tag
+from whichgpu.cli.render.blocks import (
+    Bar,
+    Block,
+    Bullets,
+    Heading,
+    Item,
+    Line,
+    Outline,
+    Pairs,
+    Paragraph,
+    Table,
+    Verbatim,
+)
+from whichgpu.cli.report.markup import Markup, join, tag
 
 
 _ADDRESS = re.compile(r"https?://[^\s,;)]+")

@@ -2,55 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from whichgpu.cli.render.alternatives import alternative_blocks
-from whichgpu.cli.render.alternatives import candidate_blocks
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.choice import chosen_over_blocks
-from whichgpu.cli.render.choice import trade_off_blocks
+from whichgpu.cli.render.alternatives import alternative_blocks, candidate_blocks
+from whichgpu.cli.render.blocks import Block, Heading
+from whichgpu.cli.render.choice import chosen_over_blocks, trade_off_blocks
 from whichgpu.cli.render.cost import cost_blocks
-from whichgpu.cli.render.decision import no_answer_blocks
-from whichgpu.cli.render.decision import unproven_sentence
-from whichgpu.cli.render.figures import gb
-from whichgpu.cli.render.figures import percent
+from whichgpu.cli.render.decision import no_answer_blocks, unproven_sentence
+from whichgpu.cli.render.figures import gb, percent
 from whichgpu.cli.render.names import Names
-from whichgpu.cli.render.notes import advice_blocks
-from whichgpu.cli.render.notes import assumption_blocks
-from whichgpu.cli.render.notes import disagreement_blocks
-from whichgpu.cli.render.notes import fact_blocks
-from whichgpu.cli.render.notes import figure_blocks
-from whichgpu.cli.render.notes import monitoring_blocks
-from whichgpu.cli.render.notes import question_blocks
-from whichgpu.cli.render.notes import warning_blocks
-from whichgpu.cli.render.plan import memory_blocks
-from whichgpu.cli.render.plan import plan_sentence
-from whichgpu.cli.render.plan import price_of_an_hour
-from whichgpu.cli.render.plan import short_name
-from whichgpu.cli.render.plan import speed_blocks
-from whichgpu.cli.render.plan import summary_sentence
-from whichgpu.cli.render.procurement import procurement_blocks
-from whichgpu.cli.render.procurement import procurement_sentence
+from whichgpu.cli.render.notes import (
+    advice_blocks,
+    assumption_blocks,
+    disagreement_blocks,
+    fact_blocks,
+    figure_blocks,
+    monitoring_blocks,
+    question_blocks,
+    warning_blocks,
+)
+from whichgpu.cli.render.plan import (
+    memory_blocks,
+    plan_sentence,
+    price_of_an_hour,
+    short_name,
+    speed_blocks,
+    summary_sentence,
+)
+from whichgpu.cli.render.procurement import procurement_blocks, procurement_sentence
 from whichgpu.cli.render.reasons import reason_blocks
-from whichgpu.cli.render.speed import UNKNOWN
-from whichgpu.cli.render.speed import headline_speed
-from whichgpu.cli.report.figures import cost_figure
-from whichgpu.cli.report.figures import memory_figure
-from whichgpu.cli.report.figures import points_figure
-from whichgpu.cli.report.html import slug
-from whichgpu.cli.report.html import to_html
-from whichgpu.cli.report.markup import Markup
-from whichgpu.cli.report.markup import join
-from whichgpu.cli.report.markup import tag
-from whichgpu.cli.report.markup import verbatim
-from whichgpu.cli.report.sections import provenance
-from whichgpu.cli.report.sections import rejected_section
-from whichgpu.cli.report.sections import source_section
-from whichgpu.cli.report.sections import tree_section
+from whichgpu.cli.render.speed import UNKNOWN, headline_speed
+from whichgpu.cli.report.figures import cost_figure, memory_figure, points_figure
+from whichgpu.cli.report.html import slug, to_html
+from whichgpu.cli.report.markup import Markup, join, tag, verbatim
+from whichgpu.cli.report.sections import provenance, rejected_section, source_section, tree_section
 from whichgpu.engine.explain import Explainer
 
 

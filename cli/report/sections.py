@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.cli.render.derivation import beneath
-from whichgpu.cli.render.derivation import headline
-from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.derivation import beneath, headline
+from whichgpu.cli.render.figures import count_of, joined
 from whichgpu.cli.render.names import Names
-from whichgpu.cli.report.html import linked
-from whichgpu.cli.report.html import slug
-from whichgpu.cli.report.markup import Markup
-from whichgpu.cli.report.markup import join
-from whichgpu.cli.report.markup import tag
-from whichgpu.engine.explain import Explainer
-from whichgpu.engine.explain import Step
+from whichgpu.cli.report.html import linked, slug
+from whichgpu.cli.report.markup import Markup, join, tag
+from whichgpu.engine.explain import Explainer, Step
 
 
 JsonObject = Mapping[str, Any]

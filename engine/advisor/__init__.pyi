@@ -1,55 +1,42 @@
-from .advisor import Advisor as Advisor
-from .advisor import Decision as Decision
-from .advisor import known_names as known_names
-from .advisor import load_advisor as load_advisor
-from .answer.answer_types import SHAPES as SHAPES
-from .answer.answer_types import RefusedError as RefusedError
-from .answer.answer_types import RefusedLine as RefusedLine
-from .answer.answer_types import SizeAnswer as SizeAnswer
-from .answer.keys import FactValues as FactValues
-from .answer.keys import Word as Word
-from .answer.keys import doc as doc
-from .answer.outranked import loss_text as loss_text
-from .answer.outranked import named as named
-from .answer.part_types import Interview as Interview
-from .answer.part_types import UnaskedFact as UnaskedFact
-from .answer.part_types import UnknownFact as UnknownFact
+from .advisor import Advisor as Advisor, Decision as Decision, known_names as known_names, load_advisor as load_advisor
+from .answer.answer_types import (
+    SHAPES as SHAPES,
+    RefusedError as RefusedError,
+    RefusedLine as RefusedLine,
+    SizeAnswer as SizeAnswer,
+)
+from .answer.keys import FactValues as FactValues, Word as Word, doc as doc
+from .answer.outranked import loss_text as loss_text, named as named
+from .answer.part_types import Interview as Interview, UnaskedFact as UnaskedFact, UnknownFact as UnknownFact
 from .answer.plan_types import Recommendation as Recommendation
-from .answer.schema import definitions_of as definitions_of
-from .answer.schema import schema_of as schema_of
-from .answer.schema import schema_text as schema_text
-from .answer.schema import type_schema as type_schema
-from .answer.wording import better_words as better_words
-from .answer.wording import ratio_words as ratio_words
-from .api import decide as decide
-from .api import size as size
-from .choice import joins_no_more as joins_no_more
-from .choice import keeps_count as keeps_count
-from .choice import outweighs_guide as outweighs_guide
-from .choice import stands_as_well as stands_as_well
+from .answer.schema import (
+    definitions_of as definitions_of,
+    schema_of as schema_of,
+    schema_text as schema_text,
+    type_schema as type_schema,
+)
+from .answer.wording import better_words as better_words, ratio_words as ratio_words
+from .api import decide as decide, size as size
+from .choice import (
+    joins_no_more as joins_no_more,
+    keeps_count as keeps_count,
+    outweighs_guide as outweighs_guide,
+    stands_as_well as stands_as_well,
+)
 from .intake import Workload as Workload
-from .losses import Loss as Loss
-from .losses import LossKind as LossKind
-from .losses import first_by_evidence as first_by_evidence
-from .losses import loss_of as loss_of
-from .objectives import ObjectivesFile as ObjectivesFile
-from .objectives import shipped_objectives as shipped_objectives
-from .outcome import Judged as Judged
-from .outcome import Outcome as Outcome
-from .outcome import PlanRound as PlanRound
-from .outcome import fired_rules as fired_rules
-from .pipeline import ResolvedIntake as ResolvedIntake
-from .pipeline import asked_counts as asked_counts
+from .losses import Loss as Loss, LossKind as LossKind, first_by_evidence as first_by_evidence, loss_of as loss_of
+from .objectives import ObjectivesFile as ObjectivesFile, shipped_objectives as shipped_objectives
+from .outcome import Judged as Judged, Outcome as Outcome, PlanRound as PlanRound, fired_rules as fired_rules
+from .pipeline import ResolvedIntake as ResolvedIntake, asked_counts as asked_counts
 from .procurement import compute as compute
 from .rank import Objective as Objective
-from .record import Record as Record
-from .record import Saved as Saved
-from .record import make_record as make_record
-from .record import read_saved as read_saved
+from .record import Record as Record, Saved as Saved, make_record as make_record, read_saved as read_saved
 from .round import run_round as run_round
 from .size_answer import size_workload as size_workload
-from .survey import Measures as Measures
-from .survey import is_job as is_job
-from .survey import length_known as length_known
-from .survey import measure as measure
-from .survey import survey_claims as survey_claims
+from .survey import (
+    Measures as Measures,
+    is_job as is_job,
+    length_known as length_known,
+    measure as measure,
+    survey_claims as survey_claims,
+)

@@ -2,70 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Literal
-from typing import overload
+from typing import TYPE_CHECKING, Literal, overload
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor.answer.decision import decision_dict
 from whichgpu.engine.advisor.answer.tradeoffs import trade_off_list
 from whichgpu.engine.advisor.further_facts import check_further_facts
-from whichgpu.engine.advisor.intake import Reader
-from whichgpu.engine.advisor.intake import Workload
-from whichgpu.engine.advisor.objectives import check_objectives
-from whichgpu.engine.advisor.objectives import load_objectives
-from whichgpu.engine.advisor.objectives import load_trade_offs
+from whichgpu.engine.advisor.intake import Reader, Workload
+from whichgpu.engine.advisor.objectives import check_objectives, load_objectives, load_trade_offs
 from whichgpu.engine.advisor.options import TradeOffSettings
 from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.advisor.pipeline import DecisionContext
-from whichgpu.engine.advisor.pipeline import decide_workload
+from whichgpu.engine.advisor.pipeline import DecisionContext, decide_workload
 from whichgpu.engine.advisor.proof import wishes
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.stages import Stages
-from whichgpu.engine.advisor.stages import prepare
-from whichgpu.engine.advisor.tradeoffs import TradeOff
-from whichgpu.engine.advisor.tradeoffs import trade_offs
-from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue import check_profiles
-from whichgpu.engine.catalogue import load_knowledge
-from whichgpu.engine.core import VERSION
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import collection_paused
-from whichgpu.engine.core import distinct
-from whichgpu.engine.core import locate
-from whichgpu.engine.core import nearest_words
-from whichgpu.engine.rules import Default
-from whichgpu.engine.rules import KnownNames
-from whichgpu.engine.rules import Level
-from whichgpu.engine.rules import MakeLevel
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Rulebook
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import coerce
-from whichgpu.engine.rules import durable_available
-from whichgpu.engine.rules import load_rulebook
-from whichgpu.engine.rules import load_vocabulary
-from whichgpu.engine.rules import parse_condition
+from whichgpu.engine.advisor.stages import Stages, prepare
+from whichgpu.engine.advisor.tradeoffs import TradeOff, trade_offs
+from whichgpu.engine.catalogue import Knowledge, check_profiles, load_knowledge
+from whichgpu.engine.core import (
+    VERSION,
+    Facts,
+    InputError,
+    Node,
+    Problem,
+    collection_paused,
+    distinct,
+    locate,
+    nearest_words,
+)
+from whichgpu.engine.rules import (
+    Default,
+    KnownNames,
+    Level,
+    MakeLevel,
+    Rule,
+    Rulebook,
+    Vocabulary,
+    coerce,
+    durable_available,
+    load_rulebook,
+    load_vocabulary,
+    parse_condition,
+)
 from whichgpu.engine.sizing import memory_calculators
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer import answer_types
-    from whichgpu.engine.advisor.answer import part_types
+    from whichgpu.engine.advisor.answer import answer_types, part_types
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What was decided on one workload; ``to_dict`` puts it under the keys of the output contract."""
 
     outcome: Outcome
@@ -111,8 +102,7 @@ class Decision:
         return answer
 
 
-@dataclass(frozen=True)
-class Advisor:
+class Advisor(Struct, frozen=True):
     """The loaded expert. Immutable, and safe to share between threads."""
 
     vocabulary: Vocabulary

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import shipped_advisor
+from whichgpu.engine.advisor.advisor import Decision, shipped_advisor
 from whichgpu.engine.advisor.size_answer import size_workload
 
 

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import replace
 
-from whichgpu.engine.advisor.outcome import CandidateJudgement
-from whichgpu.engine.advisor.outcome import CandidateVerdict
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import PlanRound
-from whichgpu.engine.advisor.outcome import Rejection
+from msgspec import Struct
+from msgspec.structs import replace
+
+from whichgpu.engine.advisor.outcome import CandidateJudgement, CandidateVerdict, Judged, PlanRound, Rejection
 from whichgpu.engine.advisor.stages import RuleSet
-from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import PlanMaker
-from whichgpu.engine.plans import Refusal
-from whichgpu.engine.plans import figure_problems
+from whichgpu.engine.catalogue import Gpu, Knowledge
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.plans import Plan, PlanMaker, Refusal, figure_problems
 
 
 def named_gpus(facts: Facts, knowledge: Knowledge) -> list[tuple[Gpu, bool]]:
@@ -41,8 +33,7 @@ def judge_candidates(
     return tuple(judge.judge(gpu, is_current) for gpu, is_current in named_gpus(facts, knowledge))
 
 
-@dataclass(frozen=True, slots=True)
-class _Judge:
+class _Judge(Struct, frozen=True):
     """Judges GPUs by the plans of a round, which are held by their ids, or by plans of its own."""
 
     maker: PlanMaker

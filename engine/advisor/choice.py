@@ -11,13 +11,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.rank import Ranked
+from msgspec import Struct
+
+from whichgpu.engine.advisor.rank import Objective, Ranked
 from whichgpu.engine.advisor.survey import Measures
 from whichgpu.engine.plans import Plan
 
@@ -31,8 +30,7 @@ Tier = tuple[bool, bool, bool, bool]
 SEGMENT_ORDER = {"other": 0, "edge": 0, "consumer": 0, "professional": 1, "datacenter": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Contender:
+class Contender(Struct, frozen=True):
     """What choosing reads of one plan."""
 
     ranked: Ranked
@@ -61,8 +59,7 @@ class Contender:
 Comparable = Callable[[Contender, Contender], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """Where a plan stands after the choice."""
 
     tier: Tier
@@ -276,15 +273,22 @@ def _beaten(
         for entry in known:
             if not rivals or entry[1] < rivals[-1][1]:
                 rivals.append(entry)
+
+    def liking(entry: tuple[float, float, Contender]) -> tuple[Any, ...]:
+        cost, time, plan = entry
+        return (*(preferred(plan) if preferred else (cost * time,)), plan.id)
+
+    rivals = sorted(rivals, key=liking)
     found: dict[str, str] = {}
     for cost, time, plan in known:  # Whoever beats a plan costs less: what beats it in turn is found by then.
-        beating = []
+        by = None
         for other_cost, other_time, other in rivals:
-            if other_cost > cost * cost_share:
-                break
-            if other_time * speed_ratio <= time and (comparable is None or comparable(other, plan)):
-                by = preferred(other) if preferred else (other_cost * other_time,)
-                beating.append(((other.id in found, *by), other.id))
-        if beating:
-            found[plan.id] = min(beating)[1]
+            beats = other_cost <= cost * cost_share and other_time * speed_ratio <= time
+            if beats and (comparable is None or comparable(other, plan)):
+                if other.id not in found:
+                    by = other.id
+                    break
+                by = by or other.id
+        if by is not None:
+            found[plan.id] = by
     return found

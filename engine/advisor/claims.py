@@ -7,26 +7,20 @@ count.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.plans import Plan
-from whichgpu.engine.rules import Claim
-from whichgpu.engine.rules import Points
-from whichgpu.engine.rules import Quantity
-from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Claim, Points, Quantity, Rule
 
 
 #: The source of what no guide says.
 OWN_JUDGEMENT = "whichgpu-judgement"
 
 
-@dataclass(frozen=True, slots=True)
-class PlanFigures:
+class PlanFigures(Struct, frozen=True):
     """What is computed of one plan, as the round compares plans; None where a figure is not known.
 
     ``cost`` is money for the same work (or the same time), ``speed`` the work of the whole plan in a time. ``fired``
@@ -43,8 +37,7 @@ class PlanFigures:
     fired: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedClaim:
+class CheckedClaim(Struct, frozen=True):
     """A claim with its computed counterpart.
 
     ``computed_ratio`` is the plan's quantity divided by the other's. Sources speak of cards: speed is compared for each

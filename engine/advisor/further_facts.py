@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue import gpu_facts
-from whichgpu.engine.core import KnowledgeError
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import find
-from whichgpu.engine.core import place_of
-from whichgpu.engine.core import read_document
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import read_value
+from whichgpu.engine.catalogue import Gpu, Knowledge, gpu_facts
+from whichgpu.engine.core import KnowledgeError, Place, Problem, find, place_of, read_document
+from whichgpu.engine.rules import Vocabulary, read_value
 
 
 def check_further_facts(knowledge: Knowledge, vocabulary: Vocabulary, layers: Iterable[Path]) -> None:

@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
-from whichgpu.engine.catalogue import GpuMatch
-from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import MappingNode
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import ScalarNode
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import place_of
-from whichgpu.engine.core import plain
-from whichgpu.engine.core import rounded
-from whichgpu.engine.rules import RESERVED
-from whichgpu.engine.rules import Expr
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import evaluate
-from whichgpu.engine.rules import gpu_and_count
-from whichgpu.engine.rules import read_value
+from msgspec import Struct
+
+from whichgpu.engine.catalogue import GpuMatch, Knowledge
+from whichgpu.engine.core import (
+    InputError,
+    MappingNode,
+    Node,
+    Place,
+    Problem,
+    ScalarNode,
+    Value,
+    place_of,
+    plain,
+    rounded,
+)
+from whichgpu.engine.rules import RESERVED, Expr, FactDef, Vocabulary, evaluate, gpu_and_count, read_value
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(Struct, frozen=True):
     """The given facts by canonical name, and the three reserved keys."""
 
     given: dict[str, Value]
@@ -50,8 +43,7 @@ class _Item(NamedTuple):
     name_place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """Turns raw workloads into checked ones.
 
     ``alias_conditions`` are those of the facts whose other names hold only on some facts, by fact.

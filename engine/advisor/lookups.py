@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue import ModelSpec
-from whichgpu.engine.catalogue import model_from_config
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import number
-from whichgpu.engine.rules import FactCandidate
-from whichgpu.engine.rules import Origin
-from whichgpu.engine.rules import Vocabulary
+from msgspec import Struct, field
+
+from whichgpu.engine.catalogue import Knowledge, ModelSpec, model_from_config
+from whichgpu.engine.core import InputError, Problem, Value, number
+from whichgpu.engine.rules import FactCandidate, Origin, Vocabulary
 from whichgpu.engine.sizing import composed_spec
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """The model, if one is named and known, and what it says about facts."""
 
     model: ModelSpec | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from whichgpu.engine.advisor.outcome import Judged
 
@@ -15,8 +16,7 @@ LossKind = Literal["unverified", "fallback", "guide_cards", "guide_counts", "dom
 PLACES: tuple[LossKind, ...] = ("unverified", "fallback", "guide_counts", "guide_cards")
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """Where a plan lost, beside the plan that it lost to. Ratios are the plan's own figures by those of the other."""
 
     kind: LossKind

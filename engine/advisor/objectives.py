@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 
 from whichgpu.engine.advisor.options import TradeOffSettings
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.core import Entry
-from whichgpu.engine.core import KnowledgeError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import locate
-from whichgpu.engine.core import nearest_words
-from whichgpu.engine.core import read_constants
+from whichgpu.engine.core import Entry, KnowledgeError, Problem, locate, nearest_words, read_constants
 
 
 class _Entry(Entry):

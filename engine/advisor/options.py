@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import Measures
-from whichgpu.engine.advisor.survey import is_job
-from whichgpu.engine.advisor.survey import length_known
-from whichgpu.engine.advisor.survey import measure
+from whichgpu.engine.advisor.survey import Measures, is_job, length_known, measure
 from whichgpu.engine.catalogue import profile_of
-from whichgpu.engine.core import Entry
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import coerce
-from whichgpu.engine.rules import inside
+from whichgpu.engine.core import Entry, Facts, Value
+from whichgpu.engine.rules import Rule, Vocabulary, coerce, inside
 
 
 if TYPE_CHECKING:
@@ -60,8 +48,7 @@ class TradeOffSettings(Entry):
     cards: tuple[str, ...]  # facts that say which cards are allowed
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """One fact to change, and to which values: None takes it away.
 
     ``nested`` values each allow all that the ones before them allow, so that where the last brings nothing none does.

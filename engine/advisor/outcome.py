@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
+from msgspec import Struct
 
 from whichgpu.engine.advisor.choice import Standing
 from whichgpu.engine.advisor.procurement import Procurement
-from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.rank import Ranked
-from whichgpu.engine.advisor.survey import UNMEASURED
-from whichgpu.engine.advisor.survey import Measures
+from whichgpu.engine.advisor.rank import Objective, Ranked
+from whichgpu.engine.advisor.survey import UNMEASURED, Measures
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import Facts
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import Refusal
-from whichgpu.engine.rules import Resolution
-from whichgpu.engine.rules import ResolvedFacts
-from whichgpu.engine.rules import Rule
+from whichgpu.engine.plans import Plan, Refusal
+from whichgpu.engine.rules import Resolution, ResolvedFacts, Rule
 from whichgpu.engine.sizing import Assumed
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(Struct, frozen=True):
     """A plan and the rules that reject it, sorted by id."""
 
     plan: Plan
@@ -33,8 +28,7 @@ class Rejection:
     facts: Facts
 
 
-@dataclass(frozen=True, slots=True)
-class Unverified:
+class Unverified(Struct, frozen=True):
     """A stated limit that a plan cannot be held against, because a figure or fact is not known."""
 
     limit: str  # the fact that states it, such as latency_slo_ms
@@ -45,8 +39,7 @@ class Unverified:
 BEFORE_CHOICE = Standing((False, False, False, False), None, eligible=False, dominated_by=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """A surviving plan with everything the rules read of it."""
 
     ranked: Ranked
@@ -64,8 +57,7 @@ class Judged:
 CandidateVerdict = Literal["recommended", "alternative", "outranked", "rejected", "unproven"]
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateJudgement:
+class CandidateJudgement(Struct, frozen=True):
     """What the answer says of a GPU that the user named."""
 
     gpu_id: str
@@ -90,8 +82,7 @@ class NoAnswer:
     find_relaxable: Callable[[], tuple[tuple[str, ...], ...]] | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Fired:
+class Fired(Struct, frozen=True):
     """A rule that fired in the advise stage, on which facts."""
 
     rule: Rule
@@ -99,20 +90,20 @@ class Fired:
     facts: Facts
 
 
-@dataclass(frozen=True, slots=True)
-class PlanRound:
+class PlanRound(Struct, frozen=True):
     """Plans made, rejected, surveyed and ranked for one task."""
 
     plans: tuple[Plan, ...]
     rejections: tuple[Rejection, ...]
     judged: tuple[Judged, ...]  # best first
     survey: ResolvedFacts
-    derived: dict[str, tuple[str, ...]] = field(default_factory=dict)  # plan id -> plan-scope derive rules that fired
+    derived: dict[str, tuple[str, ...]] = msgspec.field(
+        default_factory=dict
+    )  # plan id -> plan-scope derive rules that fired
     refused: tuple[Refusal, ...] = ()  # plans whose figures cannot be true
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """Everything that was decided, unrendered."""
 
     objective: Objective

@@ -3,46 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from functools import partial
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor.candidates import judge_candidates
 from whichgpu.engine.advisor.intake import Workload
 from whichgpu.engine.advisor.lookups import look_up
 from whichgpu.engine.advisor.options import relaxable_facts
-from whichgpu.engine.advisor.outcome import CandidateJudgement
-from whichgpu.engine.advisor.outcome import Fired
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import NoAnswer
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.advisor.outcome import PlanRound
-from whichgpu.engine.advisor.procurement import Procurement
-from whichgpu.engine.advisor.procurement import compute
+from whichgpu.engine.advisor.outcome import CandidateJudgement, Fired, Judged, NoAnswer, Outcome, PlanRound
+from whichgpu.engine.advisor.procurement import Procurement, compute
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.round import run_round
-from whichgpu.engine.advisor.stages import RuleSet
-from whichgpu.engine.advisor.stages import Stages
-from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue import ModelSpec
-from whichgpu.engine.catalogue import profile_of
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Value
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import PlanMaker
-from whichgpu.engine.plans import candidate_plans
-from whichgpu.engine.rules import Ask
-from whichgpu.engine.rules import ConsiderCounts
-from whichgpu.engine.rules import ResolvedFacts
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.advisor.stages import RuleSet, Stages
+from whichgpu.engine.catalogue import Knowledge, ModelSpec, profile_of
+from whichgpu.engine.core import Facts, InputError, Value
+from whichgpu.engine.plans import Plan, PlanMaker, candidate_plans
+from whichgpu.engine.rules import Ask, ConsiderCounts, ResolvedFacts, Rule, Vocabulary
 from whichgpu.engine.sizing import job_from_facts
 
 
@@ -57,8 +38,7 @@ class ResolvedIntake(NamedTuple):
     model: ModelSpec | None
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionContext:
+class DecisionContext(Struct, frozen=True):
     """What every decision is made with: loaded once, never changed."""
 
     vocabulary: Vocabulary

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
 from datetime import date
 
+from msgspec import Struct, field
+
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.plans import CARD_SEGMENTS
-from whichgpu.engine.plans import DESK_CARDS
-from whichgpu.engine.plans import CostComparison
-from whichgpu.engine.plans import EconomicsConstants
-from whichgpu.engine.plans import Flip
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import Threshold
-from whichgpu.engine.plans import compare_costs
-from whichgpu.engine.plans import guide_thresholds
-from whichgpu.engine.plans import load_economics
-from whichgpu.engine.plans import nearest_flip
-from whichgpu.engine.plans import owned_form
-from whichgpu.engine.plans import price_age_days
-from whichgpu.engine.plans import procurement_facts
-from whichgpu.engine.plans import procurement_figures
-from whichgpu.engine.plans import thresholds_disagree
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.plans import (
+    CARD_SEGMENTS,
+    DESK_CARDS,
+    CostComparison,
+    EconomicsConstants,
+    Flip,
+    Plan,
+    Threshold,
+    compare_costs,
+    guide_thresholds,
+    load_economics,
+    nearest_flip,
+    owned_form,
+    price_age_days,
+    procurement_facts,
+    procurement_figures,
+    thresholds_disagree,
+)
 from whichgpu.engine.rules import FactCandidate
 from whichgpu.engine.sizing import Figure
 
@@ -33,8 +34,7 @@ from whichgpu.engine.sizing import Figure
 _JUDGED = ("whichgpu-judgement",)
 
 
-@dataclass(frozen=True, slots=True)
-class Procurement:
+class Procurement(Struct, frozen=True):
     """What was computed of renting and owning."""
 
     figures: dict[str, Figure] = field(default_factory=dict)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Sequence, Set as AbstractSet
 from typing import NamedTuple
 
-from whichgpu.engine.rules import Evaluation
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import is_local
+from whichgpu.engine.rules import Evaluation, Vocabulary, is_local
 
 
 class Gap(NamedTuple):

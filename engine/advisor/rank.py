@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
 
 from whichgpu.engine.plans import Plan
-from whichgpu.engine.rules import Fallback
-from whichgpu.engine.rules import Points
-from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Fallback, Points, Rule
 
 
-@dataclass(frozen=True, slots=True)
-class Objective:
+class Objective(Struct, frozen=True):
     """How plans are compared. From ``knowledge/objectives.yaml``.
 
     Merit is cost^cost_exponent x time^time_exponent x gain_of_doubling^log2(GPUs), lower is better. A stated objective
@@ -53,8 +50,7 @@ class Objective:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class Award:
+class Award(Struct, frozen=True):
     """Points that one rule, or the cost or speed term (rule None), gives a plan."""
 
     rule: str | None
@@ -64,8 +60,7 @@ class Award:
     checked: bool = False  # a claim whose figures are computed: it counts through cost and speed alone
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """A plan with its score and how the score came about."""
 
     plan: Plan

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from whichgpu.engine.advisor.answer.keys import RECORD_FORMAT
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import canonical_json
-from whichgpu.engine.core import digest
-from whichgpu.engine.core import json_value
+from whichgpu.engine.core import InputError, Problem, canonical_json, digest, json_value
 
 
 if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer.answer_types import Decision
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """A decision as it was saved."""
 
     sha256: str
@@ -36,8 +32,7 @@ class Record:
         return canonical_json({"format": RECORD_FORMAT, "sha256": self.sha256, "decision": self.decision}) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(Struct, frozen=True):
     """A decision as it was found. ``record`` is None where the file holds a bare decision, without a digest."""
 
     name: str

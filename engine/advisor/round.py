@@ -2,49 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import astuple
-from dataclasses import dataclass
+from collections.abc import Sequence, Set as AbstractSet
 from functools import partial
 
-from whichgpu.engine.advisor.choice import Contender
-from whichgpu.engine.advisor.choice import Standing
-from whichgpu.engine.advisor.choice import standings
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import PlanRound
-from whichgpu.engine.advisor.outcome import Rejection
-from whichgpu.engine.advisor.outcome import Unverified
-from whichgpu.engine.advisor.proof import Gap
-from whichgpu.engine.advisor.proof import missing_for_proof
-from whichgpu.engine.advisor.rank import Award
-from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.rank import Ranked
-from whichgpu.engine.advisor.rank import awards_of
-from whichgpu.engine.advisor.rank import band_rules
-from whichgpu.engine.advisor.rank import cost_term
-from whichgpu.engine.advisor.rank import fallback_rules
-from whichgpu.engine.advisor.rank import speed_term
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from whichgpu.engine.advisor.choice import Contender, Standing, standings
+from whichgpu.engine.advisor.outcome import Judged, PlanRound, Rejection, Unverified
+from whichgpu.engine.advisor.proof import Gap, missing_for_proof
+from whichgpu.engine.advisor.rank import (
+    Award,
+    Objective,
+    Ranked,
+    awards_of,
+    band_rules,
+    cost_term,
+    fallback_rules,
+    speed_term,
+)
 from whichgpu.engine.advisor.stages import Stages
-from whichgpu.engine.advisor.survey import Measures
-from whichgpu.engine.advisor.survey import Spread
-from whichgpu.engine.advisor.survey import beside_others
-from whichgpu.engine.advisor.survey import is_job
-from whichgpu.engine.advisor.survey import length_known
-from whichgpu.engine.advisor.survey import measure
-from whichgpu.engine.advisor.survey import objective_claims
-from whichgpu.engine.advisor.survey import spread
-from whichgpu.engine.advisor.survey import survey_claims
+from whichgpu.engine.advisor.survey import (
+    Measures,
+    Spread,
+    beside_others,
+    is_job,
+    length_known,
+    measure,
+    objective_claims,
+    spread,
+    survey_claims,
+)
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import Refusal
-from whichgpu.engine.plans import band_problems
-from whichgpu.engine.plans import through_gate
-from whichgpu.engine.rules import Resolution
-from whichgpu.engine.rules import ResolvedFacts
-from whichgpu.engine.rules import Rule
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.plans import Plan, Refusal, band_problems, through_gate
+from whichgpu.engine.rules import Resolution, ResolvedFacts, Rule
 
 
 def run_round(
@@ -154,8 +146,7 @@ def _judged(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Evidence:
+class _Evidence(Struct, frozen=True):
     """What the prefer rules that fired on a plan come to."""
 
     awards: tuple[Award, ...]

@@ -5,17 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.answer.plans import memory_dict
-from whichgpu.engine.advisor.answer.plans import parallelism_dict
-from whichgpu.engine.advisor.answer.plans import speed_dict
-from whichgpu.engine.advisor.intake import Workload
-from whichgpu.engine.advisor.intake import unknown_gpu
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import json_value
-from whichgpu.engine.plans import Relief
-from whichgpu.engine.plans import Step
-from whichgpu.engine.plans import relief_of
+from whichgpu.engine.advisor.answer.plans import memory_dict, parallelism_dict, speed_dict
+from whichgpu.engine.advisor.intake import Workload, unknown_gpu
+from whichgpu.engine.core import InputError, Problem, json_value
+from whichgpu.engine.plans import Relief, Step, relief_of
 from whichgpu.engine.sizing import granted_of
 
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
-from whichgpu.engine.core import Calculator
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import RulebookError
-from whichgpu.engine.rules import Default
-from whichgpu.engine.rules import Evaluation
-from whichgpu.engine.rules import FactResolver
-from whichgpu.engine.rules import MakeLevel
-from whichgpu.engine.rules import Resolution
-from whichgpu.engine.rules import Resolver
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Rulebook
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import fire
-from whichgpu.engine.rules import levels
+from msgspec import Struct
+
+from whichgpu.engine.core import Calculator, Facts, Problem, RulebookError
+from whichgpu.engine.rules import (
+    Default,
+    Evaluation,
+    FactResolver,
+    MakeLevel,
+    Resolution,
+    Resolver,
+    Rule,
+    Rulebook,
+    Vocabulary,
+    fire,
+    levels,
+)
 
 
 #: The moments of a decision, in order. A fact can be read from its moment on.
@@ -29,8 +27,7 @@ MOMENTS = ("intake", "plan", "survey", "outcome")
 NOTHING = Resolution(())
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """What a rule set came to: a resolution for each fact set, and the reference's view for verdicts."""
 
     resolutions: list[Resolution]
@@ -70,8 +67,7 @@ class RuleSet:
         return tuple(self.by_id[name] for name in resolution.fired)
 
 
-@dataclass(frozen=True, slots=True)
-class Stages:
+class Stages(Struct, frozen=True):
     """Every stage, ready to run."""
 
     intake: FactResolver

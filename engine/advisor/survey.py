@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.catalogue import profile_of
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import number
+from whichgpu.engine.core import Facts, Value, number
 from whichgpu.engine.plans import Plan
 from whichgpu.engine.rules import FactCandidate
 
@@ -18,8 +17,7 @@ from whichgpu.engine.rules import FactCandidate
 SOURCE = "whichgpu-survey"
 
 
-@dataclass(frozen=True, slots=True)
-class Measures:
+class Measures(Struct, frozen=True):
     """Cost and time of one plan, in units that all plans of a decision share; None where not known.
 
     A job is measured by the run, or by the piece of work where its length is not known; a service by what it costs a
@@ -51,8 +49,7 @@ _INPUTS = {"owned_plan_qualifies": ("gpus_owned",), "renting_undercuts_owned": (
 UNMEASURED = Measures(None, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """The ends of cost and speed among surviving plans; None where no plan has the figure."""
 
     cheapest: float | None

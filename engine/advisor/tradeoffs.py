@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from dataclasses import replace
 
-from whichgpu.engine.advisor.options import Kind
-from whichgpu.engine.advisor.options import Option
-from whichgpu.engine.advisor.options import TradeOffSettings
-from whichgpu.engine.advisor.options import options_of
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.advisor.pipeline import DecisionContext
-from whichgpu.engine.advisor.pipeline import round_on
+from msgspec import Struct
+from msgspec.structs import replace
+
+from whichgpu.engine.advisor.options import Kind, Option, TradeOffSettings, options_of
+from whichgpu.engine.advisor.outcome import Judged, Outcome
+from whichgpu.engine.advisor.pipeline import DecisionContext, round_on
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import is_job
 from whichgpu.engine.core import Value
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import load_economics
-from whichgpu.engine.plans import usage_of
+from whichgpu.engine.plans import Plan, load_economics, usage_of
+from whichgpu.engine.rules import probing
 
 
-@dataclass(frozen=True, slots=True)
-class TradeOff:
+class TradeOff(Struct, frozen=True):
     """One option and the plan that it leads to. Ratios are its figure by the answer's."""
 
     kind: Kind
@@ -47,6 +41,7 @@ class TradeOff:
         return float(cheaper * (self.speed_ratio or 1.0) ** objective.time_exponent)
 
 
+@probing()
 def trade_offs(
     context: DecisionContext,
     given: Mapping[str, Value],

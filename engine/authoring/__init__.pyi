@@ -1,49 +1,54 @@
-from .book.links import Graph as Graph
-from .book.links import Links as Links
-from .book.links import Node as Node
-from .book.links import Origins as Origins
-from .book.links import links_of as links_of
-from .book.links import neighbourhood as neighbourhood
-from .book.links import topic_graph as topic_graph
-from .diff.answers import Edition as Edition
-from .diff.answers import answer_of as answer_of
-from .diff.comparing import Comparison as Comparison
-from .diff.comparing import Moved as Moved
-from .diff.comparing import Names as Names
-from .diff.comparing import Told as Told
-from .diff.comparing import compare as compare
-from .diff.rulediff import Region as Region
-from .diff.rulediff import RuleChange as RuleChange
-from .diff.workloads import Named as Named
-from .diff.workloads import example_workloads as example_workloads
-from .diff.workloads import scenario_workloads as scenario_workloads
-from .guides.guides import Standing as Standing
-from .guides.guides import check_coverage as check_coverage
-from .guides.guides import standings as standings
-from .guides.guides import uncarried as uncarried
+from .book.links import (
+    Graph as Graph,
+    Links as Links,
+    Node as Node,
+    Origins as Origins,
+    links_of as links_of,
+    neighbourhood as neighbourhood,
+    topic_graph as topic_graph,
+)
+from .diff.answers import Edition as Edition, answer_of as answer_of
+from .diff.comparing import Comparison as Comparison, Moved as Moved, Names as Names, Told as Told, compare as compare
+from .diff.rulediff import Region as Region, RuleChange as RuleChange
+from .diff.workloads import (
+    Named as Named,
+    example_workloads as example_workloads,
+    scenario_workloads as scenario_workloads,
+)
+from .guides.guides import (
+    Standing as Standing,
+    check_coverage as check_coverage,
+    standings as standings,
+    uncarried as uncarried,
+)
 from .guides.manifest import refreshed_manifest as refreshed_manifest
-from .inspection import inspect as inspect
-from .inspection import lint_rulebook as lint_rulebook
-from .inspection import worked_out_facts as worked_out_facts
+from .inspection import inspect as inspect, lint_rulebook as lint_rulebook, worked_out_facts as worked_out_facts
 from .lint.checks import ALL_CHECKS as ALL_CHECKS
-from .lint.finding import Check as Check
-from .lint.finding import Finding as Finding
-from .lint.finding import PrintedFinding as PrintedFinding
-from .lint.finding import StatedNumber as StatedNumber
-from .schemas import LAYER_FOLDER as LAYER_FOLDER
-from .schemas import LAYER_SCHEMAS as LAYER_SCHEMAS
-from .schemas import file_schemas as file_schemas
-from .schemas import text_of as text_of
-from .testing.mutation import MutationReport as MutationReport
-from .testing.mutation import mutate as mutate
+from .lint.finding import (
+    Check as Check,
+    Finding as Finding,
+    PrintedFinding as PrintedFinding,
+    StatedNumber as StatedNumber,
+)
+from .schemas import (
+    LAYER_FOLDER as LAYER_FOLDER,
+    LAYER_SCHEMAS as LAYER_SCHEMAS,
+    file_schemas as file_schemas,
+    text_of as text_of,
+)
+from .testing.mutation import MutationReport as MutationReport, mutate as mutate
 from .testing.rule_test_facts import RuleTestFacts as RuleTestFacts
-from .testing.rule_tests import Coverage as Coverage
-from .testing.rule_tests import FactsFor as FactsFor
-from .testing.rule_tests import TestResult as TestResult
-from .testing.rule_tests import coverage_of_tests as coverage_of_tests
-from .testing.rule_tests import run_rule_tests as run_rule_tests
-from .testing.scenarios import Scenario as Scenario
-from .testing.scenarios import ScenarioResult as ScenarioResult
-from .testing.scenarios import load_scenarios as load_scenarios
-from .testing.scenarios import needs_all as needs_all
-from .testing.scenarios import run_scenarios as run_scenarios
+from .testing.rule_tests import (
+    Coverage as Coverage,
+    FactsFor as FactsFor,
+    TestResult as TestResult,
+    coverage_of_tests as coverage_of_tests,
+    run_rule_tests as run_rule_tests,
+)
+from .testing.scenarios import (
+    Scenario as Scenario,
+    ScenarioResult as ScenarioResult,
+    load_scenarios as load_scenarios,
+    needs_all as needs_all,
+    run_scenarios as run_scenarios,
+)

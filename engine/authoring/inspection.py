@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import known_names
+from msgspec.structs import replace
+
+from whichgpu.engine.advisor import Advisor, known_names
 from whichgpu.engine.authoring.guides.guides import catalogue_of
 from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
-from whichgpu.engine.authoring.lint.finding import Finding
-from whichgpu.engine.authoring.lint.finding import LintContext
-from whichgpu.engine.authoring.lint.finding import StatedNumber
-from whichgpu.engine.authoring.lint.finding import allowance_on
+from whichgpu.engine.authoring.lint.finding import Finding, LintContext, StatedNumber, allowance_on
 from whichgpu.engine.authoring.lint.regions import Regions
 from whichgpu.engine.core import registered
-from whichgpu.engine.rules import KnownNames
-from whichgpu.engine.rules import Rulebook
-from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import KnownNames, Rulebook, Vocabulary
 
 
 #: Checks that no remark silences: one is about remarks, the other about rulebooks that do not work.

@@ -7,27 +7,17 @@ enforced: a layer may bring its own, and the loader knows them all.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from whichgpu.engine.advisor import ObjectivesFile
 from whichgpu.engine.authoring.testing.expectations import EXPECTATIONS
-from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue import TasksFile
-from whichgpu.engine.catalogue import entry_schemas
-from whichgpu.engine.catalogue import knowledge_file_schemas
-from whichgpu.engine.plans import EconomicsConstants
-from whichgpu.engine.plans import PlanConstants
-from whichgpu.engine.rules import Code
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import rule_file_schema
-from whichgpu.engine.sizing import SizingConstants
-from whichgpu.engine.sizing import SpeedConstants
+from whichgpu.engine.catalogue import Knowledge, TasksFile, entry_schemas, knowledge_file_schemas
+from whichgpu.engine.plans import EconomicsConstants, PlanConstants
+from whichgpu.engine.rules import Code, FactDef, Vocabulary, rule_file_schema
+from whichgpu.engine.sizing import SizingConstants, SpeedConstants
 
 
 Schema = dict[str, Any]

@@ -1,27 +1,17 @@
-from .bundle import Knowledge as Knowledge
-from .bundle import KnowledgeLayer as KnowledgeLayer
+from .bundle import Knowledge as Knowledge, KnowledgeLayer as KnowledgeLayer
 from .configs import model_from_config as model_from_config
 from .facts_of_gpus import gpu_facts as gpu_facts
-from .gpu_names import GpuMatch as GpuMatch
-from .gpu_names import GpuNames as GpuNames
-from .loading import load_knowledge as load_knowledge
-from .loading import with_offers as with_offers
-from .model import Gpu as Gpu
-from .model import ModelSpec as ModelSpec
-from .model import Offer as Offer
-from .model import SourceRecord as SourceRecord
-from .model_names import ModelMatch as ModelMatch
-from .model_names import ModelNames as ModelNames
-from .parameters import ParameterCount as ParameterCount
-from .parameters import parameter_count as parameter_count
-from .prices import COLUMNS as COLUMNS
-from .prices import merged as merged
-from .prices import offer_order as offer_order
-from .prices import parse_prices as parse_prices
-from .schemas import entry_schemas as entry_schemas
-from .schemas import knowledge_file_schemas as knowledge_file_schemas
-from .tasks import TaskProfile as TaskProfile
-from .tasks import TasksFile as TasksFile
-from .tasks import check_profiles as check_profiles
-from .tasks import profile_of as profile_of
-from .tasks import task_profiles as task_profiles
+from .gpu_names import GpuMatch as GpuMatch, GpuNames as GpuNames
+from .loading import load_knowledge as load_knowledge, with_offers as with_offers
+from .model import Gpu as Gpu, ModelSpec as ModelSpec, Offer as Offer, SourceRecord as SourceRecord
+from .model_names import ModelMatch as ModelMatch, ModelNames as ModelNames
+from .parameters import ParameterCount as ParameterCount, parameter_count as parameter_count
+from .prices import COLUMNS as COLUMNS, merged as merged, offer_order as offer_order, parse_prices as parse_prices
+from .schemas import entry_schemas as entry_schemas, knowledge_file_schemas as knowledge_file_schemas
+from .tasks import (
+    TaskProfile as TaskProfile,
+    TasksFile as TasksFile,
+    check_profiles as check_profiles,
+    profile_of as profile_of,
+    task_profiles as task_profiles,
+)

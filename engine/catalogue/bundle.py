@@ -5,26 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from whichgpu.engine.catalogue.gpu_names import GpuMatch
-from whichgpu.engine.catalogue.gpu_names import GpuNames
-from whichgpu.engine.catalogue.gpu_names import grouped
-from whichgpu.engine.catalogue.model import CostItem
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model import Offer
-from whichgpu.engine.catalogue.model import SourceRecord
-from whichgpu.engine.catalogue.model_names import ModelMatch
-from whichgpu.engine.catalogue.model_names import ModelNames
+import msgspec
+from msgspec import Struct
+
+from whichgpu.engine.catalogue.gpu_names import GpuMatch, GpuNames, grouped
+from whichgpu.engine.catalogue.model import CostItem, Gpu, ModelSpec, Offer, SourceRecord
+from whichgpu.engine.catalogue.model_names import ModelMatch, ModelNames
 from whichgpu.engine.core import Value
 
 
-@dataclass(frozen=True, slots=True)
-class KnowledgeLayer:
+class KnowledgeLayer(Struct, frozen=True):
     """What a layer adds to the knowledge: a digest over all of it, and the names of what it adds and changes."""
 
     folder: str
@@ -36,7 +30,7 @@ class KnowledgeLayer:
     sources: tuple[str, ...] = ()
     others: tuple[str, ...] = ()  # costs, figures, disagreements
     offers: int = 0
-    because: Mapping[str, str] = field(default_factory=dict)  # what it changes -> on what ground
+    because: Mapping[str, str] = msgspec.field(default_factory=dict)  # what it changes -> on what ground
 
     @property
     def empty(self) -> bool:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
 from typing import Any
 
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import nearest_words
+from msgspec import Struct, field
+
+from whichgpu.engine.core import InputError, Place, Problem, nearest_words
 
 
 _MOST = 10**12
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigReader:
+class ConfigReader(Struct, frozen=True):
     """Reads keys of one mapping. Problems are collected; ``finish`` raises them together."""
 
     content: Mapping[str, Any]
@@ -107,8 +103,7 @@ def _whole(value: object) -> int | None:
     return int(number) if 0 <= number < _MOST and number == int(number) else None
 
 
-@dataclass(frozen=True, slots=True)
-class LayerKinds:
+class LayerKinds(Struct, frozen=True):
     """Layers by attention: full, within a window, or with a fixed state. All None: every layer has full attention."""
 
     window: int | None = None

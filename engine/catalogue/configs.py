@@ -8,16 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.catalogue.config_reader import ConfigReader
-from whichgpu.engine.catalogue.config_reader import layer_kinds
-from whichgpu.engine.catalogue.model import Mla
-from whichgpu.engine.catalogue.model import ModelKind
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model import Moe
+from whichgpu.engine.catalogue.config_reader import ConfigReader, layer_kinds
+from whichgpu.engine.catalogue.model import Mla, ModelKind, ModelSpec, Moe
 from whichgpu.engine.catalogue.parameters import parameter_count
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import Problem
+from whichgpu.engine.core import InputError, Place, Problem
 
 
 _MOST_BYTES = 5_000_000

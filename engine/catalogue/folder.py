@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from whichgpu.engine.catalogue.bundle import knowledge_digest
 from whichgpu.engine.catalogue.gpu_names import GpuNames
-from whichgpu.engine.catalogue.model import CostItem
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import MemoryReserve
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model import Offer
-from whichgpu.engine.catalogue.model import SourceRecord
-from whichgpu.engine.catalogue.prices import Resolve
-from whichgpu.engine.catalogue.prices import parse_prices
-from whichgpu.engine.core import Document
-from whichgpu.engine.core import KnowledgeError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import WhichgpuError
-from whichgpu.engine.core import find
-from whichgpu.engine.core import nearest_words
-from whichgpu.engine.core import place_of
-from whichgpu.engine.core import problems_from_pydantic
-from whichgpu.engine.core import read_document
+from whichgpu.engine.catalogue.model import CostItem, Gpu, MemoryReserve, ModelSpec, Offer, SourceRecord
+from whichgpu.engine.catalogue.prices import Resolve, parse_prices
+from whichgpu.engine.core import (
+    Document,
+    KnowledgeError,
+    Problem,
+    WhichgpuError,
+    find,
+    nearest_words,
+    place_of,
+    problems_from_pydantic,
+    read_document,
+)
 
 
 @dataclass(frozen=True)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
+
 from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.spelling import exact_form
-from whichgpu.engine.catalogue.spelling import memory_word
-from whichgpu.engine.catalogue.spelling import only_form_or_memory
-from whichgpu.engine.catalogue.spelling import telling_words
+from whichgpu.engine.catalogue.spelling import exact_form, memory_word, only_form_or_memory, telling_words
 from whichgpu.engine.core import nearest_words
 
 
 MatchKind = Literal["id", "family", "series", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class GpuMatch:
+class GpuMatch(Struct, frozen=True):
     """What a name means. ``ids`` are sorted; with ``kind`` none they are empty and ``nearest`` suggests ids."""
 
     asked: str

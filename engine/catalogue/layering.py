@@ -7,34 +7,36 @@ writes only the keys that differ. Offers replace those for the same shape and st
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.catalogue.bundle import KnowledgeLayer
-from whichgpu.engine.catalogue.bundle import knowledge_digest
-from whichgpu.engine.catalogue.folder import BY_ID
-from whichgpu.engine.catalogue.folder import PARTS
-from whichgpu.engine.catalogue.folder import Part
-from whichgpu.engine.catalogue.folder import cited_by
-from whichgpu.engine.catalogue.folder import names_of
-from whichgpu.engine.catalogue.folder import read_prices
-from whichgpu.engine.catalogue.folder import rows_of
-from whichgpu.engine.catalogue.folder import section
-from whichgpu.engine.catalogue.folder import unknown_source
-from whichgpu.engine.catalogue.folder import unknown_sources
-from whichgpu.engine.catalogue.folder import valid
+from whichgpu.engine.catalogue.bundle import KnowledgeLayer, knowledge_digest
+from whichgpu.engine.catalogue.folder import (
+    BY_ID,
+    PARTS,
+    Part,
+    cited_by,
+    names_of,
+    read_prices,
+    rows_of,
+    section,
+    unknown_source,
+    unknown_sources,
+    valid,
+)
 from whichgpu.engine.catalogue.model import Offer
 from whichgpu.engine.catalogue.prices import merged
-from whichgpu.engine.core import Document
-from whichgpu.engine.core import KnowledgeError
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import find
-from whichgpu.engine.core import knowledge_files
-from whichgpu.engine.core import place_of
-from whichgpu.engine.core import read_document
+from whichgpu.engine.core import (
+    Document,
+    KnowledgeError,
+    Place,
+    Problem,
+    find,
+    knowledge_files,
+    place_of,
+    read_document,
+)
 
 
 @dataclass(slots=True)

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from whichgpu.engine.catalogue.bundle import Knowledge
-from whichgpu.engine.catalogue.bundle import KnowledgeLayer
-from whichgpu.engine.catalogue.bundle import knowledge_digest
+from whichgpu.engine.catalogue.bundle import Knowledge, KnowledgeLayer, knowledge_digest
 from whichgpu.engine.catalogue.facts_of_gpus import gpu_facts
-from whichgpu.engine.catalogue.model import CostItem
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import MemoryReserve
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model import Offer
-from whichgpu.engine.catalogue.model import SourceRecord
+from whichgpu.engine.catalogue.model import CostItem, Gpu, MemoryReserve, ModelSpec, Offer, SourceRecord
 from whichgpu.engine.catalogue.prices import offer_order
-from whichgpu.engine.core import locate
-from whichgpu.engine.core import recall
-from whichgpu.engine.core import remember
+from whichgpu.engine.core import locate, recall, remember
 
 
 _GPUS = TypeAdapter(list[Gpu])

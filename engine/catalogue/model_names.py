@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model_spelling import PUBLISHERS
-from whichgpu.engine.catalogue.model_spelling import VARIANT_WORDS
-from whichgpu.engine.catalogue.model_spelling import Spelling
-from whichgpu.engine.catalogue.model_spelling import spelling
+from whichgpu.engine.catalogue.model_spelling import PUBLISHERS, VARIANT_WORDS, Spelling, spelling
 from whichgpu.engine.core import nearest_words
 
 
@@ -18,8 +16,7 @@ _DATE = re.compile(r"\d{4}|\d{6}|\d{8}")
 _SIZE_TOLERANCE = 0.12  # A stated size and a model's real one: "7B" stands for 6.5 to 7.9 among those known.
 
 
-@dataclass(frozen=True, slots=True)
-class ModelMatch:
+class ModelMatch(Struct, frozen=True):
     """What a name means. Without a ``spec``, ``nearest`` suggests ids."""
 
     asked: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
 #: Name fragments that state how the weights are stored, most specific first, and the ``weight_precision`` they mean.
@@ -119,8 +120,7 @@ PUBLISHERS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Spelling:
+class Spelling(Struct, frozen=True):
     """A model's name taken apart."""
 
     words: tuple[str, ...]  # all words without the quantization

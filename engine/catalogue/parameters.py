@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
-from whichgpu.engine.catalogue.model import Mla
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model import Moe
+from whichgpu.engine.catalogue.model import Mla, ModelSpec, Moe
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterCount:
+class ParameterCount(Struct, frozen=True):
     """Parameters, as whole numbers. ``active`` are those that one token passes through, the embeddings included."""
 
     total: int
@@ -22,8 +19,7 @@ class ParameterCount:
     norms: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Dims:
+class _Dims(Struct, frozen=True):
     layers: int
     hidden: int
     heads: int

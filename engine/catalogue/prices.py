@@ -5,20 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable
-from collections.abc import Iterable
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import date
 from itertools import takewhile
 from typing import Any
 
 from whichgpu.engine.catalogue.model import Offer
-from whichgpu.engine.core import KnowledgeError
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import WhichgpuError
-from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import KnowledgeError, Place, Problem, WhichgpuError, nearest_words
 
 
 COLUMNS = tuple(name for name in Offer.model_fields if name not in {"spot_only", "own"})

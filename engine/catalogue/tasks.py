@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from whichgpu.engine.core import Entry
-from whichgpu.engine.core import KnowledgeError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import nearest_words
-from whichgpu.engine.core import read_constants
+from whichgpu.engine.core import Entry, KnowledgeError, Problem, nearest_words, read_constants
 
 
 SizedAs = Literal["serving", "adapters", "full", "from_scratch", "trial"]

@@ -1,48 +1,47 @@
-from .calculators import Calculator as Calculator
-from .calculators import calculator as calculator
-from .calculators import registered as registered
-from .canonical import canonical_json as canonical_json
-from .canonical import digest as digest
-from .canonical import json_value as json_value
-from .canonical import rounded as rounded
-from .constants import TURNED as TURNED
-from .constants import Banded as Banded
-from .constants import Entry as Entry
-from .constants import Pick as Pick
-from .constants import read_constants as read_constants
-from .errors import InputError as InputError
-from .errors import InternalError as InternalError
-from .errors import KnowledgeError as KnowledgeError
-from .errors import Place as Place
-from .errors import Problem as Problem
-from .errors import RulebookError as RulebookError
-from .errors import WhichgpuError as WhichgpuError
-from .errors import nearest_words as nearest_words
-from .folders import distinct as distinct
-from .folders import is_rule_file as is_rule_file
-from .folders import knowledge_files as knowledge_files
-from .folders import layer_names as layer_names
-from .folders import locate as locate
+from .calculators import Calculator as Calculator, calculator as calculator, registered as registered
+from .canonical import canonical_json as canonical_json, digest as digest, json_value as json_value, rounded as rounded
+from .constants import (
+    TURNED as TURNED,
+    Banded as Banded,
+    Entry as Entry,
+    Pick as Pick,
+    read_constants as read_constants,
+)
+from .errors import (
+    InputError as InputError,
+    InternalError as InternalError,
+    KnowledgeError as KnowledgeError,
+    Place as Place,
+    Problem as Problem,
+    RulebookError as RulebookError,
+    WhichgpuError as WhichgpuError,
+    nearest_words as nearest_words,
+)
+from .folders import (
+    distinct as distinct,
+    is_rule_file as is_rule_file,
+    knowledge_files as knowledge_files,
+    layer_names as layer_names,
+    locate as locate,
+)
 from .gc_pause import collection_paused as collection_paused
-from .values import Facts as Facts
-from .values import Scalar as Scalar
-from .values import Value as Value
-from .values import number as number
+from .values import Facts as Facts, Scalar as Scalar, Value as Value, number as number
 from .version import VERSION as VERSION
-from .yaml.cache import recall as recall
-from .yaml.cache import remember as remember
-from .yaml.node import MappingNode as MappingNode
-from .yaml.node import Node as Node
-from .yaml.node import ScalarNode as ScalarNode
-from .yaml.node import SequenceNode as SequenceNode
-from .yaml.node import find as find
-from .yaml.node import place_of as place_of
-from .yaml.node import place_within as place_within
-from .yaml.plain import plain as plain
-from .yaml.plain import typed as typed
-from .yaml.plain import untyped as untyped
-from .yaml.reading import Document as Document
-from .yaml.reading import read_document as read_document
-from .yaml.reading import read_yaml as read_yaml
-from .yaml.reading import read_yaml_text as read_yaml_text
+from .yaml.cache import recall as recall, remember as remember
+from .yaml.node import (
+    MappingNode as MappingNode,
+    Node as Node,
+    ScalarNode as ScalarNode,
+    SequenceNode as SequenceNode,
+    find as find,
+    place_of as place_of,
+    place_within as place_within,
+)
+from .yaml.plain import plain as plain, typed as typed, untyped as untyped
+from .yaml.reading import (
+    Document as Document,
+    read_document as read_document,
+    read_yaml as read_yaml,
+    read_yaml_text as read_yaml_text,
+)
 from .yaml.validation import problems_from_pydantic as problems_from_pydantic

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-from typing import Literal
+from typing import Any, Literal
+
+from msgspec import Struct
 
 
 Trend = Literal["rises", "falls", "mixed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Calculator:
+class Calculator(Struct, frozen=True):
     """A producer of one fact. ``function`` takes its inputs by keyword and returns None where it cannot say."""
 
     name: str

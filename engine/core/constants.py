@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
-from typing import TypeVar
+from typing import Literal, TypeVar
 
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import ValidationError
-from pydantic import model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.folders import locate
-from whichgpu.engine.core.yaml import problems_from_pydantic
-from whichgpu.engine.core.yaml import read_document
+from whichgpu.engine.core.yaml import problems_from_pydantic, read_document
 
 
 ConstantsT = TypeVar("ConstantsT", bound=BaseModel)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A spot in a text the user wrote. Lines and columns count from 1."""
 
     path: str
@@ -21,8 +21,7 @@ class Place:
         return f"{self.path}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One thing that is wrong with an input, said so that its author can mend it."""
 
     code: str  # Stable, kebab-case: "unknown-fact", "duplicate-key", ...

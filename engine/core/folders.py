@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence
-from itertools import chain
-from itertools import count
+from collections.abc import Iterable, Sequence
+from itertools import chain, count
 from pathlib import Path
 
 

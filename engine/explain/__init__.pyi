@@ -1,26 +1,21 @@
-from .auditing import Check as Check
-from .auditing import audit as audit
+from .auditing import Check as Check, audit as audit
 from .comparing import compare as compare
-from .derivation import Phrases as Phrases
-from .derivation import Step as Step
-from .derivation import cut_at as cut_at
-from .derivation import to_dict as to_dict
-from .differences import Change as Change
-from .differences import Comparison as Comparison
-from .differences import shown as shown
+from .derivation import Phrases as Phrases, Step as Step, cut_at as cut_at, to_dict as to_dict
+from .differences import Change as Change, Comparison as Comparison, shown as shown
 from .evidence import gather as gather
-from .nearest import WHY_NOT_DECISIONS as WHY_NOT_DECISIONS
-from .nearest import Nearest as Nearest
-from .nearest import Search as Search
-from .rerun import FactChange as FactChange
-from .rerun import decide_again as decide_again
-from .rerun import read_back as read_back
-from .rerun import unstated_objective as unstated_objective
-from .rerun import with_changes as with_changes
-from .sensitivity_search import SENSITIVITY_DECISIONS as SENSITIVITY_DECISIONS
-from .sensitivity_search import Sensitivity as Sensitivity
-from .sensitivity_search import Turn as Turn
-from .sensitivity_search import sensitivity as sensitivity
+from .nearest import WHY_NOT_DECISIONS as WHY_NOT_DECISIONS, Nearest as Nearest, Search as Search
+from .rerun import (
+    FactChange as FactChange,
+    decide_again as decide_again,
+    read_back as read_back,
+    unstated_objective as unstated_objective,
+    with_changes as with_changes,
+)
+from .sensitivity_search import (
+    SENSITIVITY_DECISIONS as SENSITIVITY_DECISIONS,
+    Sensitivity as Sensitivity,
+    Turn as Turn,
+    sensitivity as sensitivity,
+)
 from .why import Explainer as Explainer
-from .whynot import WhyNot as WhyNot
-from .whynot import why_not as why_not
+from .whynot import WhyNot as WhyNot, why_not as why_not

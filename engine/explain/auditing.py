@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-from typing import Literal
+from typing import Any, Literal
 
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import Record
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import canonical_json
+from msgspec import Struct
+
+from whichgpu.engine.advisor import Advisor, Record
+from whichgpu.engine.core import InputError, canonical_json
 from whichgpu.engine.explain.comparing import compare
-from whichgpu.engine.explain.evidence import gather
-from whichgpu.engine.explain.evidence import loose_ends
-from whichgpu.engine.explain.rerun import decide_again
-from whichgpu.engine.explain.rerun import recorded_facts
+from whichgpu.engine.explain.evidence import gather, loose_ends
+from whichgpu.engine.explain.rerun import decide_again, recorded_facts
 from whichgpu.engine.interview import check_certificate
 
 
@@ -30,8 +26,7 @@ SAMPLES = 50
 _SEED = 20260601
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One question of an audit. ``holds`` is None where the question does not arise."""
 
     name: CheckName

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.engine.explain.differences import Cause
-from whichgpu.engine.explain.differences import CauseKind
-from whichgpu.engine.explain.differences import Change
-from whichgpu.engine.explain.differences import Comparison
-from whichgpu.engine.explain.differences import RuleChange
-from whichgpu.engine.explain.differences import changes_between
-from whichgpu.engine.explain.differences import rule_changes
-from whichgpu.engine.explain.differences import shown
+from whichgpu.engine.explain.differences import (
+    Cause,
+    CauseKind,
+    Change,
+    Comparison,
+    RuleChange,
+    changes_between,
+    rule_changes,
+    shown,
+)
 from whichgpu.engine.explain.evidence import plan_id
 
 

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from whichgpu.engine.core import Value
-from whichgpu.engine.explain.evidence import Entry
-from whichgpu.engine.explain.evidence import Evidence
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import format_number
-from whichgpu.engine.rules import format_value
+from whichgpu.engine.explain.evidence import Entry, Evidence
+from whichgpu.engine.rules import FactDef, Vocabulary, format_number, format_value
 
 
 #: Figures of a plan that the trace names apart from the plan's facts.
 _SPEED, _COST, _MEMORY = "speed.", "cost.", "memory."
 
 
-@dataclass(frozen=True, slots=True)
-class Phrases:
+class Phrases(Struct, frozen=True):
     """Says names and values for people. A fact that this vocabulary does not know goes by its name."""
 
     vocabulary: Vocabulary
@@ -62,8 +57,7 @@ class Phrases:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One line of a derivation, with the steps that it rests on."""
 
     says: str

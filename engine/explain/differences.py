@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-from typing import Literal
+from typing import Any, Literal
 
-from whichgpu.engine.explain.evidence import Evidence
-from whichgpu.engine.explain.evidence import gather
-from whichgpu.engine.explain.evidence import plan_id
+from msgspec import Struct
+
+from whichgpu.engine.explain.evidence import Evidence, gather, plan_id
 
 
 CauseKind = Literal["fact", "rule", "knowledge", "price", "objective", "engine", "time"]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One thing that differs; None where one side has nothing of the kind."""
 
     what: str
@@ -24,8 +21,7 @@ class Change:
     after: Any
 
 
-@dataclass(frozen=True, slots=True)
-class RuleChange:
+class RuleChange(Struct, frozen=True):
     """A rule that fired on one side only, or did something else; ``where`` is the plan, else the workload."""
 
     rule: str
@@ -35,8 +31,7 @@ class RuleChange:
     of_itself: bool  # it met the same values on both sides, so the rule itself was changed
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """What is behind a difference."""
 
     kind: CauseKind
@@ -44,8 +39,7 @@ class Cause:
     says: str
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Everything that differs between two decisions, the answer first."""
 
     answer: tuple[Change, ...]  # GPU, count, links, procurement verdict, or whether there is an answer

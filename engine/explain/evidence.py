@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from msgspec import Struct
 
 
 Entry = Mapping[str, Any]
 PlanDict = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """The trace of one decision, for look-ups in every direction."""
 
     decision: Mapping[str, Any]

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
 
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import Judged
-from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.advisor import loss_of
+from msgspec import Struct
+from msgspec.structs import replace
+
+from whichgpu.engine.advisor import Advisor, Judged, Outcome, loss_of
 from whichgpu.engine.core import registered
 from whichgpu.engine.interview import Watched
-from whichgpu.engine.rules import Fallback
-from whichgpu.engine.rules import Points
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import evaluate
-from whichgpu.engine.rules import facts_read
+from whichgpu.engine.rules import Fallback, Points, Rule, evaluate, facts_read
 
 
-@dataclass(frozen=True, slots=True)
-class InfluencingFacts:
+class InfluencingFacts(Struct, frozen=True):
     """The facts that could be changed, and the rules whose thresholds bear on them."""
 
     facts: tuple[str, ...]

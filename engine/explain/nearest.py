@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
-from whichgpu.engine.advisor import Judged
-from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.advisor import loss_of
-from whichgpu.engine.explain.influencing_facts import InfluencingFacts
-from whichgpu.engine.explain.influencing_facts import best_of
-from whichgpu.engine.explain.rerun import FactChange
-from whichgpu.engine.explain.rerun import OutOfDecisionsError
-from whichgpu.engine.explain.rerun import WhatIfSearch
-from whichgpu.engine.explain.rerun import between
-from whichgpu.engine.explain.rerun import is_number
-from whichgpu.engine.explain.rerun import probes
+from msgspec import Struct
+from msgspec.structs import replace
+
+from whichgpu.engine.advisor import Judged, Outcome, loss_of
+from whichgpu.engine.explain.influencing_facts import InfluencingFacts, best_of
+from whichgpu.engine.explain.rerun import FactChange, OutOfDecisionsError, WhatIfSearch, between, is_number, probes
 from whichgpu.engine.rules import FactDef
 
 
@@ -47,8 +37,7 @@ _BEATEN = 30.0
 _OUTSIDE = 15.0
 
 
-@dataclass(frozen=True, slots=True)
-class Nearest:
+class Nearest(Struct, frozen=True):
     """Changes after which the goal is reached, and what the decision then is."""
 
     goal: Goal
@@ -62,8 +51,7 @@ class Nearest:
         return len(self.changes), sum(change.distance for change in self.changes)
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Struct, frozen=True):
     """What was found, nearest first, and how far the search went."""
 
     wins: tuple[Nearest, ...]

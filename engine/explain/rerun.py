@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import Decision
-from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.advisor import Workload
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import Scalar
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import json_value
-from whichgpu.engine.core import rounded
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import coerce
-from whichgpu.engine.rules import constants_compared
+from msgspec import Struct
+
+from whichgpu.engine.advisor import Advisor, Decision, Outcome, Workload
+from whichgpu.engine.core import InputError, Problem, Scalar, Value, json_value, rounded
+from whichgpu.engine.rules import FactDef, Rule, coerce, constants_compared, probing
 
 
 def recorded_facts(decision: Mapping[str, Any], advisor: Advisor) -> dict[str, Value]:
@@ -123,8 +110,7 @@ _STEP = 0.01
 _DIGITS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class FactChange:
+class FactChange(Struct, frozen=True):
     """One fact set to another value; ``after`` None takes it away."""
 
     fact: str
@@ -177,6 +163,7 @@ class WhatIfSearch:
             self._known[key] = self._decide(changes)
         return self._known[key]
 
+    @probing()
     def _decide(self, changes: tuple[FactChange, ...]) -> Outcome | None:
         facts = dict(self.given)
         objective = self.objective

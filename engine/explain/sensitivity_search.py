@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.explain.rerun import FactChange
-from whichgpu.engine.explain.rerun import OutOfDecisionsError
-from whichgpu.engine.explain.rerun import WhatIfSearch
-from whichgpu.engine.explain.rerun import between
-from whichgpu.engine.explain.rerun import is_number
-from whichgpu.engine.explain.rerun import probes
-from whichgpu.engine.explain.rerun import recorded_facts
-from whichgpu.engine.explain.rerun import recorded_moment
-from whichgpu.engine.explain.rerun import unstated_objective
-from whichgpu.engine.explain.rerun import valid
-from whichgpu.engine.interview import Answered
-from whichgpu.engine.interview import answered
+from msgspec import Struct
+from msgspec.structs import replace
+
+from whichgpu.engine.advisor import Advisor, Outcome
+from whichgpu.engine.explain.rerun import (
+    FactChange,
+    OutOfDecisionsError,
+    WhatIfSearch,
+    between,
+    is_number,
+    probes,
+    recorded_facts,
+    recorded_moment,
+    unstated_objective,
+    valid,
+)
+from whichgpu.engine.interview import Answered, answered
 from whichgpu.engine.rules import FactDef
 
 
@@ -37,8 +37,7 @@ _BISECTIONS = 8
 _CHOICES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """A change that flips the decision, and to what. ``origin`` says how the fact stood: given, assumed or unknown."""
 
     change: FactChange
@@ -48,8 +47,7 @@ class Turn:
     narrowed: bool  # a number brought as near as three digits say
 
 
-@dataclass(frozen=True, slots=True)
-class Sensitivity:
+class Sensitivity(Struct, frozen=True):
     """What flips the decision, nearest first, and what does not."""
 
     verdict: Answered

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from whichgpu.engine.advisor import better_words
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import nearest_words
-from whichgpu.engine.explain.derivation import Phrases
-from whichgpu.engine.explain.derivation import Step
-from whichgpu.engine.explain.derivation import StepBuilder
-from whichgpu.engine.explain.derivation import to_dict
+from whichgpu.engine.core import InputError, Problem, nearest_words
+from whichgpu.engine.explain.derivation import Phrases, Step, StepBuilder, to_dict
 from whichgpu.engine.explain.differences import shown
-from whichgpu.engine.explain.evidence import Entry
-from whichgpu.engine.explain.evidence import Evidence
-from whichgpu.engine.explain.evidence import plan_id
+from whichgpu.engine.explain.evidence import Entry, Evidence, plan_id
 
 
 __all__ = ["Explainer", "Step", "to_dict"]

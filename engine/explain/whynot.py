@@ -3,41 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-from typing import Literal
+from typing import Any, Literal
 
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import Judged
-from whichgpu.engine.advisor import Loss
-from whichgpu.engine.advisor import LossKind
-from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.advisor import first_by_evidence
-from whichgpu.engine.advisor import loss_of
-from whichgpu.engine.advisor import loss_text
-from whichgpu.engine.advisor import named
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.explain.derivation import Phrases
-from whichgpu.engine.explain.derivation import Step
-from whichgpu.engine.explain.derivation import StepBuilder
+from msgspec import Struct
+
+from whichgpu.engine.advisor import (
+    Advisor,
+    Judged,
+    Loss,
+    LossKind,
+    Outcome,
+    first_by_evidence,
+    loss_of,
+    loss_text,
+    named,
+)
+from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.explain.derivation import Phrases, Step, StepBuilder
 from whichgpu.engine.explain.evidence import gather
-from whichgpu.engine.explain.influencing_facts import best_of
-from whichgpu.engine.explain.influencing_facts import influencing_facts
-from whichgpu.engine.explain.nearest import WHY_NOT_DECISIONS
-from whichgpu.engine.explain.nearest import Search
-from whichgpu.engine.explain.nearest import nearest_changes
-from whichgpu.engine.explain.rerun import WhatIfSearch
-from whichgpu.engine.explain.rerun import decide_again
-from whichgpu.engine.explain.rerun import recorded_moment
-from whichgpu.engine.explain.rerun import unstated_objective
+from whichgpu.engine.explain.influencing_facts import best_of, influencing_facts
+from whichgpu.engine.explain.nearest import WHY_NOT_DECISIONS, Search, nearest_changes
+from whichgpu.engine.explain.rerun import WhatIfSearch, decide_again, recorded_moment, unstated_objective
 
 
 Standing = Literal["recommended", "outranked", "unproven", "rejected", "not planned", "undecided"]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One reason of the waterfall: what counts for it on either plan."""
 
     reason: str
@@ -52,8 +44,7 @@ class Row:
         return self.recommended - self.other
 
 
-@dataclass(frozen=True, slots=True)
-class WhyNot:
+class WhyNot(Struct, frozen=True):
     """The answer. ``behind`` are points; ``waterfall`` adds up to it, the costliest reason first.
 
     ``lost_at`` tells whether the points decided at all: they do only between plans of one tier that no other plan beats

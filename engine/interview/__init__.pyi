@@ -1,16 +1,16 @@
-from .certificate import Answered as Answered
-from .certificate import Counterexample as Counterexample
-from .certificate import Unasked as Unasked
-from .certificate import answered as answered
-from .certificate import check_certificate as check_certificate
+from .certificate import (
+    Answered as Answered,
+    Counterexample as Counterexample,
+    Unasked as Unasked,
+    answered as answered,
+    check_certificate as check_certificate,
+)
 from .partial_plans import Watched as Watched
-from .planner import Done as Done
-from .planner import Interviewer as Interviewer
-from .planner import Question as Question
-from .state import Answer as Answer
-from .state import Origin as Origin
-from .state import State as State
-from .tried_answers import Effect as Effect
-from .tried_answers import effects_of as effects_of
-from .tried_answers import missing_answers as missing_answers
-from .tried_answers import waiting_for as waiting_for
+from .planner import Done as Done, Interviewer as Interviewer, Question as Question
+from .state import Answer as Answer, Origin as Origin, State as State
+from .tried_answers import (
+    Effect as Effect,
+    effects_of as effects_of,
+    missing_answers as missing_answers,
+    waiting_for as waiting_for,
+)

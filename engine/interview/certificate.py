@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Value
+from msgspec import Struct
+
+from whichgpu.engine.advisor import Advisor, Outcome
+from whichgpu.engine.core import InputError, Value
 from whichgpu.engine.interview.open_choice import OpenChoice
 from whichgpu.engine.interview.partial_plans import PlanShapes
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.verdict import Verdicts
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import constants_compared
-from whichgpu.engine.rules import representatives
+from whichgpu.engine.rules import FactDef, constants_compared, probing, representatives
 
 
 if TYPE_CHECKING:
     from whichgpu.engine.advisor import UnaskedFact
 
 
-@dataclass(frozen=True, slots=True)
-class Unasked:
+class Unasked(Struct, frozen=True):
     """One fact that was not asked, why it cannot matter, and how that was established."""
 
     fact: str
@@ -42,8 +36,7 @@ class Unasked:
         return {"fact": self.fact, "why": self.why, "checked": self.checked}
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """What must be stable in an answer."""
 
     gpu: str | None
@@ -59,8 +52,7 @@ class Answered:
         return tuple(name for name in ("gpu", "count", "procurement") if getattr(self, name) != getattr(other, name))
 
 
-@dataclass(frozen=True, slots=True)
-class Counterexample:
+class Counterexample(Struct, frozen=True):
     """A completion of the unasked facts that changes the answer."""
 
     completion: Mapping[str, Value]
@@ -75,6 +67,7 @@ def answered(outcome: Outcome) -> Answered:
     return Answered(plan.gpu.id if plan else None, plan.count if plan else None, verdict)
 
 
+@probing()
 def check_certificate(
     advisor: Advisor,
     given: Mapping[str, Value],

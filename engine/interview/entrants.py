@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+from msgspec import Struct
+
 from whichgpu.engine.advisor import Judged
 from whichgpu.engine.core import Facts
-from whichgpu.engine.interview.possible_outcomes import OpenFacts
-from whichgpu.engine.interview.possible_outcomes import truths_of
-from whichgpu.engine.interview.rule_groups import RuleGroup
-from whichgpu.engine.interview.rule_groups import RuleGroups
-from whichgpu.engine.interview.rule_index import Line
-from whichgpu.engine.interview.rule_index import Mark
-from whichgpu.engine.interview.rule_index import RuleView
+from whichgpu.engine.interview.possible_outcomes import OpenFacts, truths_of
+from whichgpu.engine.interview.rule_groups import RuleGroup, RuleGroups
+from whichgpu.engine.interview.rule_index import Line, Mark, RuleView
 
 
 #: Scores are compared to six digits; a lead below this is none.
@@ -33,8 +29,7 @@ MARKS: tuple[Mark, ...] = ("fallback", "counts", "cards")
 Pairs = frozenset[tuple[bool, bool]]
 
 
-@dataclass(frozen=True, slots=True)
-class PossibleOutcome:
+class PossibleOutcome(Struct, frozen=True):
     """What may become of one plan, and the askable facts behind it."""
 
     rejecting: frozenset[str] = frozenset()  # behind the rules that may put it out; empty: none may
@@ -42,8 +37,7 @@ class PossibleOutcome:
     unproven_behind: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Entrant:
+class Entrant(Struct, frozen=True):
     """A plan as the rules see it: what stands whatever the answers, and which waiting rules apply to it."""
 
     judged: Judged

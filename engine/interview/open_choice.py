@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass, field
 
-from whichgpu.engine.advisor import Judged
-from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.advisor import PlanRound
-from whichgpu.engine.advisor import asked_counts
-from whichgpu.engine.advisor import first_by_evidence
-from whichgpu.engine.advisor import run_round
-from whichgpu.engine.advisor import survey_claims
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.interview.entrants import Comparer
-from whichgpu.engine.interview.entrants import Entrant
-from whichgpu.engine.interview.entrants import PossibleOutcome
-from whichgpu.engine.interview.entrants import entrant_of
-from whichgpu.engine.interview.possible_outcomes import OpenFacts
-from whichgpu.engine.interview.possible_outcomes import Truths
-from whichgpu.engine.interview.possible_outcomes import truths_of
+import msgspec
+from msgspec import Struct
+
+from whichgpu.engine.advisor import (
+    Judged,
+    Outcome,
+    PlanRound,
+    asked_counts,
+    first_by_evidence,
+    run_round,
+    survey_claims,
+)
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.interview.entrants import Comparer, Entrant, PossibleOutcome, entrant_of
+from whichgpu.engine.interview.possible_outcomes import OpenFacts, Truths, truths_of
 from whichgpu.engine.interview.precedence import Scales
 from whichgpu.engine.interview.rule_groups import groups_of
-from whichgpu.engine.interview.rule_index import Line
-from whichgpu.engine.interview.rule_index import RuleIndex
-from whichgpu.engine.interview.rule_index import RuleView
-from whichgpu.engine.interview.score_bounds import Field
-from whichgpu.engine.interview.score_bounds import ScoreBounds
+from whichgpu.engine.interview.rule_index import Line, RuleIndex, RuleView
+from whichgpu.engine.interview.score_bounds import Field, ScoreBounds
 from whichgpu.engine.plans import candidate_plans
 from whichgpu.engine.rules import ConsiderCounts
 
@@ -97,23 +90,21 @@ class OpenRejections:
 _FIRST = 100.0
 
 
-@dataclass(frozen=True, slots=True)
-class Extra:
+class Extra(Struct, frozen=True):
     """Counts of GPUs that may yet come in, and the askable facts on which that hangs."""
 
     counts: tuple[int, ...] = ()
     causes: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class OpenChoice:
+class OpenChoice(Struct, frozen=True):
     """What of the choice among the plans is open."""
 
     bounds: ScoreBounds
     open_facts: OpenFacts  # with what the survey leaves open
     at_risk: frozenset[str] = frozenset()  # askable facts that could put out the front-runner, or bring another in
     leader: str | None = None
-    rejecting: Mapping[str, frozenset[str]] = field(default_factory=dict)  # plan -> facts that could put it out
+    rejecting: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)  # plan -> facts that could put it out
 
     def weights(self, askable: Sequence[str]) -> dict[str, float]:
         """The askable facts that could change the choice, each with the points that it could move."""

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import Measures
-from whichgpu.engine.advisor import asked_counts
-from whichgpu.engine.advisor import is_job
-from whichgpu.engine.advisor import length_known
-from whichgpu.engine.advisor import measure
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Value
+from msgspec import Struct
+from msgspec.structs import replace
+
+from whichgpu.engine.advisor import Advisor, Measures, asked_counts, is_job, length_known, measure
+from whichgpu.engine.core import Facts, InputError, Value
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.plans import candidate_plans
@@ -66,8 +58,7 @@ class Watched(dict[str, Value]):
         return super().items()
 
 
-@dataclass(frozen=True, slots=True)
-class PartialPlans:
+class PartialPlans(Struct, frozen=True):
     """The plans of one set of facts by id, and the names of all facts that were looked at."""
 
     plans: Mapping[str, Facts]

@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import Decision
-from whichgpu.engine.advisor import Judged
-from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.advisor import Workload
+from msgspec import Struct
+
+from whichgpu.engine.advisor import Advisor, Decision, Judged, Outcome, Workload
 from whichgpu.engine.core import Value
-from whichgpu.engine.interview.certificate import Unasked
-from whichgpu.engine.interview.certificate import unasked_of
-from whichgpu.engine.interview.open_choice import Extra
-from whichgpu.engine.interview.open_choice import extra_counts
-from whichgpu.engine.interview.open_choice import open_choice_of
-from whichgpu.engine.interview.partial_plans import PlanShapes
-from whichgpu.engine.interview.partial_plans import PlanVariations
-from whichgpu.engine.interview.possible_outcomes import ALWAYS
-from whichgpu.engine.interview.possible_outcomes import NEVER
-from whichgpu.engine.interview.possible_outcomes import OpenFacts
-from whichgpu.engine.interview.possible_outcomes import truths_of
-from whichgpu.engine.interview.resolving import live_rules
-from whichgpu.engine.interview.resolving import open_facts_over
-from whichgpu.engine.interview.rule_index import RuleIndex
-from whichgpu.engine.interview.rule_index import index_rules
+from whichgpu.engine.interview.certificate import Unasked, unasked_of
+from whichgpu.engine.interview.open_choice import Extra, extra_counts, open_choice_of
+from whichgpu.engine.interview.partial_plans import PlanShapes, PlanVariations
+from whichgpu.engine.interview.possible_outcomes import ALWAYS, NEVER, OpenFacts, truths_of
+from whichgpu.engine.interview.resolving import live_rules, open_facts_over
+from whichgpu.engine.interview.rule_index import RuleIndex, index_rules
 from whichgpu.engine.interview.state import State
-from whichgpu.engine.interview.verdict import Verdicts
-from whichgpu.engine.interview.verdict import verdicts_of
-from whichgpu.engine.interview.verdict import with_comparison
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.interview.verdict import Verdicts, verdicts_of, with_comparison
+from whichgpu.engine.rules import FactDef, ResolvedFacts, probing
 
 
 #: The order in which a person thinks of a job; topics that the vocabulary adds follow by name.
@@ -106,8 +89,7 @@ _TOLD_BY_NAME = ("param_count_b", "model_family", "is_moe")
 KEYS = ("model_name",)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A fact to ask, and what hangs on it: the plans, the choice among them, or the verdict on renting."""
 
     fact: FactDef
@@ -115,16 +97,14 @@ class Question:
     also_open: tuple[str, ...] = ()  # other facts that would be asked for the same reason
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """Nothing that may be asked can change the answer any more."""
 
     certificate: tuple[Unasked, ...]
     offered: tuple[str, ...] = ()  # wishes and rare facts that may still be stated
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """What is known at one state, before any question is judged."""
 
     given: Mapping[str, Value]
@@ -157,8 +137,13 @@ class Interviewer:
         """The decision on what is known so far. Raises InputError where it contradicts the catalogue."""
         key = tuple(sorted(state.given.items()))
         if key not in self._outcomes:
-            self._outcomes[key] = self.advisor.decide(Workload(dict(state.given)), decided_at=self.moment)
+            with probing():
+                self._outcomes[key] = self.final(state)
         return self._outcomes[key]
+
+    def final(self, state: State) -> Decision:
+        """The same decision made for the record, fired by both engines."""
+        return self.advisor.decide(Workload(dict(state.given)), decided_at=self.moment)
 
     def next_question(self, state: State) -> Question | Done:
         """What to ask next, or what was not asked and why."""

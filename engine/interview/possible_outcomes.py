@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
+from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.interview.rule_index import Line
-from whichgpu.engine.rules import And
-from whichgpu.engine.rules import Expr
-from whichgpu.engine.rules import Not
-from whichgpu.engine.rules import Or
-from whichgpu.engine.rules import evaluate
-from whichgpu.engine.rules import facts_read
+from whichgpu.engine.rules import And, Expr, Not, Or, evaluate, facts_read
 
 
 Truth = bool | None

@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass, field
 
-from whichgpu.engine.advisor import Judged
-from whichgpu.engine.advisor import Objective
-from whichgpu.engine.advisor import joins_no_more
-from whichgpu.engine.advisor import keeps_count
-from whichgpu.engine.advisor import outweighs_guide
-from whichgpu.engine.advisor import stands_as_well
-from whichgpu.engine.interview.entrants import MARKS
-from whichgpu.engine.interview.entrants import Comparer
-from whichgpu.engine.interview.entrants import Entrant
-from whichgpu.engine.interview.entrants import Pairs
+from whichgpu.engine.advisor import Judged, Objective, joins_no_more, keeps_count, outweighs_guide, stands_as_well
+from whichgpu.engine.interview.entrants import MARKS, Comparer, Entrant, Pairs
 
 
 @dataclass(slots=True)

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
-from whichgpu.engine.core import Calculator
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.interview.possible_outcomes import OpenFacts
-from whichgpu.engine.interview.possible_outcomes import combinations
-from whichgpu.engine.interview.possible_outcomes import overlays
-from whichgpu.engine.interview.possible_outcomes import truths_of
-from whichgpu.engine.interview.rule_index import Producers
-from whichgpu.engine.interview.rule_index import RuleIndex
-from whichgpu.engine.interview.rule_index import RuleView
-from whichgpu.engine.interview.rule_index import written_constants
-from whichgpu.engine.rules import Default
-from whichgpu.engine.rules import ResolvedFacts
-from whichgpu.engine.rules import evaluate
-from whichgpu.engine.rules import facts_read
+from whichgpu.engine.core import Calculator, Facts, Value
+from whichgpu.engine.interview.possible_outcomes import OpenFacts, combinations, overlays, truths_of
+from whichgpu.engine.interview.rule_index import Producers, RuleIndex, RuleView, written_constants
+from whichgpu.engine.rules import Default, ResolvedFacts, evaluate, facts_read
 
 
 _MOST_RUNS = 64

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct, field
 
 from whichgpu.engine.core import Facts
-from whichgpu.engine.interview.possible_outcomes import MOST_COMBINATIONS
-from whichgpu.engine.interview.possible_outcomes import OpenFacts
-from whichgpu.engine.interview.possible_outcomes import combinations
-from whichgpu.engine.interview.possible_outcomes import laid_over
-from whichgpu.engine.interview.possible_outcomes import overlays
-from whichgpu.engine.interview.possible_outcomes import truths_of
-from whichgpu.engine.interview.rule_index import Mark
-from whichgpu.engine.interview.rule_index import RuleIndex
-from whichgpu.engine.interview.rule_index import RuleView
+from whichgpu.engine.interview.possible_outcomes import (
+    MOST_COMBINATIONS,
+    OpenFacts,
+    combinations,
+    laid_over,
+    overlays,
+    truths_of,
+)
+from whichgpu.engine.interview.rule_index import Mark, RuleIndex, RuleView
 
 
-@dataclass(frozen=True, slots=True)
-class RuleGroup:
+class RuleGroup(Struct, frozen=True):
     """Rules that give points for one reason, or one mark, and wait for open facts: the sets that can hold together."""
 
     name: str  # the reason, or the mark
@@ -32,8 +29,7 @@ class RuleGroup:
     hangs: tuple[str, ...]  # the rules with those on which their firing hangs: rows of their tables, overriders
 
 
-@dataclass(frozen=True, slots=True)
-class RuleGroups:
+class RuleGroups(Struct, frozen=True):
     """All rules that wait, by reason and by mark, and the askable facts behind each."""
 
     scores: tuple[RuleGroup, ...] = ()

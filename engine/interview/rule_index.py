@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
+
 from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.core import Calculator
-from whichgpu.engine.core import Value
-from whichgpu.engine.rules import Compiled
-from whichgpu.engine.rules import Default
-from whichgpu.engine.rules import Expr
-from whichgpu.engine.rules import Fallback
-from whichgpu.engine.rules import Points
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import SetFact
-from whichgpu.engine.rules import compile_expr
-from whichgpu.engine.rules import constants_compared
-from whichgpu.engine.rules import facts_read
-from whichgpu.engine.rules import overriders
-from whichgpu.engine.rules import parse_condition
-from whichgpu.engine.rules import representatives
-from whichgpu.engine.rules import rows_above
-from whichgpu.engine.rules import tangled
+from whichgpu.engine.core import Calculator, Value
+from whichgpu.engine.rules import (
+    Compiled,
+    Default,
+    Expr,
+    Fallback,
+    Points,
+    Rule,
+    SetFact,
+    compile_expr,
+    constants_compared,
+    facts_read,
+    overriders,
+    parse_condition,
+    representatives,
+    rows_above,
+    tangled,
+)
 
 
 #: The fact that says whether to rent or to buy.
@@ -35,8 +37,7 @@ VERDICT = "procurement"
 Mark = Literal["fallback", "cards", "counts"]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One condition of a rule: how it is tested, and what it reads."""
 
     expr: Expr
@@ -46,8 +47,7 @@ class Line:
     local: bool  # whether it reads facts of a plan or GPU
 
 
-@dataclass(frozen=True, slots=True)
-class RuleView:
+class RuleView(Struct, frozen=True):
     """A rule with its lines prepared."""
 
     rule: Rule
@@ -59,8 +59,7 @@ class RuleView:
     reads: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Producers:
+class Producers(Struct, frozen=True):
     """Everything that may resolve one fact at intake."""
 
     fact: str
@@ -69,8 +68,7 @@ class Producers:
     defaults: tuple[Default, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ProcurementRules:
+class ProcurementRules(Struct, frozen=True):
     """The rules that give the verdict on renting and owning, and which of them prevail over which."""
 
     views: tuple[RuleView, ...]

@@ -9,17 +9,14 @@ fewer points, or has the answer for its own stand-in.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+from msgspec import Struct
 
 from whichgpu.engine.advisor import Objective
-from whichgpu.engine.interview.entrants import CLOSE
-from whichgpu.engine.interview.entrants import Comparer
-from whichgpu.engine.interview.entrants import Entrant
-from whichgpu.engine.interview.entrants import counted
+from whichgpu.engine.interview.entrants import CLOSE, Comparer, Entrant, counted
 from whichgpu.engine.interview.precedence import Precedence
 
 
@@ -29,22 +26,22 @@ _TIER_POINTS = 6.0
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Threat:
+class Threat(Struct, frozen=True):
     """A plan that could take the front-runner's place, and the askable facts that could bring it about."""
 
     plan: str
     causes: Mapping[str, float]  # askable fact -> points that it could move
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreBounds:
+class ScoreBounds(Struct, frozen=True):
     """What stands between the front-runner and a final choice."""
 
     threats: tuple[Threat, ...] = ()
     heirs: tuple[Threat, ...] = ()  # other splits of the same GPUs: the answer stays if the verdict does
     narrowest: float | None = None  # the least by which the front-runner stays ahead of a rival of its standing
-    moves: Mapping[str, float] = field(default_factory=dict)  # points that each askable fact could move for any rival
+    moves: Mapping[str, float] = msgspec.field(
+        default_factory=dict
+    )  # points that each askable fact could move for any rival
     read: frozenset[str] = frozenset()  # askable facts that waiting rules of preference read
 
 

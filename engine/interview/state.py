@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.core import Value
 
@@ -13,8 +14,7 @@ from whichgpu.engine.core import Value
 Origin = Literal["asked", "stated", "file"]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """One answer. ``value`` None: the person does not know."""
 
     fact: str
@@ -23,8 +23,7 @@ class Answer:
     origin: Origin = "asked"
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """The answers so far, oldest first, one a fact. A new answer to a fact takes the place of the old one."""
 
     answers: tuple[Answer, ...] = ()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Value
-from whichgpu.engine.interview.certificate import Answered
-from whichgpu.engine.interview.certificate import answered
+from whichgpu.engine.core import InputError, Value
+from whichgpu.engine.interview.certificate import Answered, answered
 from whichgpu.engine.interview.planner import Interviewer
 from whichgpu.engine.interview.resolving import live_rules
 from whichgpu.engine.interview.state import State
@@ -19,8 +18,7 @@ from whichgpu.engine.rules import spread
 _MOST_RULES = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """One possible answer: what it leads to, and which GPUs it puts out or lets in."""
 
     value: Value
@@ -72,8 +70,7 @@ if TYPE_CHECKING:
 _MOST_VALUES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """A fact that the person does not know, and what other answers it could bring."""
 
     fact: str

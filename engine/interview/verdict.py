@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from whichgpu.engine.advisor import compute
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
+from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.interview.partial_plans import Watched
-from whichgpu.engine.interview.possible_outcomes import ALWAYS
-from whichgpu.engine.interview.possible_outcomes import OpenFacts
-from whichgpu.engine.interview.possible_outcomes import Truths
-from whichgpu.engine.interview.possible_outcomes import combinations
-from whichgpu.engine.interview.possible_outcomes import overlays
-from whichgpu.engine.interview.possible_outcomes import truths_of
-from whichgpu.engine.interview.rule_index import VERDICT
-from whichgpu.engine.interview.rule_index import ProcurementRules
-from whichgpu.engine.interview.rule_index import RuleIndex
-from whichgpu.engine.interview.rule_index import RuleView
-from whichgpu.engine.interview.rule_index import written_constants
+from whichgpu.engine.interview.possible_outcomes import ALWAYS, OpenFacts, Truths, combinations, overlays, truths_of
+from whichgpu.engine.interview.rule_index import VERDICT, ProcurementRules, RuleIndex, RuleView, written_constants
 from whichgpu.engine.plans import Plan
 from whichgpu.engine.rules import evaluate
 
@@ -32,8 +22,7 @@ NONE_GIVEN = "undecided"
 _MOST_COMPARISONS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Verdicts:
+class Verdicts(Struct, frozen=True):
     """The verdicts that some completion could bring, and the askable facts on which it depends."""
 
     possible: frozenset[Value]

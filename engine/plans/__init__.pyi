@@ -1,39 +1,39 @@
-from .candidates import candidate_plans as candidate_plans
-from .candidates import gpus_to_plan as gpus_to_plan
+from .candidates import candidate_plans as candidate_plans, gpus_to_plan as gpus_to_plan
 from .constants import PlanConstants as PlanConstants
-from .costs.comparison import ComparisonSays as ComparisonSays
-from .costs.comparison import CostComparison as CostComparison
-from .costs.comparison import Side as Side
-from .costs.comparison import compare_costs as compare_costs
-from .costs.constants import EconomicsConstants as EconomicsConstants
-from .costs.constants import load_economics as load_economics
-from .costs.model import Commitment as Commitment
-from .costs.model import Cost as Cost
+from .costs.comparison import (
+    ComparisonSays as ComparisonSays,
+    CostComparison as CostComparison,
+    Side as Side,
+    compare_costs as compare_costs,
+)
+from .costs.constants import EconomicsConstants as EconomicsConstants, load_economics as load_economics
+from .costs.model import Commitment as Commitment, Cost as Cost
 from .costs.offers import price_age_days as price_age_days
-from .costs.ownership import Entry as Entry
-from .costs.ownership import owned_form as owned_form
-from .costs.power import CARD_SEGMENTS as CARD_SEGMENTS
-from .costs.power import DESK_CARDS as DESK_CARDS
-from .costs.procurement import YES_NO as YES_NO
-from .costs.procurement import Flip as Flip
-from .costs.procurement import comparison_entries as comparison_entries
-from .costs.procurement import nearest_flip as nearest_flip
-from .costs.procurement import procurement_facts as procurement_facts
-from .costs.procurement import procurement_figures as procurement_figures
+from .costs.ownership import Entry as Entry, owned_form as owned_form
+from .costs.power import CARD_SEGMENTS as CARD_SEGMENTS, DESK_CARDS as DESK_CARDS
+from .costs.procurement import (
+    YES_NO as YES_NO,
+    Flip as Flip,
+    comparison_entries as comparison_entries,
+    nearest_flip as nearest_flip,
+    procurement_facts as procurement_facts,
+    procurement_figures as procurement_figures,
+)
 from .costs.provenance import cost_grounds as cost_grounds
-from .costs.thresholds import Threshold as Threshold
-from .costs.thresholds import ThresholdSays as ThresholdSays
-from .costs.thresholds import guide_thresholds as guide_thresholds
-from .costs.thresholds import thresholds_disagree as thresholds_disagree
+from .costs.thresholds import (
+    Threshold as Threshold,
+    ThresholdSays as ThresholdSays,
+    guide_thresholds as guide_thresholds,
+    thresholds_disagree as thresholds_disagree,
+)
 from .costs.usage import usage_of as usage_of
-from .fit_suggestions import Relief as Relief
-from .fit_suggestions import Step as Step
-from .fit_suggestions import relief_of as relief_of
-from .gate import Refusal as Refusal
-from .gate import band_problems as band_problems
-from .gate import figure_problems as figure_problems
-from .gate import through_gate as through_gate
+from .fit_suggestions import Relief as Relief, Step as Step, relief_of as relief_of
+from .gate import (
+    Refusal as Refusal,
+    band_problems as band_problems,
+    figure_problems as figure_problems,
+    through_gate as through_gate,
+)
 from .maker import PlanMaker as PlanMaker
 from .model import Plan as Plan
-from .topology import fabric_of as fabric_of
-from .topology import ladder as ladder
+from .topology import fabric_of as fabric_of, ladder as ladder

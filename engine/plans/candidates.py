@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import Facts
-from whichgpu.engine.plans.configurations import configurations
-from whichgpu.engine.plans.configurations import configurations_of_count
+from whichgpu.engine.plans.configurations import Configuration, configurations, configurations_of_count
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.plans.slices import slice_plans
@@ -37,14 +33,29 @@ def candidate_plans(
     maker = maker or PlanMaker(job, facts, knowledge)
     asked = dict(asked_counts) if isinstance(asked_counts, Mapping) else dict.fromkeys(asked_counts, "a rule")
     named = "gpu_candidates" in facts
+    gpus = gpus_to_plan(facts, knowledge)
+    searched = list(zip(gpus, _found(maker, gpus, asked), strict=True))
+    maker.prepare_memory((gpu, layout) for gpu, found in searched for layout, _ in found)
     plans: list[Plan] = []
-    for gpu in gpus_to_plan(facts, knowledge):
-        plans.extend(_plans_of(maker, gpu, asked, named=named))
+    for gpu, found in searched:
+        plans.extend(_plans_of(maker, gpu, asked, found, named=named))
         plans.extend(slice_plans(maker, gpu))
     return plans
 
 
-def _plans_of(maker: PlanMaker, gpu: Gpu, asked: Mapping[int, str], *, named: bool) -> Iterator[Plan]:
+def _found(maker: PlanMaker, gpus: Sequence[Gpu], asked: Mapping[int, str]) -> list[list[Configuration]]:
+    """The configurations of each GPU; of a stated count those that hold it."""
+    stated = _stated_count(maker.facts)
+    if not maker.job.sized:
+        return [[] for _ in gpus]
+    if stated:
+        return [configurations_of_count(maker, gpu, stated) for gpu in gpus]
+    return configurations(maker, gpus, asked)
+
+
+def _plans_of(
+    maker: PlanMaker, gpu: Gpu, asked: Mapping[int, str], found: Sequence[Configuration], *, named: bool
+) -> Iterator[Plan]:
     most = maker.most_gpus(gpu)
     stated = _stated_count(maker.facts)
     if not maker.job.sized:
@@ -52,12 +63,8 @@ def _plans_of(maker: PlanMaker, gpu: Gpu, asked: Mapping[int, str], *, named: bo
         for count, why in sorted(({stated: "stated"} if stated else counts).items()):
             yield maker.plan(gpu, count, why)
         return
-    if stated:
-        for layout, why in configurations_of_count(maker, gpu, stated):
-            yield maker.plan(gpu, stated, why, layout=layout)
-        return
-    found = configurations(maker, gpu, asked)
-    if named and not any(layout.count == 1 for layout, _ in found) and not maker.layout(gpu, 1)[1]:
+    one_more = named and not stated and not any(layout.count == 1 for layout, _ in found)
+    if one_more and not maker.layout(gpu, 1)[1]:
         yield maker.plan(gpu, 1, "one card", timed=False)
     for layout, why in found:
         yield maker.plan(gpu, layout.count, why, layout=layout)

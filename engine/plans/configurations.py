@@ -12,20 +12,13 @@ product of both (``least_gain_of_doubling`` in ``knowledge/plans.yaml``).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.plans.maker import PlanMaker
-from whichgpu.engine.plans.maker import rate_of
-from whichgpu.engine.plans.targets import Goals
-from whichgpu.engine.plans.targets import meets
-from whichgpu.engine.plans.targets import shortfall
-from whichgpu.engine.plans.targets import times_kept
-from whichgpu.engine.plans.topology import ladder
-from whichgpu.engine.plans.topology import rounded_up
+from whichgpu.engine.plans.maker import PlanMaker, rate_of
+from whichgpu.engine.plans.targets import Goals, meets, shortfall, times_kept
+from whichgpu.engine.plans.topology import ladder, rounded_up
 from whichgpu.engine.sizing import Layout
 
 
@@ -40,21 +33,46 @@ class Configuration(NamedTuple):
     why: str
 
 
-def configurations(maker: PlanMaker, gpu: Gpu, asked: Mapping[int, str]) -> list[Configuration]:
-    """The configurations of a GPU that fit, by count; empty where none does.
+_Result = TypeVar("_Result")
+#: A search over one GPU. It hands out the layouts whose speed it is about to read, so that those of all GPUs are
+#: computed in one go.
+_Search = Generator[Iterable[Layout], None, _Result]
+
+
+def configurations(maker: PlanMaker, gpus: Sequence[Gpu], asked: Mapping[int, str]) -> list[list[Configuration]]:
+    """The configurations of each GPU that fit, by count; empty where none does.
 
     Args:
         maker: of the job.
-        gpu: the accelerator.
+        gpus: the accelerators; the searches over them go side by side.
         asked: counts that rules want considered, with the rule that asks.
     """
+    maker.prepare(gpus)
+    searches = {place: (gpu, _search(maker, gpu, asked)) for place, gpu in enumerate(gpus)}
+    found: list[list[Configuration]] = [[] for _ in gpus]
+    while searches:
+        wanted: list[tuple[Gpu, Layout]] = []
+        for place, (gpu, search) in list(searches.items()):
+            try:
+                wanted += ((gpu, layout) for layout in next(search))
+            except StopIteration as end:
+                found[place] = end.value
+                del searches[place]
+        maker.evaluate(wanted)
+    return found
+
+
+def _search(maker: PlanMaker, gpu: Gpu, asked: Mapping[int, str]) -> _Search[list[Configuration]]:
     smallest = maker.smallest_count(gpu)
     if smallest is None:
         return []
     found: dict[Layout, str] = {}
-    for layout, why in _searched(maker, gpu, _smallest_as_stated(maker, gpu, smallest)):
+    for layout, why in (yield from _searched(maker, gpu, _smallest_as_stated(maker, gpu, smallest))):
         found.setdefault(layout, why)
-    for count, why in _further_counts(maker, gpu, smallest, asked):
+    further = list(_further_counts(maker, gpu, smallest, asked))
+    if maker.job.training:
+        yield [layout for count, _ in further for layout in maker.fitting(gpu, count)]
+    for count, why in further:
         layout, fits = maker.layout(gpu, count)
         if fits:
             found.setdefault(layout, why)
@@ -100,54 +118,56 @@ def _further_counts(maker: PlanMaker, gpu: Gpu, smallest: int, asked: Mapping[in
             yield count, "owned"
 
 
-def _searched(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configuration]:
+def _searched(maker: PlanMaker, gpu: Gpu, smallest: int) -> _Search[list[Configuration]]:
     if maker.job.training:
-        yield from _training(maker, gpu, smallest)
-    elif maker.split_stated:
-        yield from _stated_split(maker, gpu, smallest)
-    else:
-        yield from _serving(maker, gpu, smallest)
+        return (yield from _training(maker, gpu, smallest))
+    if maker.split_stated:
+        return (yield from _stated_split(maker, gpu, smallest))
+    return (yield from _serving(maker, gpu, smallest))
 
 
-def _training(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configuration]:
+def _training(maker: PlanMaker, gpu: Gpu, smallest: int) -> _Search[list[Configuration]]:
     """Every count of a node from the smallest that fits, and the count that ends the run in time."""
-    usual = maker.layout(gpu, smallest)[0]
-    yield Configuration(usual, _why_smallest(smallest))
-    before = rate_of(maker.speed(gpu, usual)[0])
     inside = maker.node_gpus(gpu)
-    for count in (count for count in maker.counts(gpu) if smallest < count <= inside):
+    more = [count for count in maker.counts(gpu) if smallest < count <= inside]
+    yield [layout for count in (smallest, *more) for layout in maker.fitting(gpu, count)]
+    usual = maker.layout(gpu, smallest)[0]
+    found = [Configuration(usual, _why_smallest(smallest))]
+    before = rate_of(maker.speed(gpu, usual)[0])
+    for count in more:
         layout, fits = maker.layout(gpu, count)
         rate = rate_of(maker.speed(gpu, layout)[0]) if fits else None
         if not fits or not rate or not before or rate < before * maker.least_gain:
             break
-        yield Configuration(layout, "more GPUs for speed")
+        found.append(Configuration(layout, "more GPUs for speed"))
         before = rate
-    yield from _in_time(maker, gpu, smallest)
+    return found + (yield from _in_time(maker, gpu, smallest))
 
 
-def _in_time(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configuration]:
+def _in_time(maker: PlanMaker, gpu: Gpu, smallest: int) -> _Search[list[Configuration]]:
     """The smallest count that meets the goals of a training job, or ends pre-training in the time people wait for."""
     goals, why = maker.goals, "meets the target"
     if not goals.stated:
         if maker.job.kind != "pretraining" or not maker.job.train_tokens:
-            return
+            return []
         goals, why = goals._replace(hours=float(maker.patience_hours)), "ends in bearable time"
     count = smallest
     for _ in range(_ROUNDS):
+        yield maker.fitting(gpu, count)
         layout, fits = maker.layout(gpu, count)
         values = _values(maker, gpu, layout) if fits else {}
         if not values:
-            return
+            return []
         if meets(goals, values) is not False:
-            yield Configuration(layout, why)
-            return
+            return [Configuration(layout, why)]
         factor = shortfall(goals, values)
         if factor is None or math.isinf(factor):
-            return
+            return []
         larger = maker.rounded_up(gpu, max(count + 1, math.ceil(count * factor * 0.999)))
         if larger is None:
-            return
+            return []
         count = larger
+    return []
 
 
 class _Served(NamedTuple):
@@ -161,27 +181,41 @@ class _Served(NamedTuple):
     kept: bool  # machines are sold in this count
 
 
-def _serving(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configuration]:
+def _serving(maker: PlanMaker, gpu: Gpu, smallest: int) -> _Search[list[Configuration]]:
     """Replicas of every width, each as often as memory and load need, without those that cannot win."""
     fabric = maker.fabric(gpu)
-    found: list[_Served] = []
+    replicas: list[tuple[Layout, int]] = []
     for width in ladder(fabric.node_gpus, maker.most_gpus(gpu)):
         if width > max(smallest, fabric.machine):
             break  # Further nodes in one replica only where memory needs them.
         for replica in maker.splits(gpu, width):
-            needed = _replicas_that_fit(maker, gpu, replica, smallest)
-            if needed is None:
-                continue
-            # A model that is split anyway is often split once more, so that caches have room.
-            roomier = smallest > 1 and width == 2 * smallest
-            served = _with_load(maker, gpu, replica, needed)
-            found += [entry._replace(kept=entry.kept or roomier) for entry in served]
+            least = _replicas_that_fit(maker, gpu, replica, smallest)
+            if least is not None:
+                replicas.append((replica, least))
         if width > smallest and maker.job.shape is None:
             break
+    room = maker.node_gpus(gpu)
+    yield [layout for replica, least in replicas for layout in _doubled(replica, least, room)]
+    found: list[_Served] = []
+    for replica, least in replicas:
+        # A model that is split anyway is often split once more, so that caches have room.
+        roomier = smallest > 1 and replica.count == 2 * smallest
+        served = yield from _with_load(maker, gpu, replica, least)
+        found += [entry._replace(kept=entry.kept or roomier) for entry in served]
+    configured = []
     for entry in _worth_planning(maker, found):
         layout, why = entry.configuration
         unforced = layout.count == smallest and (layout.data == 1 or not maker.goals.stated)
-        yield Configuration(layout, _why_smallest(smallest) if unforced else why)
+        configured.append(Configuration(layout, _why_smallest(smallest) if unforced else why))
+    return configured
+
+
+def _doubled(replica: Layout, least: int, room: int) -> Iterator[Layout]:
+    """A number of replicas, and its doublings as far as they stand in one machine."""
+    yield _times(replica, least)
+    while replica.count * least * 2 <= room:
+        least *= 2
+        yield _times(replica, least)
 
 
 def _replicas_that_fit(maker: PlanMaker, gpu: Gpu, replica: Layout, smallest: int) -> int | None:
@@ -225,26 +259,29 @@ def _makes_pointless(maker: PlanMaker, lean: _Served, other: _Served) -> bool:
     return lean.time <= other.time * float(maker.least_gain ** math.log2(many / few))
 
 
-def _with_load(maker: PlanMaker, gpu: Gpu, replica: Layout, least: int) -> Iterator[_Served]:
+def _with_load(maker: PlanMaker, gpu: Gpu, replica: Layout, least: int) -> _Search[list[_Served]]:
     """A replica as often as the goals need, then doubled while that makes answers, or a batch, faster by enough."""
-    needed = _replicas_needed(maker, gpu, replica, least)
+    needed = yield from _replicas_needed(maker, gpu, replica, least)
     if needed is None:
-        yield _served(maker, gpu, _times(replica, least), "one replica" if least == 1 else "replicas that memory needs")
-        return
+        why = "one replica" if least == 1 else "replicas that memory needs"
+        return [_served(maker, gpu, _times(replica, least), why)]
     layout = _times(replica, needed)
-    yield _served(maker, gpu, layout, "meets the target" if maker.goals.stated else _why_wider(layout))
     whole = rounded_up(layout.count, maker.fabric(gpu).node_gpus, maker.most_gpus(gpu))
-    if whole and whole > layout.count and whole % replica.count == 0:
-        yield _served(maker, gpu, _times(replica, whole // replica.count), "meets the target", kept=True)
-    before = _pace(maker, gpu, layout)
+    wholes = whole is not None and whole > layout.count and whole % replica.count == 0
     room = maker.node_gpus(gpu)
+    whole_machines = [_times(replica, whole // replica.count)] if whole is not None and wholes else []
+    yield [*whole_machines, *_doubled(replica, needed, room)]
+    found = [_served(maker, gpu, layout, "meets the target" if maker.goals.stated else _why_wider(layout))]
+    found += [_served(maker, gpu, wider, "meets the target", kept=True) for wider in whole_machines]
+    before = _pace(maker, gpu, layout)
     while before and layout.count * 2 <= room and (maker.batch or layout.data < maker.job.concurrency):
         layout = _times(replica, layout.data * 2)
         pace = _pace(maker, gpu, layout)
         if not pace or pace < before * maker.least_gain:
-            return
-        yield _served(maker, gpu, layout, "more replicas for speed")
+            break
+        found.append(_served(maker, gpu, layout, "more replicas for speed"))
         before = pace
+    return found
 
 
 def _why_wider(layout: Layout) -> str:
@@ -259,14 +296,15 @@ def _served(maker: PlanMaker, gpu: Gpu, layout: Layout, why: str, *, kept: bool 
     return _Served(Configuration(layout, why), layout.tensor * layout.pipeline, good, time, rate, kept)
 
 
-def _replicas_needed(maker: PlanMaker, gpu: Gpu, replica: Layout, least: int) -> int | None:
+def _replicas_needed(maker: PlanMaker, gpu: Gpu, replica: Layout, least: int) -> _Search[int | None]:
     """How many replicas meet the goals; None where no number of them does."""
     goals, most = maker.goals, maker.most_gpus(gpu)
     number, too_slow = least, least
     for _ in range(_ROUNDS):
+        yield [_times(replica, number)]
         values = _values(maker, gpu, _times(replica, number))
         if not values or meets(goals, values) is not False:
-            return _fewest_between(maker, gpu, replica, too_slow, number)
+            return (yield from _fewest_between(maker, gpu, replica, too_slow, number))
         if not times_kept(goals, values):
             too_slow = number
         number = _more_replicas(goals, values, number, maker.job.concurrency)
@@ -275,10 +313,11 @@ def _replicas_needed(maker: PlanMaker, gpu: Gpu, replica: Layout, least: int) ->
     return None
 
 
-def _fewest_between(maker: PlanMaker, gpu: Gpu, replica: Layout, too_few: int, enough: int) -> int:
+def _fewest_between(maker: PlanMaker, gpu: Gpu, replica: Layout, too_few: int, enough: int) -> _Search[int]:
     """The fewest replicas that meet the goals, above a number that is too few, as far as that is not enough itself."""
     while enough - too_few > 1:
         middle = (too_few + enough) // 2
+        yield [_times(replica, middle)]
         values = _values(maker, gpu, _times(replica, middle))
         too_few, enough = (middle, enough) if meets(maker.goals, values) is False else (too_few, middle)
     return enough
@@ -295,16 +334,16 @@ def _more_replicas(goals: Goals, values: Mapping[str, float], number: int, concu
     return max(number + 1, math.ceil(number * factor * 0.999))
 
 
-def _stated_split(maker: PlanMaker, gpu: Gpu, smallest: int) -> Iterator[Configuration]:
+def _stated_split(maker: PlanMaker, gpu: Gpu, smallest: int) -> _Search[list[Configuration]]:
     """The smallest count under the stated degrees, and the one that meets the goals."""
     usual = maker.layout(gpu, smallest)[0]
-    yield Configuration(usual, _why_smallest(smallest))
-    yield from _in_time(maker, gpu, smallest)
+    return [Configuration(usual, _why_smallest(smallest)), *(yield from _in_time(maker, gpu, smallest))]
 
 
-def _not_beaten(maker: PlanMaker, gpu: Gpu, layouts: Iterable[Layout]) -> list[Layout]:
+def _not_beaten(maker: PlanMaker, gpu: Gpu, layouts: Sequence[Layout]) -> list[Layout]:
     """Of layouts of one count, those that no other equals in the time of a request and in throughput."""
     kept: list[tuple[Layout, tuple[float, ...]]] = []
+    maker.evaluate((gpu, layout) for layout in layouts)
     for layout in layouts:
         values = _values(maker, gpu, layout)
         figures = (-values.get("latency_ms", math.inf), values.get("tokens_per_s", 0.0), values.get("qps", 0.0))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from whichgpu.engine.core import Entry
-from whichgpu.engine.core import read_constants
+from whichgpu.engine.core import Entry, read_constants
 
 
 class Factor(Entry):

@@ -6,8 +6,7 @@ from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Value
 from whichgpu.engine.plans.model import Cost
 from whichgpu.engine.plans.topology import Fabric
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import MemoryEstimate
+from whichgpu.engine.sizing import Layout, MemoryEstimate
 
 
 #: Links over which several GPUs wait for each other: the bus of the machine, or none at all.

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import Remedy
-from whichgpu.engine.sizing import estimate_memory
-from whichgpu.engine.sizing import granted_of
-from whichgpu.engine.sizing import remedies_of
+from whichgpu.engine.sizing import Layout, Remedy, estimate_memory, granted_of, remedies_of
 
 
 #: A change that saves less than this share of the memory is not worth naming.
 _WORTH = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A change as sized: memory per GPU with it alone, whether that fits, and the speed beside that without it."""
 
     remedy: Remedy
@@ -28,8 +23,7 @@ class Step:
     speed_ratio: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Relief:
+class Relief(Struct, frozen=True):
     """Changes, cheapest first, for one GPU. ``together`` are the first ones that fit when made all at once."""
 
     gpu: Gpu

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.sizing import Figure
@@ -29,8 +28,7 @@ class FigureProblem(NamedTuple):
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A plan that the gate refuses, with everything that is wrong with its figures."""
 
     plan: Plan

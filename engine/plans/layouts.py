@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from whichgpu.engine.plans.topology import Fabric
-from whichgpu.engine.sizing import Job
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import sizing_constants
+from whichgpu.engine.sizing import Job, Layout, sizing_constants
 
 
 #: Heads and key-value heads of a model whose dimensions are not known: published ones split evenly.

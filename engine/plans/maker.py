@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
-from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.catalogue import Knowledge
+import numpy as np
+from msgspec.structs import replace
+
+from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import Facts
 from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.cost import cost_of
-from whichgpu.engine.plans.costs.cost import count_owned
-from whichgpu.engine.plans.costs.cost import quoted_rate
-from whichgpu.engine.plans.costs.cost import spending_of
-from whichgpu.engine.plans.costs.offers import offer_index
-from whichgpu.engine.plans.costs.offers import wishes_from_facts
+from whichgpu.engine.plans.costs.cost import cost_of, count_owned, quoted_rate, spending_of
+from whichgpu.engine.plans.costs.offers import offer_index, wishes_from_facts
 from whichgpu.engine.plans.costs.power import plan_power_w
 from whichgpu.engine.plans.facts import plan_facts
 from whichgpu.engine.plans.measured import timed_run
-from whichgpu.engine.plans.model import Cost
-from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.plans.model import Cost, Plan
 from whichgpu.engine.plans.needs import safety_of
-from whichgpu.engine.plans.targets import goals_of
-from whichgpu.engine.plans.targets import meets
-from whichgpu.engine.plans.topology import Fabric
-from whichgpu.engine.plans.topology import counts_of
-from whichgpu.engine.plans.topology import fabric_of
-from whichgpu.engine.plans.topology import rounded_up
-from whichgpu.engine.plans.workings import Terms
-from whichgpu.engine.plans.workings import workings_of
-from whichgpu.engine.sizing import Job
-from whichgpu.engine.sizing import JobSpeed
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import MemoryEstimate
-from whichgpu.engine.sizing import SpeedEstimate
-from whichgpu.engine.sizing import capacity_asked
-from whichgpu.engine.sizing import card_of
-from whichgpu.engine.sizing import estimate_memory
-from whichgpu.engine.sizing import granted_of
+from whichgpu.engine.plans.targets import goals_of, meets
+from whichgpu.engine.plans.topology import Fabric, counts_of, fabric_of, rounded_up
+from whichgpu.engine.plans.workings import Terms, workings_of
+from whichgpu.engine.sizing import (
+    Figure,
+    Job,
+    Layout,
+    MemoryEstimate,
+    SpeedEstimate,
+    batch_of,
+    capacity_asked,
+    card_of,
+    estimate_memories,
+    granted_of,
+    rows_of,
+    rows_of_values,
+)
 
 
 def rate_of(speed: SpeedEstimate | None) -> float | None:
@@ -137,10 +134,20 @@ class PlanMaker:
 
     def memory(self, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
         """Memory of the job under a layout; None where neither model nor memory is known."""
-        key, memories = (card_of(gpu), layout), self._workings.memories
-        if key not in memories:
-            memories[key] = estimate_memory(self.job, gpu, layout) if self.job.sized else None
-        return memories[key]
+        if not self.job.sized:
+            return None
+        key = (card_of(gpu), layout)
+        if key not in self._workings.memories:
+            self.prepare_memory([(gpu, layout)])
+        return self._workings.memories[key]
+
+    def prepare_memory(self, wanted: Iterable[tuple[Gpu, Layout]]) -> None:
+        """Compute the memory of plans all at once, so that ``memory`` only has to look it up."""
+        memories = self._workings.memories
+        keyed = {(card_of(gpu), layout): (gpu, layout) for gpu, layout in wanted} if self.job.sized else {}
+        new = {key: pair for key, pair in keyed.items() if key not in memories}
+        if new:
+            memories.update(zip(new, estimate_memories(self.job, list(new.values())), strict=True))
 
     def fits(self, gpu: Gpu, memory: MemoryEstimate | None) -> bool | None:
         """Memory per GPU, raised by the safety factor of its kind, is within what the GPU can give.
@@ -196,6 +203,7 @@ class PlanMaker:
             return (self._needs.leanest(self.fabric(gpu), count) if self._needs else Layout(data=count)), False
         if not self.job.training or len(found) == 1:
             return found[0], True
+        self.evaluate((gpu, layout) for layout in found)
         rates = [rate_of(self._estimated_speed(gpu, layout)[0]) or 0.0 for layout in found]
         return found[max(range(len(found)), key=lambda index: (round(rates[index], 6), -index))], True
 
@@ -212,21 +220,63 @@ class PlanMaker:
         speed, _ = self._estimated_speed(gpu, layout)
         return speed.values if speed is not None else {}
 
+    def prepare(self, gpus: Sequence[Gpu]) -> None:
+        """Compute the memory of all usual splits of these GPUs at once: first inside a machine, then beyond it."""
+        if self._needs is None:
+            return
+        counts = {(self.fabric(gpu), count) for gpu in gpus for count in self.counts(gpu)}
+        self._needs.prepare([(fabric, count) for fabric, count in counts if count <= fabric.machine])
+
+    def evaluate(self, wanted: Iterable[tuple[Gpu, Layout]]) -> None:
+        """Compute the speed of plans all at once, so that ``speed`` only has to look it up."""
+        speeds, table = self._workings.speeds, self._workings.table
+        new: dict[tuple[str, Layout], Gpu] = {}
+        for gpu, layout in wanted:
+            place = table.position.get(gpu.id)
+            if place is not None and table.gpus[place] is gpu and (gpu.id, layout) not in speeds:
+                new[gpu.id, layout] = gpu
+        if not new:
+            return
+        gpus, laid = list(new.values()), [layout for _, layout in new]
+        if self._needs is not None:
+            self._needs.prepare_batches(laid)
+        rooms = [self._most_batch(gpu, layout) for gpu, layout in zip(gpus, laid, strict=True)]
+        batches = [self._batch_at(room) for room in rooms]
+        places = np.array([table.position[gpu.id] for gpu in gpus])
+        split = self._workings.links.split(places, rows_of(laid, batches))
+        room = np.array([np.nan if room is None else room for room in rooms], np.float64)
+        columns = self._workings.speed.columns(table, places, split, room)
+        for index, values in enumerate(rows_of_values(columns)):
+            gpu, layout = gpus[index], laid[index]
+            speed = None
+            if values:
+                speed = SpeedEstimate(values, partial(self._figures, gpu, layout, rooms[index], batches[index]))
+            speeds[gpu.id, layout] = speed, rooms[index]
+
     def _estimated_speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
         key, speeds = (gpu.id, layout), self._workings.speeds
         if key not in speeds:
-            fabric, count = self.fabric(gpu), layout.count
-            batch = self._most_batch(gpu, layout)
-            estimate = self._at_batch(batch).estimate(
-                gpu,
-                layout,
-                fabric.link_of(count),
-                fabric.node_link_of(count),
-                nodes=fabric.nodes(count),
-                room=None if self.job.training else batch,
-            )
-            speeds[key] = estimate, batch
+            self.evaluate([(gpu, layout)])
+        if key not in speeds:  # A slice of a card, or a changed one, is in no table.
+            room = self._most_batch(gpu, layout)
+            speeds[key] = self._single(gpu, layout, room, self._batch_at(room)), room
         return speeds[key]
+
+    def _single(self, gpu: Gpu, layout: Layout, room: int | None, batch: int) -> SpeedEstimate | None:
+        fabric, count = self.fabric(gpu), layout.count
+        return self._workings.speed.estimate(
+            gpu,
+            layout,
+            fabric.link_of(count),
+            fabric.node_link_of(count),
+            nodes=fabric.nodes(count),
+            room=None if self.job.training else room,
+            batch=batch,
+        )
+
+    def _figures(self, gpu: Gpu, layout: Layout, room: int | None, batch: int) -> dict[str, Figure]:
+        found = self._single(gpu, layout, room, batch)
+        return {} if found is None else found.figures
 
     def owned(self, gpu: Gpu) -> int:
         """How many of a GPU the user has."""
@@ -346,20 +396,16 @@ class PlanMaker:
         limit = self._limit(gpu)
         return None if self._needs is None or limit is None else self._needs.most_batch(layout, limit)
 
-    def _at_batch(self, most: int | None) -> JobSpeed:
-        """The speed at the micro-batch that one would take where none is stated: as large as fits, up to a bound."""
-        job, batches = self.job, self._workings.batches
+    def _batch_at(self, most: int | None) -> int:
+        """Requests in flight; in training the micro-batch, as large as fits up to a bound where none is stated."""
+        job = self.job
         if not self._batch_free or not most:
-            return batches[job.micro_batch]
+            return batch_of(job)
         tokens = self._constants.tokens_per_micro_batch.value // job.seq_len_tokens
         bound = tokens if job.shape is not None else self._constants.images_per_micro_batch.value
         batch = max(1, min(most, bound))
         batch = 1 << (batch.bit_length() - 1)
-        if job.global_batch:
-            batch = min(batch, job.global_batch)
-        if batch not in batches:
-            batches[batch] = JobSpeed(replace(job, micro_batch=batch), self.goals.times, capacity=self._capacity)
-        return batches[batch]
+        return min(batch, job.global_batch) if job.global_batch else batch
 
 
 def named_ids(facts: Facts, knowledge: Knowledge) -> frozenset[str]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.sizing import Figure
-from whichgpu.engine.sizing import Job
-from whichgpu.engine.sizing import SpeedEstimate
+from msgspec import Struct
+
+from whichgpu.engine.catalogue import Gpu, Knowledge
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.sizing import Figure, Job, SpeedEstimate
 
 
 _FORMULA = "stated hours of a run x speed on the GPU in use / speed here"
@@ -19,8 +16,7 @@ _FORMULA = "stated hours of a run x speed on the GPU in use / speed here"
 _RATES = ("tokens_per_s", "samples_per_s")
 
 
-@dataclass(frozen=True, slots=True)
-class TimedRun:
+class TimedRun(Struct, frozen=True):
     """``hours`` that one run took on ``gpu``."""
 
     hours: float

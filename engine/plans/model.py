@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
+from msgspec import Struct, field
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Value
 from whichgpu.engine.plans.costs.model import Cost
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import MemoryEstimate
-from whichgpu.engine.sizing import SpeedEstimate
+from whichgpu.engine.sizing import Layout, MemoryEstimate, SpeedEstimate
 
 
 __all__ = ["Cost", "Layout", "Partition", "Plan"]
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(Struct, frozen=True):
     """Cards cut into MIG slices: the profile, how many slices serve, how many a card holds, what each can give."""
 
     profile: str
@@ -26,8 +22,7 @@ class Partition:
     usable_gb: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """A candidate answer. ``id`` is ``<gpu id>x<count>``; ``facts`` are its ``plan.*`` facts as rules read them."""
 
     id: str

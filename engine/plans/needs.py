@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -13,12 +12,19 @@ from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.layouts import layouts
 from whichgpu.engine.plans.topology import Fabric
-from whichgpu.engine.sizing import PIPELINE_SHARE
-from whichgpu.engine.sizing import Job
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import estimate_memory
-from whichgpu.engine.sizing import granted_of
-from whichgpu.engine.sizing import own_gb
+from whichgpu.engine.sizing import (
+    PIPELINE_SHARE,
+    Job,
+    Layout,
+    batch_of,
+    context_gb,
+    estimate_memory,
+    granted_of,
+    is_small,
+    memory_columns,
+    own_gb,
+    rows_of,
+)
 
 
 #: Batches at which memory is computed; between them, and beyond the last, a straight line is drawn. Memory is convex in
@@ -41,11 +47,11 @@ class Needs:
         self._margin = margin
         self._reference = reference
         self._base = own_gb(job, reference)
+        self._layouts: dict[tuple[Fabric, int], tuple[Layout, ...]] = {}
         self._choices: dict[tuple[Fabric, int], tuple[Choice, ...]] = {}
         self._least: dict[Fabric, list[float]] = {}
         self._raised: dict[Layout, float | None] = {}
         self._lines: dict[Layout, tuple[tuple[int, float], ...]] = {}
-        self._probes: dict[int, Job] = {}
 
     def limit_gb(self, gpu: Gpu) -> float | None:
         """What the reference GPU would have to offer to be worth this one; None where its memory is not known."""
@@ -77,32 +83,61 @@ class Needs:
                 return count
         return None
 
+    def prepare(self, fabric_counts: Iterable[tuple[Fabric, int]]) -> None:
+        """Compute what is not known yet of these counts, all at once."""
+        for key in fabric_counts:
+            if key not in self._layouts:
+                self._layouts[key] = tuple(layouts(self._job, *key))
+        self._compute(layout for key in fabric_counts for layout in self._layouts[key])
+
     def choices(self, fabric: Fabric, count: int) -> tuple[Choice, ...]:
         """All sensible layouts of a count with their needs, least exchange first."""
         key = (fabric, count)
         if key not in self._choices:
-            found = []
-            for layout in layouts(self._job, fabric, count):
-                raised = self.raised_gb(layout)
-                if raised is not None:
-                    found.append(Choice(layout, raised))
-            self._choices[key] = tuple(found)
+            self.prepare([key])
+            needs = ((layout, self._raised[layout]) for layout in self._layouts[key])
+            self._choices[key] = tuple(Choice(layout, raised) for layout, raised in needs if raised is not None)
         return self._choices[key]
 
     def raised_gb(self, layout: Layout) -> float | None:
         """Memory per GPU of the reference, raised by the safety factor."""
         if layout not in self._raised:
-            estimate = estimate_memory(self._job, self._reference, layout)
-            self._raised[layout] = (
-                None
-                if estimate is None
-                else estimate.per_gpu_gb * safety_of(self._job, estimate.method, margin=self._margin)
-            )
+            self._compute([layout])
         return self._raised[layout]
+
+    def _compute(self, wanted: Iterable[Layout]) -> None:
+        new = [layout for layout in dict.fromkeys(wanted) if layout not in self._raised]
+        if new:
+            self._raised.update(zip(new, self._raised_of(new, batch_of(self._job)), strict=True))
+
+    def _raised_of(self, wanted: Sequence[Layout], batch: int | Sequence[int]) -> list[float] | list[None]:
+        found = memory_columns(
+            self._job, rows_of(wanted, batch, context_gb(self._reference), is_small(self._reference))
+        )
+        if found is None:
+            return [None] * len(wanted)
+        raised: list[float] = (found.per_gpu_gb * safety_of(self._job, found.method, margin=self._margin)).tolist()
+        return raised
+
+    def prepare_batches(self, wanted: Iterable[Layout]) -> None:
+        """Compute what ``most_batch`` asks for of these layouts, all at once."""
+        # While serving, memory is a straight line from the first request on.
+        probes = _PROBES if self._job.training else (1, 2)
+        new = [layout for layout in dict.fromkeys(map(self._replica, wanted)) if layout not in self._lines]
+        if new:
+            each = [layout for layout in new for _ in probes]
+            raised = self._raised_of(each, probes * len(new))
+            for place, layout in enumerate(new):
+                points = zip(probes, raised[place * len(probes) : (place + 1) * len(probes)], strict=True)
+                self._lines[layout] = tuple((batch, need) for batch, need in points if need is not None)
+
+    def _replica(self, layout: Layout) -> Layout:
+        return layout if self._job.training else Layout(layout.tensor, layout.pipeline)
 
     def most_batch(self, layout: Layout, limit_gb: float) -> int | None:
         """The largest micro-batch in training, or number of requests per replica while serving, that fits the limit."""
-        line = self._line(layout if self._job.training else Layout(layout.tensor, layout.pipeline))
+        self.prepare_batches([layout])
+        line = self._lines[self._replica(layout)]
         if not line:
             return None
         if line[0][1] > limit_gb:
@@ -113,24 +148,6 @@ class Needs:
         (batch, needed), (last_batch, last_needed) = line[-2:]
         each = (last_needed - needed) / (last_batch - batch)
         return min(65536, last_batch + int((limit_gb - last_needed) / each)) if each > 0 else 65536
-
-    def _line(self, layout: Layout) -> tuple[tuple[int, float], ...]:
-        if layout not in self._lines:
-            points = []
-            # While serving, memory is a straight line from the first request on.
-            for batch in _PROBES if self._job.training else (1, 2):
-                estimate = estimate_memory(self._probe(batch), self._reference, layout)
-                if estimate is not None:
-                    raised = estimate.per_gpu_gb * safety_of(self._job, estimate.method, margin=self._margin)
-                    points.append((batch, raised))
-            self._lines[layout] = tuple(points)
-        return self._lines[layout]
-
-    def _probe(self, batch: int) -> Job:
-        if batch not in self._probes:
-            changed = {"micro_batch": batch} if self._job.training else {"concurrency": batch}
-            self._probes[batch] = replace(self._job, **changed)  # type: ignore[arg-type]
-        return self._probes[batch]
 
     @cached_property
     def _safety_of_context(self) -> float:

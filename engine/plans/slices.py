@@ -9,19 +9,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Value
 from whichgpu.engine.plans.maker import PlanMaker
-from whichgpu.engine.plans.model import Partition
-from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.plans.targets import meets
-from whichgpu.engine.plans.targets import shortfall
-from whichgpu.engine.plans.targets import times_kept
-from whichgpu.engine.sizing import Figure
-from whichgpu.engine.sizing import SpeedEstimate
+from whichgpu.engine.plans.model import Partition, Plan
+from whichgpu.engine.plans.targets import meets, shortfall, times_kept
+from whichgpu.engine.sizing import Figure, SpeedEstimate
 
 
 _PROFILE = re.compile(r"(?P<compute>\d+)g\.(?P<memory>\d+)gb\Z")
@@ -30,8 +27,7 @@ _RATES = frozenset({"tokens_per_s", "samples_per_s", "requests_per_s", "steps_pe
 _RATE_FACTS = ("plan.tokens_per_s", "plan.samples_per_s", "plan.qps", "plan.max_concurrency")
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """One MIG profile of one card. ``per_card`` instances of it fit side by side."""
 
     profile: str

@@ -6,11 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import number
-from whichgpu.engine.sizing import Job
-from whichgpu.engine.sizing import Targets
-from whichgpu.engine.sizing import targets_of
+from whichgpu.engine.core import Facts, number
+from whichgpu.engine.sizing import Job, Targets, targets_of
 
 
 class Goals(NamedTuple):

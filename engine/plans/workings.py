@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.needs import Needs
-from whichgpu.engine.sizing import Card
-from whichgpu.engine.sizing import Job
-from whichgpu.engine.sizing import JobSpeed
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import MemoryEstimate
-from whichgpu.engine.sizing import SpeedEstimate
-from whichgpu.engine.sizing import Targets
+from whichgpu.engine.sizing import Card, GpuTable, Job, JobSpeed, Layout, MemoryEstimate, SpeedEstimate, Targets
 
 
 #: An interview and the search for the nearest change go to and fro between a few jobs.
 _KEPT = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(Struct, frozen=True):
     """All that memory, fit and speed of plans hang on beside the GPUs themselves."""
 
     job: Job
@@ -38,7 +33,9 @@ class Workings:
     """Results by GPU and layout; each is computed once."""
 
     needs: Needs | None
-    batches: dict[int, JobSpeed]  # the job's speed by micro-batch
+    speed: JobSpeed
+    table: GpuTable
+    links: LinkTable
     limits: dict[str, float | None] = field(default_factory=dict)
     smallest: dict[str, int | None] = field(default_factory=dict)
     memories: dict[tuple[Card, Layout], MemoryEstimate | None] = field(default_factory=dict)
@@ -50,6 +47,7 @@ class _Recent(threading.local):
 
     def __init__(self) -> None:
         self.kept: deque[tuple[Knowledge, Terms, Workings]] = deque(maxlen=_KEPT)
+        self.tables: deque[tuple[Knowledge, bool, tuple[GpuTable, LinkTable]]] = deque(maxlen=_KEPT)
 
 
 _recent = _Recent()
@@ -67,7 +65,18 @@ def workings_of(knowledge: Knowledge, terms: Terms) -> Workings:
             return workings
     job = terms.job
     needs = Needs(job, next(iter(knowledge.gpus.values())), margin=terms.margin) if job.sized else None
-    batches = {job.micro_batch: JobSpeed(job, terms.times, capacity=terms.capacity)}
-    workings = Workings(needs, batches)
+    speed = JobSpeed(job, terms.times, capacity=terms.capacity)
+    workings = Workings(needs, speed, *_tables(knowledge, desk=terms.desk))
     _recent.kept.appendleft((knowledge, terms, workings))
     return workings
+
+
+def _tables(knowledge: Knowledge, *, desk: bool) -> tuple[GpuTable, LinkTable]:
+    """The GPUs of a catalogue as columns. They hold for every job, and are read again for another catalogue."""
+    for known, at_desk, tables in _recent.tables:
+        if known is knowledge and at_desk == desk:
+            return tables
+    gpus = tuple(knowledge.gpus.values())
+    tables = GpuTable(gpus), LinkTable(gpus, desk=desk)
+    _recent.tables.appendleft((knowledge, desk, tables))
+    return tables

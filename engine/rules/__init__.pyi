@@ -1,99 +1,80 @@
-from .facts.coercion import coerce as coerce
-from .facts.coercion import gpu_and_count as gpu_and_count
-from .facts.coercion import read_value as read_value
+from .facts.coercion import coerce as coerce, gpu_and_count as gpu_and_count, read_value as read_value
 from .facts.loading import load_vocabulary as load_vocabulary
-from .facts.model import RESERVED as RESERVED
-from .facts.model import Code as Code
-from .facts.model import FactDef as FactDef
-from .facts.model import Vocabulary as Vocabulary
-from .facts.model import fold as fold
-from .inference.driver import durable_available as durable_available
-from .inference.driver import engine_status as engine_status
-from .inference.firing import Level as Level
-from .inference.firing import fire as fire
-from .inference.reference import Evaluation as Evaluation
-from .inference.reference import is_local as is_local
-from .language.compiling import Compiled as Compiled
-from .language.compiling import compile_expr as compile_expr
-from .language.compiling import evaluate as evaluate
-from .language.domains import Domains as Domains
-from .language.domains import compares_with_constant as compares_with_constant
-from .language.domains import constants as constants
-from .language.domains import constants_compared as constants_compared
-from .language.domains import drawn as drawn
-from .language.domains import inside as inside
-from .language.domains import representatives as representatives
-from .language.domains import spread as spread
-from .language.domains import tangled as tangled
+from .facts.model import RESERVED as RESERVED, Code as Code, FactDef as FactDef, Vocabulary as Vocabulary, fold as fold
+from .inference.driver import durable_available as durable_available, engine_status as engine_status
+from .inference.firing import Level as Level, fire as fire, probing as probing
+from .inference.reference import Evaluation as Evaluation, is_local as is_local
+from .language.compiling import Compiled as Compiled, compile_expr as compile_expr, evaluate as evaluate
+from .language.domains import (
+    Domains as Domains,
+    compares_with_constant as compares_with_constant,
+    constants as constants,
+    constants_compared as constants_compared,
+    drawn as drawn,
+    inside as inside,
+    representatives as representatives,
+    spread as spread,
+    tangled as tangled,
+)
 from .language.parsing import parse_condition as parse_condition
-from .language.texts import format_number as format_number
-from .language.texts import format_value as format_value
-from .language.texts import render as render
-from .language.tree import MIRRORED as MIRRORED
-from .language.tree import OPPOSITE as OPPOSITE
-from .language.tree import And as And
-from .language.tree import Compare as Compare
-from .language.tree import Const as Const
-from .language.tree import Expr as Expr
-from .language.tree import FactRef as FactRef
-from .language.tree import Has as Has
-from .language.tree import Known as Known
-from .language.tree import Member as Member
-from .language.tree import Not as Not
-from .language.tree import Or as Or
-from .language.tree import facts_read as facts_read
-from .language.tree import to_nnf as to_nnf
-from .language.tree import written as written
+from .language.texts import format_number as format_number, format_value as format_value, render as render
+from .language.tree import (
+    MIRRORED as MIRRORED,
+    OPPOSITE as OPPOSITE,
+    And as And,
+    Compare as Compare,
+    Const as Const,
+    Expr as Expr,
+    FactRef as FactRef,
+    Has as Has,
+    Known as Known,
+    Member as Member,
+    Not as Not,
+    Or as Or,
+    facts_read as facts_read,
+    to_nnf as to_nnf,
+    written as written,
+)
 from .language.wording import words as words
-from .resolution.model import FactCandidate as FactCandidate
-from .resolution.model import Origin as Origin
-from .resolution.model import ResolvedFacts as ResolvedFacts
-from .resolution.run import Default as Default
-from .resolution.run import FactResolver as FactResolver
-from .resolution.run import MakeLevel as MakeLevel
-from .rulebook.effects.answer import Disagree as Disagree
-from .rulebook.effects.answer import Monitor as Monitor
-from .rulebook.effects.answer import Say as Say
-from .rulebook.effects.answer import ShowFigure as ShowFigure
-from .rulebook.effects.facts import Ask as Ask
-from .rulebook.effects.facts import ConsiderCounts as ConsiderCounts
-from .rulebook.effects.facts import SetFact as SetFact
-from .rulebook.effects.plans import Fallback as Fallback
-from .rulebook.effects.plans import Points as Points
-from .rulebook.effects.plans import Reject as Reject
+from .resolution.model import FactCandidate as FactCandidate, Origin as Origin, ResolvedFacts as ResolvedFacts
+from .resolution.run import Default as Default, FactResolver as FactResolver, MakeLevel as MakeLevel
+from .rulebook.effects.answer import Disagree as Disagree, Monitor as Monitor, Say as Say, ShowFigure as ShowFigure
+from .rulebook.effects.facts import Ask as Ask, ConsiderCounts as ConsiderCounts, SetFact as SetFact
+from .rulebook.effects.plans import Fallback as Fallback, Points as Points, Reject as Reject
 from .rulebook.formatting import formatted as formatted
-from .rulebook.grammar import EACH as EACH
-from .rulebook.grammar import EACH_OF_STAGE as EACH_OF_STAGE
-from .rulebook.grammar import ID_PATTERN as ID_PATTERN
-from .rulebook.grammar import STAGES as STAGES
-from .rulebook.grammar import Key as Key
-from .rulebook.layers import canonical as canonical
-from .rulebook.layers import rule_digest as rule_digest
+from .rulebook.grammar import (
+    EACH as EACH,
+    EACH_OF_STAGE as EACH_OF_STAGE,
+    ID_PATTERN as ID_PATTERN,
+    STAGES as STAGES,
+    Key as Key,
+)
+from .rulebook.layers import canonical as canonical, rule_digest as rule_digest
 from .rulebook.load import load_rulebook as load_rulebook
-from .rulebook.model import Change as Change
-from .rulebook.model import Claim as Claim
-from .rulebook.model import Condition as Condition
-from .rulebook.model import Each as Each
-from .rulebook.model import Effect as Effect
-from .rulebook.model import KnownNames as KnownNames
-from .rulebook.model import Quantity as Quantity
-from .rulebook.model import Rule as Rule
-from .rulebook.model import Rulebook as Rulebook
-from .rulebook.model import RuleTest as RuleTest
-from .rulebook.model import Stage as Stage
-from .rulebook.model import Table as Table
-from .rulebook.model import Verdict as Verdict
-from .rulebook.order import levels as levels
-from .rulebook.order import rows_above as rows_above
-from .rulebook.order import shortest_circle as shortest_circle
+from .rulebook.model import (
+    Change as Change,
+    Claim as Claim,
+    Condition as Condition,
+    Each as Each,
+    Effect as Effect,
+    KnownNames as KnownNames,
+    Quantity as Quantity,
+    Rule as Rule,
+    Rulebook as Rulebook,
+    RuleTest as RuleTest,
+    Stage as Stage,
+    Table as Table,
+    Verdict as Verdict,
+)
+from .rulebook.order import levels as levels, rows_above as rows_above, shortest_circle as shortest_circle
 from .rulebook.provenance import source_heads as source_heads
-from .rulebook.reading import Fields as Fields
-from .rulebook.reading import Reader as Reader
-from .rulebook.reading import kind_of as kind_of
-from .rulebook.resolve import Resolution as Resolution
-from .rulebook.resolve import Resolver as Resolver
-from .rulebook.resolve import missing_facts as missing_facts
-from .rulebook.resolve import overriders as overriders
-from .rulebook.resolve import verdict_of as verdict_of
+from .rulebook.reading import Fields as Fields, Reader as Reader, kind_of as kind_of
+from .rulebook.resolve import (
+    Resolution as Resolution,
+    Resolver as Resolver,
+    missing_facts as missing_facts,
+    overriders as overriders,
+    verdict_of as verdict_of,
+)
 from .rulebook.ruletests import UNKNOWN as UNKNOWN
 from .rulebook.schema import rule_file_schema as rule_file_schema

@@ -1,25 +1,40 @@
 from .calculators import memory_calculators as memory_calculators
 from .composed import composed_spec as composed_spec
-from .constants import SizingConstants as SizingConstants
-from .constants import sizing_constants as sizing_constants
-from .fit_changes import Remedy as Remedy
-from .fit_changes import remedies_of as remedies_of
+from .constants import SizingConstants as SizingConstants, sizing_constants as sizing_constants
+from .fit_changes import Remedy as Remedy, remedies_of as remedies_of
+from .gpu_table import GpuTable as GpuTable
 from .intake import job_from_facts as job_from_facts
-from .job import Assumed as Assumed
-from .job import Job as Job
+from .job import Assumed as Assumed, Job as Job
 from .layout import Layout as Layout
-from .memory import Card as Card
-from .memory import card_of as card_of
-from .memory import estimate_memory as estimate_memory
-from .memory import granted_of as granted_of
-from .memory import own_gb as own_gb
-from .model import Figure as Figure
-from .model import MemoryEstimate as MemoryEstimate
-from .model import SpeedEstimate as SpeedEstimate
-from .model import Term as Term
+from .memory import (
+    Card as Card,
+    batch_of as batch_of,
+    card_of as card_of,
+    context_gb as context_gb,
+    estimate_memories as estimate_memories,
+    estimate_memory as estimate_memory,
+    granted_of as granted_of,
+    is_small as is_small,
+    memory_columns as memory_columns,
+    own_gb as own_gb,
+)
+from .model import Figure as Figure, MemoryEstimate as MemoryEstimate, SpeedEstimate as SpeedEstimate, Term as Term
+from .rows import Ints as Ints, Rows as Rows, ceiling as ceiling, rows_of as rows_of
 from .serving import PIPELINE_SHARE as PIPELINE_SHARE
-from .speed import JobSpeed as JobSpeed
-from .speed import capacity_asked as capacity_asked
-from .speed import targets_of as targets_of
+from .speed import (
+    JobSpeed as JobSpeed,
+    capacity_asked as capacity_asked,
+    rows_of_values as rows_of_values,
+    targets_of as targets_of,
+)
 from .speed_constants import SpeedConstants as SpeedConstants
+from .speed_links import (
+    NO_LINK as NO_LINK,
+    LinkSpeed as LinkSpeed,
+    Split as Split,
+    choose as choose,
+    link_speed as link_speed,
+    network_of as network_of,
+    split_of as split_of,
+)
 from .speed_serving import Targets as Targets

@@ -7,20 +7,14 @@ Importing this module registers the calculators.
 
 from __future__ import annotations
 
-from typing import TypedDict
-from typing import Unpack
+from typing import TypedDict, Unpack
 
 from whichgpu.engine.catalogue import profile_of
-from whichgpu.engine.core import Calculator
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import calculator
-from whichgpu.engine.core import registered
+from whichgpu.engine.core import Calculator, Value, calculator, registered
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.learning import activations_gb as layer_activations_gb
-from whichgpu.engine.sizing.learning import adapter_params
-from whichgpu.engine.sizing.learning import logits_gb
+from whichgpu.engine.sizing.learning import UNBOUND, activations_gb as layer_activations_gb, adapter_params, logits_gb
 from whichgpu.engine.sizing.memory import typical_memory
 from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
 from whichgpu.engine.sizing.states import state_bytes
@@ -181,7 +175,8 @@ def activations_gb(
     job = job_from_facts(facts, None)
     if not job.training or job.shape is None:
         return None
-    return sum(layer_activations_gb(job, job.shape, 1, 1)) + logits_gb(job, job.shape, 1)
+    kept = layer_activations_gb(job, job.shape, 1, 1, job.micro_batch, UNBOUND)
+    return float(sum(kept) + logits_gb(job, job.shape, 1, job.micro_batch))
 
 
 @calculator(
@@ -207,7 +202,7 @@ def kv_cache_gb(
     if job.training or job.shape is None or job.family != "llm":
         return None
     size = sizing_constants().kv_cache.get(kv_cache_precision or "fp16", 2.0)
-    return concurrency * cached_bytes_per_sequence(job.shape, context_tokens, size, 1, 16) / 1e9
+    return float(concurrency * cached_bytes_per_sequence(job.shape, context_tokens, size, 1, 16) / 1e9)
 
 
 @calculator(

@@ -7,8 +7,9 @@ counted instead of listed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.sizing.constants import sizing_constants
@@ -37,8 +38,7 @@ _HEADS = (
 _DENSE = frozenset({"deeplabv3", "pspnet", "fcn", "upernet"})
 
 
-@dataclass(frozen=True, slots=True)
-class Composed:
+class Composed(Struct, frozen=True):
     """A network from its parts. Elements are of feature maps kept for the backward pass, before copies."""
 
     name: str

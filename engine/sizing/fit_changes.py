@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.constants import sizing_constants
@@ -14,8 +15,7 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
 
 
-@dataclass(frozen=True, slots=True)
-class Remedy:
+class Remedy(Struct, frozen=True):
     """One change. ``facts`` is what to write in the workload; ``job`` and ``layout`` are with the change made."""
 
     id: str

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.model import MemoryEstimate
-from whichgpu.engine.sizing.model import Part
-from whichgpu.engine.sizing.model import TermKind
-from whichgpu.engine.sizing.training import ADAPTERS
-from whichgpu.engine.sizing.training import ALLOCATOR
-from whichgpu.engine.sizing.training import CONTEXT
-from whichgpu.engine.sizing.training import STEP
-from whichgpu.engine.sizing.training import Block
-from whichgpu.engine.sizing.training import finished
-from whichgpu.engine.sizing.training import trained_states
+from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
+from whichgpu.engine.sizing.rows import Rows, ceiling
+from whichgpu.engine.sizing.states import shards
+from whichgpu.engine.sizing.training import ADAPTERS, ALLOCATOR, CONTEXT, Block, finished, step_part, trained_states
 
 
 _COMPONENTS = TermKind(
@@ -47,8 +43,7 @@ _TRAIN = TermKind(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Generator:
+class Generator(Struct, frozen=True):
     """Sizes in billions; the denoiser as a transformer of typical shape."""
 
     denoiser_b: float
@@ -101,26 +96,24 @@ def _shape_factor(job: Job) -> float:
     return 9.0 / 16.0 if job.family == "diffusion_video" else 1.0
 
 
-def generator_memory(job: Job, layout: Layout, context_gb: float) -> MemoryEstimate:
-    """Memory per GPU of generating with, adapting or training an image or video generator."""
+def generator_memory(job: Job, rows: Rows) -> MemoryColumns:
+    """Memory per GPU of generating with, adapting or training an image or video generator, for each row."""
     generator = generator_of(job)
-    if job.training:
-        return _training(job, generator, layout, context_gb)
-    return _inference(job, generator, layout, context_gb)
+    return _training(job, generator, rows) if job.training else _inference(job, generator, rows)
 
 
-def _inference(job: Job, generator: Generator, layout: Layout, context_gb: float) -> MemoryEstimate:
+def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     constants = sizing_constants()
     known = constants.diffusion
     weight = constants.weights[job.weight_precision].body
     text_bytes = weight if weight >= 2.0 else max(weight, known.text_encoder_floor_bytes.value)
     if generator.text_b > 1.0:  # Large text encoders are published in 16 bits, whatever the denoiser is.
         text_bytes = min(text_bytes, 2.0)
-    denoiser = generator.denoiser_b * weight / (layout.tensor * layout.pipeline)
+    denoiser = generator.denoiser_b * weight / (rows.tensor * rows.pipeline)
     text, vae = generator.text_b * text_bytes, generator.vae_b * 2.0
-    weights = max(denoiser, text, vae) if job.cpu_offload else denoiser + text + vae
-    weights *= -(-job.models_served // layout.data)
-    batch = -(-job.concurrency // layout.data)
+    weights = np.maximum(denoiser, max(text, vae)) if job.cpu_offload else denoiser + text + vae
+    weights = weights * ceiling(job.models_served, rows.data)
+    batch = ceiling(rows.batch, rows.data)
     tokens = tokens_of(job, generator)
     pixels = job.image_px**2 * _shape_factor(job)
     decoded = pixels * (known.frames_per_latent.value / 2.0 if job.family == "diffusion_video" else 1.0)
@@ -130,25 +123,21 @@ def _inference(job: Job, generator: Generator, layout: Layout, context_gb: float
     # What the allocator keeps was measured on image generators; of a video, one frame's worth is taken.
     kept_tokens = min(tokens, (job.image_px / generator.patch_px) ** 2 + known.text_tokens.value)
     held = batch * kept_tokens * generator.width * known.held_bytes.value / 1e9
-    parts: tuple[Part, ...] = (
-        (
-            _COMPONENTS,
-            weights,
-            (generator.denoiser_b, generator.text_b, generator.vae_b, job.weight_precision, job.cpu_offload),
-        ),
-        (_INFER, activations, (batch, tokens, generator.width, job.image_px, job.frames)),
-        (ALLOCATOR, held, (held / (weights + activations),)),
-        (CONTEXT, context_gb, (layout.count,)),
+    sizes = (generator.denoiser_b, generator.text_b, generator.vae_b)
+    parts = (
+        PartColumn(_COMPONENTS, weights, (*sizes, job.weight_precision, job.cpu_offload)),
+        PartColumn(_INFER, activations, (batch, tokens, generator.width, job.image_px, job.frames)),
+        PartColumn(ALLOCATOR, held, (held / (weights + activations),)),
+        PartColumn(CONTEXT, rows.context_gb, (rows.count,)),
     )
-    total = sum(value for _, value, _ in parts)
-    return MemoryEstimate(
-        per_gpu_gb=total,
+    return MemoryColumns(
+        per_gpu_gb=total_gb(parts),
         low_gb=0.96 * (weights - _floor_gb(job, generator)) + 0.2 * activations,
         # Of quantised weights it is seldom said whether the text encoders are among them.
         high_gb=weights * 1.06
         + 1.3 * activations
         + 1.2 * held
-        + context_gb * 1.5
+        + rows.context_gb * 1.5
         + (0.2 * text if weight < 2 else 0.0),
         allocated_gb=weights + activations,
         parts=parts,
@@ -166,48 +155,49 @@ def _floor_gb(job: Job, generator: Generator) -> float:
     return max(0.0, constants.diffusion.text_encoder_floor_bytes.value - weight) * generator.text_b
 
 
-def _training(job: Job, generator: Generator, layout: Layout, context_gb: float) -> MemoryEstimate:
+def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     constants = sizing_constants()
     known = constants.diffusion
     params = generator.denoiser_b * 1e9
-    parts: list[Part] = []
-    workspace = 0.0
+    parts: list[PartColumn] = []
+    workspace: Any = 0.0
     if job.peft:
         weight = constants.weights[job.weight_precision].body
-        frozen = generator.denoiser_b * weight
+        whole = generator.denoiser_b * weight
         if job.cpu_offload:
-            frozen = min(frozen, 2.0 * frozen / generator.layers)
-        elif layout.sharding in {"zero3", "fsdp"}:
-            frozen /= layout.data
+            frozen = np.full(len(rows.data), min(whole, 2.0 * whole / generator.layers))
+        else:
+            frozen = whole / shards(rows)[0]
         inputs = (generator.denoiser_b, generator.text_b, generator.vae_b, job.weight_precision, job.cpu_offload)
-        parts.append((_COMPONENTS, frozen, inputs))
+        parts.append(PartColumn(_COMPONENTS, frozen, inputs))
         # Inputs and outputs of four attention matrices are 8 widths, of two feed-forward ones 10.
         sides = 8.0 + (10.0 if "up" in job.lora_targets else 0.0)
         trained = job.lora_rank * generator.layers * generator.width * sides
         per = constants.training.adapter_bytes.value
-        parts.append((ADAPTERS, trained * per / 1e9, (trained / 1e6, job.lora_rank, per)))
+        states = np.full(len(rows.data), trained * per / 1e9)
+        parts.append(PartColumn(ADAPTERS, states, (trained / 1e6, job.lora_rank, per)))
     else:
-        block = Block(params / layout.tensor / layout.pipeline, 0.0, params / generator.layers / layout.tensor)
-        workspace, _ = trained_states(job, block, layout, parts)
+        on_rank = params / rows.tensor / rows.pipeline
+        block = Block(on_rank, 0.0, params / generator.layers / rows.tensor, on_rank)
+        workspace, _ = trained_states(job, block, rows, parts)
     # Trainers of models with large text encoders compute their outputs once, before training.
     large = generator.text_b > known.text_encoder_small_b.value + 0.3
     cached = job.family == "diffusion_video" or job.cpu_offload or (large and not job.peft)
     encoders = (generator.text_b + generator.vae_b) * (4.0 if job.recipe == "fp32" else 2.0)
-    beside = 0.0 if cached else encoders
-    parts.append((_FROZEN_BESIDE, beside, (generator.text_b, generator.vae_b, cached)))
-    tokens = tokens_of(job, generator) * job.micro_batch
+    beside = np.full(len(rows.data), 0.0 if cached else encoders)
+    parts.append(PartColumn(_FROZEN_BESIDE, beside, (generator.text_b, generator.vae_b, cached)))
+    tokens = tokens_of(job, generator) * rows.batch
     element = 2.0 if job.recipe == "fp32" else 1.0
     one_layer = tokens * known.train_bytes_per_hidden.value * generator.width * element / 1e9
     if job.checkpointing == "full":
         activations = tokens * 2.0 * generator.width * generator.layers * element / 1e9 + one_layer
     else:
         activations = one_layer * generator.layers * (0.6 if job.checkpointing == "selective" else 1.0)
-    encoded = 0.0 if cached else job.micro_batch * job.image_px**2 * known.vae_bytes_per_pixel.value * element / 1e9
-    activations = max(activations, encoded)
+    encoded = 0.0 if cached else rows.batch * job.image_px**2 * known.vae_bytes_per_pixel.value * element / 1e9
+    activations = np.maximum(activations, encoded)
     # Nobody states whether encoders whose outputs are cached stay on the GPU.
     open_gb = encoders if cached and not job.cpu_offload else 0.0
-    settings = (job.micro_batch, tokens, generator.width, generator.layers, job.checkpointing)
-    parts.append((_TRAIN, activations, settings))
-    if workspace > activations:
-        parts.append((STEP, workspace - activations, (workspace, activations)))
-    return finished(job, parts, layout, context_gb, known=job.model is not None, soft=activations, open_gb=open_gb)
+    settings = (rows.batch, tokens, generator.width, generator.layers, job.checkpointing)
+    parts.append(PartColumn(_TRAIN, activations, settings))
+    parts.append(step_part(workspace, activations))
+    return finished(job, parts, rows, known=job.model is not None, soft=activations, open_gb=open_gb)

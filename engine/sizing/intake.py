@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container
-from typing import TypeVar
-from typing import assert_never
+from typing import TypeVar, assert_never
 
-from whichgpu.engine.catalogue import ModelSpec
-from whichgpu.engine.catalogue import profile_of
+from whichgpu.engine.catalogue import ModelSpec, profile_of
 from whichgpu.engine.core import Facts
 from whichgpu.engine.sizing.constants import sizing_constants
-from whichgpu.engine.sizing.intake_training import chunked_loss_of
-from whichgpu.engine.sizing.intake_training import learning_of
-from whichgpu.engine.sizing.intake_training import lora_rank_of
-from whichgpu.engine.sizing.intake_training import lora_targets_of
-from whichgpu.engine.sizing.intake_training import optimizer_of
-from whichgpu.engine.sizing.intake_training import recipe_of
-from whichgpu.engine.sizing.job import Family
-from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.job import Kind
-from whichgpu.engine.sizing.reading import TRANSFORMERS
-from whichgpu.engine.sizing.reading import Reader
+from whichgpu.engine.sizing.intake_training import (
+    chunked_loss_of,
+    learning_of,
+    lora_rank_of,
+    lora_targets_of,
+    optimizer_of,
+    recipe_of,
+)
+from whichgpu.engine.sizing.job import Family, Job, Kind
+from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader
 from whichgpu.engine.sizing.shape import shape_of
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import Value
@@ -24,8 +24,7 @@ class Assumed(NamedTuple):
     because: str
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """What is to be sized. Counts are single units (tokens, samples, pixels); sizes of models in billions."""
 
     kind: Kind

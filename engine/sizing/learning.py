@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.shape import Shape
+
+
+#: Micro-batches of a step where nobody states them: more than any pipeline has stages.
+UNBOUND = 1 << 40
 
 
 def adapter_params(shape: Shape, rank: int, targets: tuple[str, ...]) -> float:
@@ -24,7 +32,7 @@ def adapter_params(shape: Shape, rank: int, targets: tuple[str, ...]) -> float:
     return float(rank * shape.layers * sum(sides[target] for target in targets))
 
 
-def layer_bytes_per_token(job: Job, shape: Shape, tensor: int) -> tuple[float, float, float]:
+def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any, float]:
     """Bytes per token that one layer keeps for the backward pass: in full, as stored, and of a checkpoint.
 
     In full: inputs of both norms, of every matrix that has to learn, and of attention and gate
@@ -64,27 +72,34 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: int) -> tuple[float, f
     return full, stored, hidden * element
 
 
-def activations_gb(job: Job, shape: Shape, tensor: int, pipeline: int) -> tuple[float, float]:
+def activations_gb(
+    job: Job, shape: Shape, tensor: Any, pipeline: Any, micro_batch: Any, accumulation: Any
+) -> tuple[Any, Any]:
     """What the layers on one GPU keep at the start of the backward pass, and the working set of one layer, in GB.
 
     With a pipeline, the first stage holds as many micro-batches in flight as there are stages, so that its share is
     that of a whole model.
+
+    Args:
+        job: what is trained.
+        shape: of its transformer.
+        tensor: ranks over which a layer is split; a number or a column, as are the next three.
+        pipeline: stages.
+        micro_batch: sequences that pass at a time.
+        accumulation: micro-batches of a step; ``UNBOUND`` where nobody states it.
     """
     full, stored, checkpoint = layer_bytes_per_token(job, shape, tensor)
-    tokens = job.micro_batch * job.seq_len_tokens
-    in_flight = pipeline
-    if job.gradient_accumulation is not None and pipeline > 1:
-        in_flight = min(pipeline, max(1, job.gradient_accumulation))
-    layers_here = shape.layers / pipeline * in_flight
+    tokens = micro_batch * job.seq_len_tokens
+    layers_here = shape.layers / pipeline * np.minimum(pipeline, np.maximum(1, accumulation))
     if job.activation_offload:  # One layer is computed while its neighbour travels.
-        layers_here = min(layers_here, 2.0)
+        layers_here = np.minimum(layers_here, 2.0)
     one_layer = tokens * full / 1e9
     if job.checkpointing == "full":
         return tokens * checkpoint * layers_here / 1e9, one_layer
     return tokens * stored * layers_here / 1e9, one_layer
 
 
-def logits_gb(job: Job, shape: Shape, tensor: int) -> float:
+def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     """Logits, their 32-bit copy, softmax and gradient, in GB; a chunked or fused loss holds one chunk at a time."""
     if job.family != "llm":
         return 0.0
@@ -94,5 +109,5 @@ def logits_gb(job: Job, shape: Shape, tensor: int) -> float:
         per_logit = training.logit_bytes_compiled.value
     elif job.kind == "qlora" and job.weight_precision.startswith(("gptq", "awq")):
         per_logit = training.logit_bytes_16bit.value
-    whole = job.micro_batch * job.seq_len_tokens * shape.vocab * per_logit / tensor / 1e9
+    whole = micro_batch * job.seq_len_tokens * shape.vocab * per_logit / tensor / 1e9
     return whole / training.chunked_loss_chunks.value if job.chunked_loss else whole

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.generators import generator_memory
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.model import MemoryEstimate
-from whichgpu.engine.sizing.model import TermKind
+from whichgpu.engine.sizing.model import MemoryColumns, MemoryEstimate, PartColumn, TermKind
 from whichgpu.engine.sizing.networks import network_memory
-from whichgpu.engine.sizing.serving import GIB
-from whichgpu.engine.sizing.serving import granted_gb
-from whichgpu.engine.sizing.serving import kept_free_gb
-from whichgpu.engine.sizing.serving import reserve_of
-from whichgpu.engine.sizing.serving import serving_memory
+from whichgpu.engine.sizing.rows import Rows, rows_of
+from whichgpu.engine.sizing.serving import GIB, granted_gb, kept_free_gb, reserve_of, serving_memory
+from whichgpu.engine.sizing.states import shards
 from whichgpu.engine.sizing.training import training_memory
 
 
-ONE_GPU = Layout()
 #: What estimates of memory read of a GPU.
 Card = tuple[str | None, bool]
 _STATED = TermKind(
@@ -29,20 +29,36 @@ _STATED = TermKind(
 )
 
 
-def estimate_memory(job: Job, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
-    """Device memory at peak on the fullest GPU, in decimal GB, with a band; None if neither model nor memory is known.
+def memory_columns(job: Job, rows: Rows) -> MemoryColumns | None:
+    """Device memory at peak on the fullest GPU of each row, in decimal GB, with a band.
 
-    Of the GPU it depends on nothing but ``card_of(gpu)``.
+    None where neither the size of the model nor its memory is known.
     """
     if job.params_b is None:
-        return _stated(job, layout)
+        return _stated(job, rows)
     if job.shape is not None:
-        if job.training:
-            return training_memory(job, job.shape, layout, context_gb(gpu))
-        return serving_memory(job, job.shape, layout, small_card=is_small(gpu))
+        return (training_memory if job.training else serving_memory)(job, job.shape, rows)
     if job.family in {"diffusion_image", "diffusion_video"}:
-        return generator_memory(job, layout, context_gb(gpu))
-    return network_memory(job, layout, context_gb(gpu))
+        return generator_memory(job, rows)
+    return network_memory(job, rows)
+
+
+def estimate_memory(job: Job, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
+    """Memory of one plan."""
+    return estimate_memories(job, [(gpu, layout)])[0]
+
+
+def estimate_memories(job: Job, plans: Sequence[tuple[Gpu, Layout]]) -> Sequence[MemoryEstimate | None]:
+    """Memory of many plans at once."""
+    contexts = np.array([context_gb(gpu) for gpu, _ in plans])
+    small = np.array([is_small(gpu) for gpu, _ in plans])
+    found = memory_columns(job, rows_of([layout for _, layout in plans], batch_of(job), contexts, small))
+    return [None] * len(plans) if found is None else found.rows()
+
+
+def batch_of(job: Job) -> int:
+    """What a row's ``batch`` is for the job as stated."""
+    return job.micro_batch if job.training else job.concurrency
 
 
 def card_of(gpu: Gpu) -> Card:
@@ -68,7 +84,7 @@ def own_gb(job: Job, gpu: Gpu) -> float:
         return context_gb(gpu)
     if reserve_of(job.engine, job.engine_version).activation_gib <= 0:
         return 0.0
-    return kept_free_gb(job, job.shape, ONE_GPU, small_card=is_small(gpu))
+    return float(kept_free_gb(job, job.shape, rows_of([Layout()], 1, small_card=is_small(gpu)))[0])
 
 
 def context_gb(gpu: Gpu) -> float:
@@ -82,25 +98,23 @@ def typical_memory(job: Job) -> float | None:
     if job.params_b is None or job.shape is None:
         return None
     context = sizing_constants().context.default_gib * GIB
-    if job.training:
-        return training_memory(job, job.shape, ONE_GPU, context).per_gpu_gb
-    return serving_memory(job, job.shape, ONE_GPU).per_gpu_gb
+    found = memory_columns(job, rows_of([Layout()], batch_of(job), context))
+    return None if found is None else float(found.per_gpu_gb[0])
 
 
-def _stated(job: Job, layout: Layout) -> MemoryEstimate | None:
+def _stated(job: Job, rows: Rows) -> MemoryColumns | None:
     if job.stated_gb is None:
         return None
-    splits = layout.tensor * layout.pipeline
-    if job.training and layout.sharding in {"zero3", "fsdp"}:
-        splits *= layout.data
+    splits = rows.tensor * rows.pipeline
+    if job.training:
+        splits = splits * shards(rows)[0]
     value = job.stated_gb / splits
-    high = (job.stated_high_gb or job.stated_gb) / splits
-    return MemoryEstimate(
+    return MemoryColumns(
         per_gpu_gb=value,
         low_gb=value,
-        high_gb=max(value, high),
+        high_gb=np.maximum(value, (job.stated_high_gb or job.stated_gb) / splits),
         allocated_gb=value,
-        parts=((_STATED, value, (job.stated_gb, splits)),),
+        parts=(PartColumn(_STATED, value, (job.stated_gb, splits)),),
         band_reason="as stated" if job.stated_high_gb is None else "the band that the guides name",
         method="stated" if job.stated_high_gb is None else "rule of thumb",
     )

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
 
 from whichgpu.engine.core import Value
+from whichgpu.engine.sizing.rows import Bools, Floats, plain
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """One summand of an estimate: what it is, how it was computed, from what, and on whose word."""
 
     name: str  # weights, kv_cache, activations, gradients, optimizer, logits, adapters, reserve, ...
     value: float  # in the estimate's unit
     formula: str  # in words
-    inputs: dict[str, Value] = field(default_factory=dict)
+    inputs: dict[str, Value] = msgspec.field(default_factory=dict)
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TermKind:
+class TermKind(Struct, frozen=True):
     """What every term of one name has in common, so that an estimate need carry only its numbers."""
 
     name: str
@@ -34,6 +36,41 @@ class TermKind:
 Part = tuple[TermKind, float, tuple[Value, ...]]
 
 
+class PartColumn(NamedTuple):
+    """One summand over all rows. Inputs are columns, or values that are the same in every row."""
+
+    kind: TermKind
+    gb: Any
+    inputs: tuple[Any, ...]
+    where: Bools | None = None  # rows that have this summand; elsewhere ``gb`` is 0. None: all of them
+
+
+def total_gb(parts: Iterable[PartColumn], *kinds: TermKind) -> Any:
+    """The sum of the summands over all rows; of some kinds only, where they are named."""
+    return sum(part.gb for part in parts if not kinds or part.kind in kinds)
+
+
+class MemoryColumns(Struct, frozen=True):
+    """Device memory at peak on the fullest GPU for each row, in decimal GB, with a band and its reason."""
+
+    per_gpu_gb: Floats
+    low_gb: Floats
+    high_gb: Floats
+    allocated_gb: Floats  # tensors only: without context and fragmentation
+    parts: tuple[PartColumn, ...]  # their values sum to per_gpu_gb
+    band_reason: str
+    method: str  # "architecture", "rule of thumb" or "stated"
+
+    def rows(self) -> list[MemoryEstimate]:
+        """The estimate of each row."""
+        ends = (self.per_gpu_gb, self.low_gb, self.high_gb, self.allocated_gb)
+        each = zip(*(column.tolist() for column in ends), strict=True)
+        return [
+            MemoryEstimate(value, low, high, allocated, self.band_reason, self.method, self, at)
+            for at, (value, low, high, allocated) in enumerate(each)
+        ]
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryEstimate:
     """Device memory at peak on the fullest GPU, in decimal GB, with a band and its reason."""
@@ -42,9 +79,20 @@ class MemoryEstimate:
     low_gb: float  # per GPU
     high_gb: float  # per GPU
     allocated_gb: float  # per GPU, tensors only: without context and fragmentation
-    parts: tuple[Part, ...]  # per GPU; their values sum to per_gpu_gb
     band_reason: str
     method: str  # "architecture", "rule of thumb" or "stated"
+    columns: MemoryColumns = field(repr=False, compare=False)
+    at: int = field(repr=False, compare=False)  # its row in the columns
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The summands of this row; their values sum to ``per_gpu_gb``."""
+        at = self.at
+        return tuple(
+            (part.kind, plain(part.gb, at), tuple(plain(value, at) for value in part.inputs))
+            for part in self.columns.parts
+            if part.where is None or part.where[at]
+        )
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -63,8 +111,7 @@ class MemoryEstimate:
         return shares
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """A number with its band."""
 
     value: float
@@ -73,7 +120,7 @@ class Figure:
     unit: str
     formula: str
     source: str
-    inputs: dict[str, Value] = field(default_factory=dict)
+    inputs: dict[str, Value] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

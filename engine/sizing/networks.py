@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
 
 from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.model import MemoryEstimate
-from whichgpu.engine.sizing.model import Part
-from whichgpu.engine.sizing.model import TermKind
-from whichgpu.engine.sizing.training import ADAPTERS
-from whichgpu.engine.sizing.training import ALLOCATOR
-from whichgpu.engine.sizing.training import CONTEXT
-from whichgpu.engine.sizing.training import FROZEN
-from whichgpu.engine.sizing.training import STEP
-from whichgpu.engine.sizing.training import Block
-from whichgpu.engine.sizing.training import finished
-from whichgpu.engine.sizing.training import trained_states
+from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
+from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
+from whichgpu.engine.sizing.states import shards
+from whichgpu.engine.sizing.training import (
+    ADAPTERS,
+    ALLOCATOR,
+    CONTEXT,
+    FROZEN,
+    Block,
+    finished,
+    step_part,
+    trained_states,
+)
 
 
 _WEIGHTS = TermKind(
@@ -62,12 +66,10 @@ _HEARD = TermKind(
 )
 
 
-def network_memory(job: Job, layout: Layout, context_gb: float) -> MemoryEstimate:
-    """Memory per GPU of a vision, speech or other network."""
+def network_memory(job: Job, rows: Rows) -> MemoryColumns:
+    """Memory per GPU of a vision, speech or other network, for each row."""
     params_b = job.params_b or 0.0
-    if job.training:
-        return _training(job, params_b, layout, context_gb)
-    return _inference(job, params_b, layout, context_gb)
+    return _training(job, params_b, rows) if job.training else _inference(job, params_b, rows)
 
 
 def feature_elements(job: Job) -> tuple[float, float, float]:
@@ -84,18 +86,18 @@ def feature_elements(job: Job) -> tuple[float, float, float]:
     return elements * (job.image_px / native) ** 2, gmacs, native
 
 
-def _composed_maps(job: Job, size: float) -> Part | None:
+def _composed_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
     """Maps of a network that its name composes: counted, not estimated from arithmetic."""
     found = composed_network(job.model.name) if job.model is not None else None
     if found is None:
         return None
     # The long edge is stated; detectors see pictures of 3 to 5, segmenters squares.
     pixels = job.image_px**2 * (1.0 if found.dense else 0.6)
-    value = job.micro_batch * found.elements(pixels) * size / 1e9
-    return _COUNTED, value, (job.micro_batch, found.name, job.image_px, found.copies)
+    value = images * found.elements(pixels) * size / 1e9
+    return PartColumn(_COUNTED, value, (images, found.name, job.image_px, found.copies))
 
 
-def _attended_maps(job: Job, params_b: float, size: float) -> Part | None:
+def _attended_maps(job: Job, params_b: float, images: Ints, size: float) -> PartColumn | None:
     """Maps of a vision transformer: every parameter serves each token once, so that GMAC / parameters counts them."""
     model = job.model
     if model is None or not params_b or not _ATTENDING.match(model.id):
@@ -106,31 +108,29 @@ def _attended_maps(job: Job, params_b: float, size: float) -> Part | None:
     width = (params_b * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
     layers = width / ratio
     each = sizing_constants().vision.attended_bytes.value * size / 2.0
-    value = job.micro_batch * tokens * each * width * layers / 1e9
-    return _ATTENDED, value, (job.micro_batch, tokens, width, layers)
+    value = images * tokens * each * width * layers / 1e9
+    return PartColumn(_ATTENDED, value, (images, tokens, width, layers))
 
 
-def _inference(job: Job, params_b: float, layout: Layout, context_gb: float) -> MemoryEstimate:
+def _inference(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     constants = sizing_constants()
     per = constants.weights[job.weight_precision].body
     if job.family == "speech" and per == 2.0:
         per = constants.other.speech_weight_bytes.value
-    models = -(-job.models_served // layout.data)
-    weights = params_b * per * models / (layout.tensor * layout.pipeline)
-    requests = -(-job.concurrency // layout.data)
-    activation = _inference_activation(job, params_b, weights, requests)
-    parts: tuple[Part, ...] = (
-        (_WEIGHTS, weights, (params_b, per, models)),
+    models = ceiling(job.models_served, rows.data)
+    weights = params_b * per * models / (rows.tensor * rows.pipeline)
+    activation = _inference_activation(job, params_b, weights, ceiling(rows.batch, rows.data))
+    tensors = weights + activation.gb
+    parts = (
+        PartColumn(_WEIGHTS, weights, (params_b, per, models)),
         activation,
-        (ALLOCATOR, constants.allocator.one_gpu * (weights + activation[1]), (constants.allocator.one_gpu,)),
-        (CONTEXT, context_gb, (layout.count,)),
+        PartColumn(ALLOCATOR, constants.allocator.one_gpu * tensors, (constants.allocator.one_gpu,)),
+        PartColumn(CONTEXT, rows.context_gb, (rows.count,)),
     )
-    total = sum(value for _, value, _ in parts)
-    tensors = weights + activation[1]
-    return MemoryEstimate(
-        per_gpu_gb=total,
-        low_gb=0.85 * weights + 0.3 * activation[1],
-        high_gb=1.2 * weights + 2.0 * activation[1] + 2.0 * context_gb,
+    return MemoryColumns(
+        per_gpu_gb=total_gb(parts),
+        low_gb=0.85 * weights + 0.3 * activation.gb,
+        high_gb=1.2 * weights + 2.0 * activation.gb + 2.0 * rows.context_gb,
         allocated_gb=tensors,
         parts=parts,
         band_reason="feature maps and workspaces differ between networks of one size",
@@ -138,52 +138,52 @@ def _inference(job: Job, params_b: float, layout: Layout, context_gb: float) -> 
     )
 
 
-def _inference_activation(job: Job, params_b: float, weights: float, requests: int) -> Part:
+def _inference_activation(job: Job, params_b: float, weights: Floats, requests: Ints) -> PartColumn:
     constants = sizing_constants()
     if job.family == "vision":
         elements, gmacs, native = feature_elements(job)
-        streams = max(requests, 1)
+        streams = np.maximum(requests, 1)
         share = constants.vision.live_share.value
         size = 4.0 if job.weight_precision == "fp32" else 2.0
-        return _MAPS, streams * elements * share * size / 1e9, (streams, gmacs, job.image_px, native, share)
+        value = streams * elements * share * size / 1e9
+        return PartColumn(_MAPS, value, (streams, gmacs, job.image_px, native, share))
     if job.family == "speech":
         cache = constants.other.speech_cache_gb_per_b.value * params_b * requests
-        return _SPEECH, cache, (params_b, requests)
+        return PartColumn(_SPEECH, cache, (params_b, requests))
     share = constants.other.activations_share.value
-    return _SHARE, weights * share * requests, (requests, share)
+    return PartColumn(_SHARE, weights * share * requests, (requests, share))
 
 
-def _training(job: Job, params_b: float, layout: Layout, context_gb: float) -> MemoryEstimate:
+def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     constants = sizing_constants()
-    parts: list[Part] = []
-    workspace = 0.0
-    params = params_b * 1e9 / layout.tensor / layout.pipeline
+    parts: list[PartColumn] = []
+    workspace: Any = 0.0
+    params = params_b * 1e9 / rows.tensor / rows.pipeline
     if job.peft:
         per = constants.weights[job.weight_precision].body
-        over = layout.data if layout.sharding in {"zero3", "fsdp"} else 1
-        parts.append((FROZEN, params * per / over / 1e9, (params_b, job.weight_precision, over)))
+        over = shards(rows)[0]
+        parts.append(PartColumn(FROZEN, params * per / over / 1e9, (params_b, job.weight_precision, over)))
         trained = 0.01 * params * job.lora_rank / 16.0
         states = constants.training.adapter_bytes.value
-        parts.append((ADAPTERS, trained * states / 1e9, (trained / 1e6, job.lora_rank, states)))
+        parts.append(PartColumn(ADAPTERS, trained * states / 1e9, (trained / 1e6, job.lora_rank, states)))
     else:
-        workspace, _ = trained_states(job, Block(params, 0.0, params / 24.0), layout, parts)
-    activation = _training_activation(job, params_b)
+        workspace, _ = trained_states(job, Block(params, 0.0, params / 24.0, params), rows, parts)
+    activation = _training_activation(job, params_b, rows.batch)
     parts.append(activation)
-    if workspace > activation[1]:
-        parts.append((STEP, workspace - activation[1], (workspace, activation[1])))
+    parts.append(step_part(workspace, activation.gb))
     # Where it is assumed that activations are recomputed, a sixteenth of what would be kept without is allowed for.
     plain = replace(job, checkpointing="none")
     unsure = job.family == "speech" and "gradient_checkpointing" in job.unstated
-    open_gb = 0.0625 * _training_activation(plain, params_b)[1] if unsure else 0.0
+    open_gb = 0.0625 * _training_activation(plain, params_b, rows.batch).gb if unsure else 0.0
     known = job.model is not None
     # Of pictures only the long edge is known: those that a segmenter sees whole may be half as tall as wide.
     found = composed_network(job.model.name) if job.model is not None else None
-    less_gb = 0.5 * activation[1] if found is not None and found.dense else 0.0
-    soft = activation[1]
-    return finished(job, parts, layout, context_gb, known=known, soft=soft, open_gb=open_gb, less_gb=less_gb)
+    soft = activation.gb
+    less_gb = 0.5 * soft if found is not None and found.dense else 0.0
+    return finished(job, parts, rows, known=known, soft=soft, open_gb=open_gb, less_gb=less_gb)
 
 
-def _heard_maps(job: Job, params_b: float) -> Part:
+def _heard_maps(job: Job, params_b: float, clips: Ints) -> PartColumn:
     """Maps of a speech recogniser: an encoder over a window of sound, a decoder over its words."""
     known = sizing_constants().other
     ratio = known.speech_ratio.value
@@ -192,33 +192,33 @@ def _heard_maps(job: Job, params_b: float) -> Part:
     layers = width / ratio
     element = 2.0 if job.recipe == "fp32" else 1.0
     places = known.speech_positions.value + known.speech_words.value
-    whole = job.micro_batch * places * 34.0 * element * width
+    whole = clips * places * 34.0 * element * width
     kept = whole * layers
     if job.checkpointing != "none":
-        kept = job.micro_batch * places * 2.0 * element * width * layers + whole
-    logits = job.micro_batch * known.speech_words.value * known.speech_vocab.value
-    logits *= sizing_constants().training.logit_bytes.value
-    settings = (job.micro_batch, known.speech_positions.value, known.speech_words.value, width, layers)
-    return _HEARD, (kept + logits) / 1e9, (*settings, job.checkpointing)
+        kept = clips * places * 2.0 * element * width * layers + whole
+    logits = clips * known.speech_words.value * known.speech_vocab.value
+    logits = logits * sizing_constants().training.logit_bytes.value
+    settings = (clips, known.speech_positions.value, known.speech_words.value, width, layers)
+    return PartColumn(_HEARD, (kept + logits) / 1e9, (*settings, job.checkpointing))
 
 
-def _training_activation(job: Job, params_b: float) -> Part:
+def _training_activation(job: Job, params_b: float, batch: Ints) -> PartColumn:
     constants = sizing_constants()
     if job.family == "vision":
         size = 4.0 if job.recipe == "fp32" else 2.0
-        counted = _composed_maps(job, size * (1.0 if job.checkpointing == "none" else 0.4))
+        counted = _composed_maps(job, batch, size * (1.0 if job.checkpointing == "none" else 0.4))
         if counted is not None:
             return counted
-        attended = _attended_maps(job, params_b, size * (1.0 if job.checkpointing == "none" else 0.4))
+        attended = _attended_maps(job, params_b, batch, size * (1.0 if job.checkpointing == "none" else 0.4))
         if attended is not None:
             return attended
         elements, gmacs, native = feature_elements(job)
         copies = constants.vision.kept_per_activation.value
         if job.checkpointing != "none":
             copies *= 0.4
-        value = job.micro_batch * elements * copies * size / 1e9
-        return _MAPS, value, (job.micro_batch, gmacs, job.image_px, native, copies)
+        value = batch * elements * copies * size / 1e9
+        return PartColumn(_MAPS, value, (batch, gmacs, job.image_px, native, copies))
     if job.family == "speech":
-        return _heard_maps(job, params_b)
+        return _heard_maps(job, params_b, batch)
     share = constants.other.activations_share.value
-    return _SHARE, params_b * 16.0 * share * job.micro_batch, (job.micro_batch, share)
+    return PartColumn(_SHARE, params_b * 16.0 * share * batch, (batch, share))

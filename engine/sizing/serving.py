@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.sizing.constants import EngineReserve
-from whichgpu.engine.sizing.constants import WeightFormat
-from whichgpu.engine.sizing.constants import sizing_constants
+from typing import Any
+
+import numpy as np
+
+from whichgpu.engine.sizing.constants import EngineReserve, WeightFormat, sizing_constants
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.model import MemoryEstimate
-from whichgpu.engine.sizing.model import Part
-from whichgpu.engine.sizing.model import TermKind
+from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
+from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
-from whichgpu.engine.sizing.sharing import fullest_stage
-from whichgpu.engine.sizing.sharing import stage_params
+from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence, fullest_stage, stage_params
 
 
 GIB = 1.073741824  # decimal GB
@@ -61,39 +59,37 @@ _OUTSIDE = TermKind(
 _GRAPHS = TermKind("graphs", "captured CUDA graphs", ("engine",), "see knowledge/sizing.yaml, engines")
 
 
-def serving_memory(job: Job, shape: Shape, layout: Layout, *, small_card: bool = False) -> MemoryEstimate:
-    """Memory per GPU of serving ``job`` on a layout; data ranks share the requests and the models."""
-    tensor, pipeline, data = layout.tensor, layout.pipeline, layout.data
+def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
+    """Memory per GPU of serving ``job`` for each row; data ranks share the requests and the models."""
+    tensor, pipeline = rows.tensor, rows.pipeline
     constants = sizing_constants()
     weight = constants.weights[job.weight_precision]
-    models = -(-job.models_served // data)
-    weights = models * _weights_gb(job, shape, weight, tensor, pipeline)
-    sequences = -(-job.concurrency // data)
-    block = 1 if job.engine == "transformers" else 16
-    cached = cached_bytes_per_sequence(shape, job.context_tokens, constants.kv_cache[job.kv_precision], tensor, block)
-    per_sequence = cached * fullest_stage(shape, pipeline)[0] / 1e9
-    # An encoder reads its input once and caches nothing.
-    cache = 0.0 if job.family == "encoder" else sequences * per_sequence
+    models = ceiling(job.models_served, rows.data)
+    weights = models * _weights_gb(job, shape, weight, rows)
+    sequences = ceiling(rows.batch, rows.data)
     reserve = reserve_of(job.engine, job.engine_version)
     ranks = tensor * pipeline
-    outside = (reserve.outside_split_gib if ranks > 1 else reserve.outside_gib) * GIB
-    graphs = reserve.graphs_gib * GIB
-    kind = _WEIGHTS if shape.known else _WEIGHTS_RULE
-    parts: list[Part] = [
-        (kind, weights, (shape.params / 1e9, job.weight_precision, weight.body, tensor, pipeline, models)),
-    ]
+    outside = np.where(ranks > 1, reserve.outside_split_gib, reserve.outside_gib) * GIB
+    inputs: tuple[Any, ...] = (shape.params / 1e9, job.weight_precision, weight.body, tensor, pipeline, models)
+    parts = [PartColumn(_WEIGHTS if shape.known else _WEIGHTS_RULE, weights, inputs)]
+    cache: Any = 0.0  # An encoder reads its input once and caches nothing.
     if job.family != "encoder":
-        parts.append((_CACHE, cache, (sequences, job.context_tokens, job.kv_precision, per_sequence)))
+        element, block = constants.kv_cache[job.kv_precision], 1 if job.engine == "transformers" else 16
+        cached = cached_bytes_per_sequence(shape, job.context_tokens, element, tensor, block)
+        per_sequence = cached * fullest_stage(shape, pipeline)[0] / 1e9
+        cache = sequences * per_sequence
+        parts.append(PartColumn(_CACHE, cache, (sequences, job.context_tokens, job.kv_precision, per_sequence)))
     if reserve.activation_gib > 0:
-        activation = kept_free_gb(job, shape, layout, small_card=small_card)
-        parts.append((_ACTIVATIONS, activation, (job.engine, job.engine_version or "unstated", pipeline)))
+        activation = kept_free_gb(job, shape, rows)
+        parts.append(PartColumn(_ACTIVATIONS, activation, (job.engine, job.engine_version or "unstated", pipeline)))
     else:
         activation = sequences * job.input_tokens * _passing_bytes(shape) / tensor / 1e9 * _prefill_share(job)
-        parts.append((_PREFILL, activation, (sequences, job.input_tokens, shape.hidden, shape.intermediate, tensor)))
-    parts.append((_OUTSIDE, outside, (job.engine, ranks)))
-    if graphs:
-        parts.append((_GRAPHS, graphs, (job.engine,)))
-    total = sum(value for _, value, _ in parts)
+        inputs = (sequences, job.input_tokens, shape.hidden, shape.intermediate, tensor)
+        parts.append(PartColumn(_PREFILL, activation, inputs))
+    parts.append(PartColumn(_OUTSIDE, outside, (job.engine, ranks)))
+    if reserve.graphs_gib:
+        parts.append(PartColumn(_GRAPHS, np.full(len(tensor), reserve.graphs_gib * GIB), (job.engine,)))
+    total = total_gb(parts)
     low, high, reason = _band(
         shape,
         reserve,
@@ -106,12 +102,12 @@ def serving_memory(job: Job, shape: Shape, layout: Layout, *, small_card: bool =
         context_stated="context_tokens" not in job.unstated,
         engine_stated=job.engine_stated,
         version_stated=job.engine_version is not None,
-        loose_ends=_loose_ends(job, shape, weight, layout),
+        loose_ends=_loose_ends(job, shape, weight, rows),
     )
-    return MemoryEstimate(
+    return MemoryColumns(
         per_gpu_gb=total,
-        low_gb=min(low, total),
-        high_gb=max(high, total),
+        low_gb=np.minimum(low, total),
+        high_gb=np.maximum(high, total),
         allocated_gb=weights + cache + activation,
         parts=tuple(parts),
         band_reason=reason,
@@ -150,30 +146,30 @@ def granted_gb(job: Job, usable_gb: float) -> float:
     return min(usable_gb, reserve.card_share * usable_gb + reserve.graphs_gib * GIB)
 
 
-def kept_free_gb(job: Job, shape: Shape, layout: Layout, *, small_card: bool) -> float:
+def kept_free_gb(job: Job, shape: Shape, rows: Rows) -> Any:
     """What an engine keeps free for the forward pass, in GB."""
     reserve = reserve_of(job.engine, job.engine_version)
     kept = reserve.activation_moe_gib if shape.moe and reserve.activation_moe_gib else reserve.activation_gib
-    free = kept * GIB * (PIPELINE_SHARE if layout.pipeline > 1 else 1.0)
-    if small_card:
-        free *= reserve.activation_small_share
+    free = kept * GIB * np.where(rows.pipeline > 1, PIPELINE_SHARE, 1.0)
+    free = free * np.where(rows.small_card, reserve.activation_small_share, 1.0)
     if reserve.whole_prompts_to is not None and job.context_tokens <= reserve.whole_prompts_to:
         # Only the feed-forward part is split over tensor ranks.
-        split = 6.0 * shape.intermediate / layout.tensor + 6.0 * shape.hidden
-        free = max(free, job.context_tokens * split / 1e9)
+        split = 6.0 * shape.intermediate / rows.tensor + 6.0 * shape.hidden
+        free = np.maximum(free, job.context_tokens * split / 1e9)
     return free
 
 
-def _weights_gb(job: Job, shape: Shape, weight: WeightFormat, tensor: int, pipeline: int) -> float:
-    layer_params, end_params = stage_params(shape, pipeline)
+def _weights_gb(job: Job, shape: Shape, weight: WeightFormat, rows: Rows) -> Any:
+    tensor = rows.tensor
+    layer_params, end_params = stage_params(shape, rows.pipeline)
     ends = 2.0 if weight.ends_16bit else weight.body
     gb = (layer_params * _layer_bytes(job, shape, weight, tensor) + end_params * ends) / tensor / 1e9
     if job.cpu_offload:  # Two layers pass over the GPU at a time, the rest waits in host memory.
-        gb = min(gb, 2.0 * shape.largest_layer * max(ends, weight.body) / tensor / 1e9)
+        gb = np.minimum(gb, 2.0 * shape.largest_layer * max(ends, weight.body) / tensor / 1e9)
     return gb
 
 
-def _layer_bytes(job: Job, shape: Shape, weight: WeightFormat, tensor: int) -> float:
+def _layer_bytes(job: Job, shape: Shape, weight: WeightFormat, tensor: Any) -> Any:
     """Bytes per parameter in the layers. MXFP4 is a format of experts: the rest stays in 16 bits.
 
     The sides of the experts are rounded up for the kernels.
@@ -182,9 +178,9 @@ def _layer_bytes(job: Job, shape: Shape, weight: WeightFormat, tensor: int) -> f
     if job.weight_precision != "mxfp4" or not shape.expert_params or moe is None or not moe.expert_intermediate:
         return weight.body
     padding = sizing_constants().mxfp4_padding
-    width = -(-moe.expert_intermediate // tensor)
-    grown = -(-shape.hidden // padding.hidden) * padding.hidden / shape.hidden
-    grown *= -(-width // padding.intermediate) * padding.intermediate / width
+    width = ceiling(moe.expert_intermediate, tensor)
+    grown = ceiling(shape.hidden, padding.hidden) * padding.hidden / shape.hidden
+    grown = grown * (ceiling(width, padding.intermediate) * padding.intermediate / width)
     routed = min(1.0, shape.expert_params / shape.body)
     return routed * weight.body * grown + (1.0 - routed) * 2.0
 
@@ -195,16 +191,16 @@ def _band(
     *,
     highest: float,
     bytes_per: float,
-    weights: float,
-    cache: float,
-    activation: float,
-    outside: float,
+    weights: Any,
+    cache: Any,
+    activation: Any,
+    outside: Any,
     context_stated: bool,
     engine_stated: bool,
     version_stated: bool,
-    loose_ends: float,
-) -> tuple[float, float, str]:
-    split = max(0.0, outside - reserve.outside_gib * GIB)
+    loose_ends: Any,
+) -> tuple[Any, Any, str]:
+    split = np.maximum(0.0, outside - reserve.outside_gib * GIB)
     if reserve.activation_gib > 0:
         # An engine that is only assumed may be one that keeps nothing free.
         low_rest = reserve.low_gib * GIB if engine_stated else 0.0
@@ -231,15 +227,15 @@ def _band(
     return low, high, "only the size is known: cache and reserve are those of a typical model of that size"
 
 
-def _loose_ends(job: Job, shape: Shape, weight: WeightFormat, layout: Layout) -> float:
+def _loose_ends(job: Job, shape: Shape, weight: WeightFormat, rows: Rows) -> Any:
     """What embedding and head take beyond the format of the layers, where the format is no one quantiser's, in GB.
 
     GPTQ, AWQ and FP8 checkpoints keep both in 16 bits; others that are called 8 or 4 bits may not.
     """
     if job.weight_precision not in _OF_SEVERAL or job.cpu_offload:
         return 0.0
-    ends = stage_params(shape, layout.pipeline)[1]
-    return ends * (2.0 - weight.body) / layout.tensor / 1e9
+    ends = stage_params(shape, rows.pipeline)[1]
+    return ends * (2.0 - weight.body) / rows.tensor / 1e9
 
 
 def _highest_reserve(job: Job, reserve: EngineReserve) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.sizing.constants import sizing_constants
@@ -12,8 +12,7 @@ from whichgpu.engine.sizing.constants import sizing_constants
 _AGREES = 0.08
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """What the formulas read of a transformer. Counts are of single parameters, not billions."""
 
     params: float

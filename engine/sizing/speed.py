@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Pick
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import number
+from whichgpu.engine.core import Facts, Pick, Value, number
+from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.model import Figure
-from whichgpu.engine.sizing.model import SpeedEstimate
-from whichgpu.engine.sizing.speed_encoders import encoder_values
-from whichgpu.engine.sizing.speed_encoders import pass_of
+from whichgpu.engine.sizing.memory import batch_of
+from whichgpu.engine.sizing.model import Figure, SpeedEstimate
+from whichgpu.engine.sizing.rows import Floats, Ints, rows_of
+from whichgpu.engine.sizing.speed_encoders import encoder_values, pass_of
 from whichgpu.engine.sizing.speed_images import image_values
-from whichgpu.engine.sizing.speed_links import NO_LINK
-from whichgpu.engine.sizing.speed_links import across_nodes
-from whichgpu.engine.sizing.speed_links import link_speed
-from whichgpu.engine.sizing.speed_links import node_link_speed
-from whichgpu.engine.sizing.speed_serving import Load
-from whichgpu.engine.sizing.speed_serving import Rates
-from whichgpu.engine.sizing.speed_serving import Split
-from whichgpu.engine.sizing.speed_serving import Targets
-from whichgpu.engine.sizing.speed_serving import load_of
-from whichgpu.engine.sizing.speed_serving import rates_of
-from whichgpu.engine.sizing.speed_serving import serving_values
+from whichgpu.engine.sizing.speed_links import Split, link_speed, node_link_speed, split_of
+from whichgpu.engine.sizing.speed_serving import Targets, load_of, rates_of, serving_values
 from whichgpu.engine.sizing.speed_speech import speech_values
-from whichgpu.engine.sizing.training_time import training_values
-from whichgpu.engine.sizing.training_time import work_of
+from whichgpu.engine.sizing.training_time import training_values, work_of
 
 
 _NO_TARGETS = Targets(None, None, None)
@@ -83,11 +77,7 @@ _SOURCE = "knowledge/speed.yaml: roofline with measured shares"
 
 
 class JobSpeed:
-    """The speed of one job on whatever GPUs it is spread over.
-
-    Kept are the parts that several of them share: what a GPU delivers, and the load by tensor degree. Estimates depend
-    on the job and the arguments alone.
-    """
+    """The speed of one job on whatever GPUs it is spread over. It depends on the job and the arguments alone."""
 
     def __init__(self, job: Job, targets: Targets = _NO_TARGETS, *, capacity: bool = False) -> None:
         """Prepare.
@@ -101,8 +91,33 @@ class JobSpeed:
         self._targets = targets
         self._capacity = capacity
         self._work = work_of(job, job.shape) if job.training and job.shape is not None else None
-        self._loads: dict[int, Load] = {}
-        self._rates: dict[tuple[str, Pick], tuple[Gpu, Rates | None]] = {}
+
+    def columns(
+        self, table: GpuTable, which: Ints, split: Split, room: Floats | None = None, pick: Pick = "value"
+    ) -> dict[str, Any]:
+        """The named figures over all GPUs of each row; NaN where one is not known.
+
+        Args:
+            table: the GPUs.
+            which: the GPU of each row, by its position in the table.
+            split: the rows, and the speeds of their links.
+            room: sequences whose cache fits one replica of each row; NaN where memory is unknown. For serving.
+            pick: the slow, middle or fast end of the constants.
+        """
+        job, shape = self._job, self._job.shape
+        if shape is None:
+            compute = speech_values if job.family == "speech" else image_values
+            return compute(job, table, which, split.rows, pick)
+        if self._work is not None:
+            return training_values(job, shape, self._work, table, which, split, pick)
+        rates = rates_of(job, table, pick).take(which)
+        tensor, targets, capacity = split.rows.tensor, self._targets, self._capacity
+        if job.family == "encoder":
+            load = pass_of(job, shape, tensor)
+            return encoder_values(job, load, rates, split, targets=targets, capacity=capacity)
+        known = np.full(len(tensor), np.nan) if room is None else room
+        load = load_of(job, shape, tensor)
+        return serving_values(job, load, rates, split, room=known, targets=targets, capacity=capacity)
 
     def estimate(
         self,
@@ -113,8 +128,9 @@ class JobSpeed:
         *,
         nodes: int = 1,
         room: int | None = None,
+        batch: int | None = None,
     ) -> SpeedEstimate | None:
-        """Speed over all GPUs of a layout.
+        """Speed of one plan.
 
         Args:
             gpu: on what.
@@ -123,20 +139,27 @@ class JobSpeed:
             node_link: between nodes.
             nodes: how many.
             room: sequences whose cache fits one replica; None where memory is unknown.
+            batch: micro-batch in training, requests in flight while serving; by default as the job has it.
 
         Returns:
             Plain numbers at once, bands and formulas on demand; None where the model's size or the GPU's rates are
             unknown.
         """
-        split = split_of(gpu, layout, link, node_link, nodes)
-        values = self._values(gpu, layout, split, room, "value")
+        job = self._job
+        batch = batch or batch_of(job)
+        table, which = GpuTable((gpu,)), np.zeros(1, np.int64)
+        per_node = -(-layout.count // max(1, nodes))
+        ends = link_speed(gpu, link), node_link_speed(gpu, node_link, per_node)
+        split = split_of(rows_of([layout], batch), *ends, nodes)
+        known = np.array([np.nan if room is None else room], np.float64)
+        values = row_of(self.columns(table, which, split, known), 0)
         if not values:
             return None
 
         def build() -> dict[str, Figure]:
-            slow, fast = (self._values(gpu, layout, split, room, pick) for pick in ("low", "high"))
-            words = _words_of(self._job)
-            inputs = _inputs(self._job, gpu, layout, link)
+            slow, fast = (row_of(self.columns(table, which, split, known, pick), 0) for pick in ("low", "high"))
+            words = _words_of(job)
+            inputs = _inputs(job, gpu, layout, link, batch)
             figures: dict[str, Figure] = {}
             for name, value in values.items():
                 ends = (value, slow.get(name, value), fast.get(name, value))
@@ -145,26 +168,18 @@ class JobSpeed:
 
         return SpeedEstimate(values, build)
 
-    def _values(self, gpu: Gpu, layout: Layout, split: Split, room: int | None, pick: Pick) -> dict[str, float]:
-        job, shape = self._job, self._job.shape
-        if shape is None:
-            compute = speech_values if job.family == "speech" else image_values
-            return compute(job, gpu, layout.count, pick)
-        if self._work is not None:
-            return training_values(job, shape, self._work, gpu, layout, split, pick)
-        kept = self._rates.get((gpu.id, pick))
-        if kept is None or kept[0] is not gpu:  # A changed copy of a GPU has its id.
-            kept = self._rates[gpu.id, pick] = gpu, rates_of(job, gpu, pick)
-        rates = kept[1]
-        if rates is None:
-            return {}
-        encoder, tensor = job.family == "encoder", split.tensor
-        if tensor not in self._loads:
-            self._loads[tensor] = pass_of(job, shape, tensor) if encoder else load_of(job, shape, tensor)
-        load, targets, capacity = self._loads[tensor], self._targets, self._capacity
-        if encoder:
-            return encoder_values(job, load, rates, split, targets=targets, capacity=capacity)
-        return serving_values(job, load, rates, split, room=room, targets=targets, capacity=capacity)
+
+def rows_of_values(columns: dict[str, Any]) -> Iterator[dict[str, float]]:
+    """The figures of each row that are known."""
+    names = tuple(columns)
+    for row in zip(*(column.tolist() for column in columns.values()), strict=True):
+        yield {name: value for name, value in zip(names, row, strict=True) if value == value}  # noqa: PLR0124 - NaN.
+
+
+def row_of(columns: dict[str, Any], row: int) -> dict[str, float]:
+    """The figures of one row that are known."""
+    values = {name: float(column[row]) for name, column in columns.items()}
+    return {name: value for name, value in values.items() if not math.isnan(value)}
 
 
 def _words_of(job: Job) -> dict[str, str]:
@@ -173,15 +188,6 @@ def _words_of(job: Job) -> dict[str, str]:
     if job.training:
         return _TRAINING_WORDS
     return _ENCODER_WORDS if job.family == "encoder" else _SERVING_WORDS
-
-
-def split_of(gpu: Gpu, layout: Layout, link: str, node_link: str, nodes: int) -> Split:
-    """The layout with the speeds of its links."""
-    per_node = -(-layout.count // max(1, nodes))
-    inside = link_speed(gpu, link) if layout.count > 1 else NO_LINK
-    between = node_link_speed(gpu, node_link, per_node) if nodes > 1 else NO_LINK
-    over_all = across_nodes(inside, between, per_node)
-    return Split(layout.tensor, layout.pipeline, layout.data, inside, between, over_all, layout.tensor > per_node)
 
 
 def targets_of(facts: Facts) -> Targets:
@@ -198,7 +204,7 @@ def capacity_asked(job: Job, facts: Facts) -> bool:
     return facts.get("serving_mode") == "batch" and job.concurrency == 1
 
 
-def _inputs(job: Job, gpu: Gpu, layout: Layout, link: str) -> dict[str, Value]:
+def _inputs(job: Job, gpu: Gpu, layout: Layout, link: str, batch: int) -> dict[str, Value]:
     inputs: dict[str, Value | None] = {
         "param_count_b": job.params_b,
         "active_param_count_b": job.active_params_b,
@@ -210,9 +216,9 @@ def _inputs(job: Job, gpu: Gpu, layout: Layout, link: str) -> dict[str, Value]:
         "plan.data_parallel": layout.data,
     }
     if job.training:
-        inputs |= {"seq_len_tokens": job.seq_len_tokens, "batch_size_per_gpu": job.micro_batch}
+        inputs |= {"seq_len_tokens": job.seq_len_tokens, "batch_size_per_gpu": batch}
     elif job.shape is not None:
-        inputs |= {"concurrency": job.concurrency, "input_tokens": job.input_tokens, "output_tokens": job.output_tokens}
+        inputs |= {"concurrency": batch, "input_tokens": job.input_tokens, "output_tokens": job.output_tokens}
         inputs["serving_engine"] = job.engine
     else:
         inputs["image_px"] = job.image_px

@@ -2,51 +2,59 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Pick
+from typing import Any
+
+import numpy as np
+
+from whichgpu.engine.core import TURNED, Pick
+from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.rows import Floats, Ints, Rows
 from whichgpu.engine.sizing.speed_constants import speed_constants
-from whichgpu.engine.sizing.speed_peaks import Peak
-from whichgpu.engine.sizing.speed_peaks import bandwidth_use
-from whichgpu.engine.sizing.speed_peaks import peak_of
-from whichgpu.engine.sizing.speed_peaks import serving_precisions
-from whichgpu.engine.sizing.speed_peaks import training_precisions
+from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
 
 
-def image_values(job: Job, gpu: Gpu, count: int, pick: Pick = "value") -> dict[str, float]:
-    """Figures of a vision, diffusion or other network over ``count`` GPUs; empty where size or rates are unknown."""
+def image_values(job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pick = "value") -> dict[str, Any]:
+    """Figures of a vision, diffusion or other network over all GPUs of each row.
+
+    Empty where the size is unknown, NaN where the GPU's rates are.
+    """
     flops = forward_flops(job)
-    peak = peak_of(gpu, training_precisions(job) if job.training else serving_precisions(job.weight_precision))
-    if flops is None or peak is None:
+    if flops is None:
         return {}
-    rate = _rate(job, gpu, peak, pick)
-    if rate is None:
-        return {}
+    rate = _rate(job, table, pick)[which]
     if job.training:
-        # Forward, two backward products; recomputation does the forward again.
-        per_sample = flops * (4.0 if job.checkpointing == "full" else 3.0) * (2 / 3 if job.peft else 1.0)
-        samples_per_s = rate * count / per_sample
-        batch = job.micro_batch * count * (job.gradient_accumulation or 1)
-        values = {"samples_per_s": samples_per_s, "images_per_s": samples_per_s, "step_s": batch / samples_per_s}
-        if job.train_steps:
-            values["hours"] = (job.global_batch or batch) * job.train_steps / samples_per_s / 3600
-        return values
+        values = training_run(job, rate, flops, rows)
+        return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
     if job.family.startswith("diffusion"):
-        return _generation(job, flops, rate, count, pick)
-    per_s = rate * count
-    return {
-        "images_per_s": per_s / flops,
-        "samples_per_s": per_s / flops,
-        "qps": 0.9 * per_s / flops,
-        "latency_ms": flops / rate * 1e3,
-    }
+        return _generation(job, flops, rate, rows.count, pick)
+    per_s = rate * rows.count / flops
+    return {"images_per_s": per_s, "samples_per_s": per_s, "qps": 0.9 * per_s, "latency_ms": flops / rate * 1e3}
 
 
-def _generation(job: Job, flops: float, rate: float, count: int, pick: Pick) -> dict[str, float]:
+def training_run(job: Job, rate: Floats, flops: float, rows: Rows) -> dict[str, Any]:
+    """Samples per second, seconds of a step and hours of the stated run.
+
+    Args:
+        job: what is trained.
+        rate: FLOPs per second of one GPU, for each row.
+        flops: of one forward pass.
+        rows: the plans.
+    """
+    # Forward, two backward products; recomputation does the forward again.
+    per_sample = flops * (4.0 if job.checkpointing == "full" else 3.0) * (2 / 3 if job.peft else 1.0)
+    samples_per_s = rate * rows.count / per_sample
+    batch = rows.batch * rows.count * (job.gradient_accumulation or 1)
+    values = {"samples_per_s": samples_per_s, "step_s": batch / samples_per_s}
+    if job.train_steps:
+        values["hours"] = (job.global_batch or batch) * job.train_steps / samples_per_s / 3600
+    return values
+
+
+def _generation(job: Job, flops: float, rate: Floats, count: Ints, pick: Pick) -> dict[str, Any]:
     diffusion = speed_constants().diffusion
-    steps = diffusion.steps.value if pick == "value" else diffusion.steps.high if pick == "low" else diffusion.steps.low
     step = flops * diffusion.guidance_passes.value / rate
-    latency = step * steps
+    latency = step * diffusion.steps.at(TURNED[pick])
     per_s = count / latency
     values = {"latency_ms": latency * 1e3, "steps_per_s": count / step, "samples_per_s": per_s, "qps": 0.9 * per_s}
     if job.family == "diffusion_image":
@@ -91,19 +99,15 @@ def _denoising_flops(job: Job) -> float | None:
     return float(params * 1e9 * tokens * (2.0 + tokens / (3 * width) * (0.0 if "unet" in parts else 0.5)))
 
 
-def _rate(job: Job, gpu: Gpu, peak: Peak, pick: Pick) -> float | None:
-    """FLOPs per second that one GPU does of this network; None where its memory bandwidth is needed and unknown."""
+def _rate(job: Job, table: GpuTable, pick: Pick) -> Any:
+    """FLOPs per second that each GPU does of this network; NaN where a rate that it needs is unknown."""
     constants = speed_constants()
+    peaks = table.peaks(training_precisions(job) if job.training else serving_precisions(job.weight_precision))
     if job.family.startswith("diffusion"):
-        if not gpu.mem_bw_tbs:
-            return None
         # Large products at the achievable rate, and between them passes over memory.
-        per_byte = constants.diffusion.flops_per_byte.at(pick)
-        bandwidth = gpu.mem_bw_tbs * 1e12 * bandwidth_use(gpu).at(pick)
-        return 1.0 / (1.0 / (peak.flops * peak.share) + 1.0 / (per_byte * bandwidth))
+        over_memory = constants.diffusion.flops_per_byte.at(pick) * table.bandwidth_in_reach(pick)
+        return 1.0 / (1.0 / (peaks.flops * peaks.share) + 1.0 / over_memory)
     vision = constants.vision
-    if peak.precision == "fp32":
-        use = vision.conv_training_use_fp32
-    else:
-        use = vision.conv_training_use if job.training else vision.conv_inference_use
-    return peak.flops * use.at(pick) * min(1.0, peak.share / constants.matmul_share["default"].value)
+    use = (vision.conv_training_use if job.training else vision.conv_inference_use).at(pick)
+    reached = np.where(peaks.of_fp32, vision.conv_training_use_fp32.at(pick), use)
+    return peaks.flops * reached * np.minimum(1.0, peaks.share / constants.matmul_share["default"].value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Banded
+from whichgpu.engine.core import Banded, Pick
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.speed_constants import speed_constants
 
@@ -79,3 +79,23 @@ def _matmul_share(gpu: Gpu, precision: str) -> float:
         return min(1.0, measured)
     shares = speed_constants().matmul_share
     return (shares.get(gpu.vendor) or shares["default"]).value
+
+
+def training_use(gpu: Gpu, pick: Pick) -> float:
+    """Share of the dense peak that large micro-batches reach in training at 16 bits, by generation."""
+    return speed_constants().training_use[_generation(gpu)].at(pick)
+
+
+def _generation(gpu: Gpu) -> str:
+    if gpu.series == "nvidia-a100":
+        return "a100"
+    if gpu.vendor == "amd" and gpu.segment == "datacenter":
+        return "amd"
+    if gpu.segment == "datacenter" and gpu.architecture in {"hopper", "blackwell"}:
+        return gpu.architecture
+    return "other"
+
+
+def of_a_known_generation(gpu: Gpu) -> bool:
+    """Whether training was measured on its kind."""
+    return _generation(gpu) != "other"

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.catalogue import Gpu
+from typing import Any
+
 from whichgpu.engine.core import Pick
+from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.rows import Ints, Rows
 from whichgpu.engine.sizing.speed_constants import speed_constants
-from whichgpu.engine.sizing.speed_peaks import peak_of
-from whichgpu.engine.sizing.speed_peaks import serving_precisions
-from whichgpu.engine.sizing.speed_peaks import training_precisions
+from whichgpu.engine.sizing.speed_images import training_run
+from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
 
 
-def speech_values(job: Job, gpu: Gpu, count: int, pick: Pick = "value") -> dict[str, float]:
-    """Windows and tokens per second over ``count`` GPUs; empty where the size or the GPU's rates are unknown.
+def speech_values(job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pick = "value") -> dict[str, Any]:
+    """Windows and tokens per second over all GPUs of each row; empty where the size is unknown, NaN where rates are.
 
     Half of the parameters see each position of the window, the other half each token of the text: 2 FLOPs each.
     """
     speech = speed_constants().speech
-    peak = peak_of(gpu, training_precisions(job) if job.training else serving_precisions(job.weight_precision))
-    if peak is None or job.params_b is None:
+    if job.params_b is None:
         return {}
+    peaks = table.peaks(training_precisions(job) if job.training else serving_precisions(job.weight_precision))
+    reached = (peaks.flops * peaks.share)[which]
     flops = job.params_b * 1e9 * (speech.window_positions.value + speech.window_tokens.value)
     if job.training:
-        rate = peak.flops * peak.share * speech.training_share.at(pick) * count
-        samples_per_s = rate / (flops * (4.0 if job.checkpointing == "full" else 3.0) * (2 / 3 if job.peft else 1.0))
-        batch = job.micro_batch * count * (job.gradient_accumulation or 1)
-        values = {"samples_per_s": samples_per_s, "step_s": batch / samples_per_s}
-        if job.train_steps:
-            values["hours"] = (job.global_batch or batch) * job.train_steps / samples_per_s / 3600
-        return values
-    samples_per_s = peak.flops * peak.share * speech.share.at(pick) * count / flops
-    limit = speed_constants().serving.load_limit.value
+        return training_run(job, reached * speech.training_share.at(pick), flops, rows)
+    samples_per_s = reached * speech.share.at(pick) * rows.count / flops
     return {
         "samples_per_s": samples_per_s,
         "tokens_per_s": samples_per_s * speech.window_tokens.value,
-        "qps": limit * samples_per_s,
+        "qps": speed_constants().serving.load_limit.value * samples_per_s,
     }

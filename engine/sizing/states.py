@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.rows import Rows
 
 
-@dataclass(frozen=True, slots=True)
-class StateBytes:
+class StateBytes(Struct, frozen=True):
     """Bytes per trained parameter."""
 
     weights: float
@@ -40,20 +43,16 @@ def state_bytes(job: Job) -> StateBytes:
     return StateBytes(recipe.weights, gradients, moments + recipe.master, extra)
 
 
-def shards(sharding: str, data: int) -> tuple[int, int, int]:
+def shards(rows: Rows) -> tuple[Any, Any, Any]:
     """Over how many GPUs weights, gradients and optimiser state are spread."""
-    if sharding in {"zero3", "fsdp"}:
-        return data, data, data
-    if sharding == "zero2":
-        return 1, data, data
-    if sharding == "zero1":
-        return 1, 1, data
-    return 1, 1, 1
+    data = rows.data
+    weights = np.where(rows.sharded("zero3", "fsdp"), data, 1)
+    gradients = np.where(rows.sharded("zero2", "zero3", "fsdp"), data, 1)
+    return weights, gradients, np.where(rows.sharded("none"), 1, data)
 
 
-def allocator_share(count: int, sharding: str) -> float:
+def allocator_share(rows: Rows) -> Any:
     """What the caching allocator holds beyond the tensors, as a share of them."""
     allocator = sizing_constants().allocator
-    if count <= 1:
-        return allocator.one_gpu
-    return allocator.sharded if sharding in {"zero3", "fsdp"} else allocator.data_parallel
+    split = np.where(rows.sharded("zero3", "fsdp"), allocator.sharded, allocator.data_parallel)
+    return np.where(rows.count <= 1, allocator.one_gpu, split)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from whichgpu.engine.catalogue import Gpu
+import numpy as np
+
 from whichgpu.engine.core import Pick
 from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.gpu_table import GpuTable, Peaks
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.rows import Floats, Ints, Rows
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
-from whichgpu.engine.sizing.speed_links import all_reduce_s
-from whichgpu.engine.sizing.speed_peaks import Peak
-from whichgpu.engine.sizing.speed_peaks import peak_of
+from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
 from whichgpu.engine.sizing.speed_peaks import training_precisions
-from whichgpu.engine.sizing.speed_serving import Split
 
 
 #: Multiples of a forward pass (2 N FLOPs a token): forward, gradient of the input, gradient of the weights.
@@ -34,32 +32,31 @@ class Work(NamedTuple):
 
 
 def training_values(
-    job: Job, shape: Shape, work: Work, gpu: Gpu, layout: Layout, split: Split, pick: Pick = "value"
-) -> dict[str, float]:
+    job: Job, shape: Shape, work: Work, table: GpuTable, which: Ints, split: Split, pick: Pick = "value"
+) -> dict[str, Any]:
     """Tokens and samples per second over all GPUs, seconds per step, hours of the stated run, share of peak reached.
 
     The run is 6 N D FLOPs for full training and 4 N D for adapters (no gradient of frozen weights), attention on top;
-    recomputation adds up to 2 N D to what the hardware does. Empty where the GPU's rates are unknown.
+    recomputation adds up to 2 N D to what the hardware does. NaN where the GPU's rates are unknown.
     """
-    peak = peak_of(gpu, work.precisions)
-    if peak is None:
-        return {}
-    tokens = job.micro_batch * job.seq_len_tokens
-    use = utilisation(job, gpu, peak, layout.count, tokens, pick=pick)
-    ranks = split.tensor * split.pipeline
-    micro = tokens * work.per_token / ranks / (peak.flops * use) + _tensor_exchange_s(job, shape, split, tokens)
-    accumulation = accumulation_of(job, layout)
-    bubble = 1.0 + (split.pipeline - 1) / accumulation
+    rows = split.rows
+    peaks = table.peaks(work.precisions).take(which)
+    tokens = rows.batch * job.seq_len_tokens
+    use = _utilisation(job, table, which, peaks, rows.count, tokens, pick=pick)
+    ranks = rows.tensor * rows.pipeline
+    micro = tokens * work.per_token / ranks / (peaks.flops * use) + _tensor_exchange_s(job, shape, split, tokens)
+    accumulation = _accumulation(job, rows)
+    bubble = 1.0 + (rows.pipeline - 1) / accumulation
     step = micro * accumulation * bubble
-    step += _unhidden_s(step, _data_exchange_s(job, shape, layout, split, accumulation), split, pick)
-    step += _optimizer_s(job, shape, gpu, layout)
-    batch = job.micro_batch * accumulation * layout.data
+    step = step + _unhidden_s(step, _data_exchange_s(job, shape, split, accumulation), split, pick)
+    step = step + _optimizer_s(job, shape, table.bandwidth()[which], rows)
+    batch = rows.batch * accumulation * rows.data
     tokens_per_s = batch * job.seq_len_tokens / step
     values = {
         "tokens_per_s": tokens_per_s,
         "samples_per_s": batch / step,
         "step_s": step,
-        "mfu": tokens_per_s * work.by_method / (layout.count * peak.flops),
+        "mfu": tokens_per_s * work.by_method / (rows.count * peaks.flops),
     }
     if job.train_tokens:
         values["hours"] = job.train_tokens / tokens_per_s / 3600
@@ -74,13 +71,13 @@ def work_of(job: Job, shape: Shape) -> Work:
     return Work(training_precisions(job), flops_per_token(job, shape), model_flops_per_token(job, shape))
 
 
-def accumulation_of(job: Job, layout: Layout) -> int:
+def _accumulation(job: Job, rows: Rows) -> Any:
     """Micro-batches per optimiser step: stated, else what the global batch needs, else enough to fill a pipeline."""
     if job.gradient_accumulation:
         return job.gradient_accumulation
     if job.global_batch:
-        return max(1, round(job.global_batch / (job.micro_batch * layout.data)))
-    return 4 * layout.pipeline if layout.pipeline > 1 else 1
+        return np.maximum(1, np.rint(job.global_batch / (rows.batch * rows.data)))
+    return np.where(rows.pipeline > 1, 4 * rows.pipeline, 1)
 
 
 def _passes(job: Job) -> float:
@@ -112,57 +109,38 @@ def flops_per_token(job: Job, shape: Shape) -> float:
     return (_passes(job) + again) * dense + (_FULL_PASSES + again) * attention
 
 
-def utilisation(job: Job, gpu: Gpu, peak: Peak, count: int, tokens: int, *, pick: Pick) -> float:
+def _utilisation(job: Job, table: GpuTable, which: Ints, peaks: Peaks, count: Ints, tokens: Ints, *, pick: Pick) -> Any:
     """Share of the dense peak that matrix products reach, for micro-batches of ``tokens`` on ``count`` GPUs."""
     constants = speed_constants()
     training = constants.training
-    if peak.precision == "fp8":
-        top = constants.fp8_training_use.at(pick)
-    else:
-        name = _generation(gpu)
-        top = constants.training_use[name].at(pick)
-        if name == "other":
-            top *= min(1.0, peak.share / constants.matmul_share["default"].value)
+    weaker = np.minimum(1.0, peaks.share / constants.matmul_share["default"].value)
+    by_kind = table.training_use(pick)[which] * np.where(table.of_a_known_generation()[which], 1.0, weaker)
+    top = np.where(peaks.of_fp8, constants.fp8_training_use.at(pick), by_kind)
     half = training.half_tokens_qlora if job.kind == "qlora" else training.half_tokens
     filled = tokens / (tokens + {"value": half.value, "low": half.high, "high": half.low}[pick])
     if job.kind == "qlora":
-        filled *= training.qlora_share.at(pick)
-    doublings = math.log2(count / training.scale_from_gpus.value) if count > training.scale_from_gpus.value else 0.0
-    return top * filled * max(0.3, 1.0 - training.scale_loss_per_doubling.value * doublings)
+        filled = filled * training.qlora_share.at(pick)
+    doublings = np.log2(np.maximum(1.0, count / training.scale_from_gpus.value))
+    return top * filled * np.maximum(0.3, 1.0 - training.scale_loss_per_doubling.value * doublings)
 
 
-def _generation(gpu: Gpu) -> str:
-    if gpu.series == "nvidia-a100":
-        return "a100"
-    if gpu.vendor == "amd" and gpu.segment == "datacenter":
-        return "amd"
-    if gpu.segment == "datacenter" and gpu.architecture in {"hopper", "blackwell"}:
-        return gpu.architecture
-    return "other"
-
-
-def _tensor_exchange_s(job: Job, shape: Shape, split: Split, tokens: int) -> float:
+def _tensor_exchange_s(job: Job, shape: Shape, split: Split, tokens: Ints) -> Any:
     """Four all-reduces a layer and micro-batch, six with recomputation; they stand in the way of the computation."""
-    if split.tensor <= 1:
-        return 0.0
     rounds = 4 + 2 * _RECOMPUTED[job.checkpointing]
-    speed = split.over_all if split.tensor_spans_nodes else split.link
-    return rounds * shape.layers / split.pipeline * all_reduce_s(2.0 * shape.hidden * tokens, split.tensor, speed)
+    rows = split.rows
+    once = all_reduce_s(2.0 * shape.hidden * tokens, rows.tensor, split.tensor_link)
+    return rounds * shape.layers / rows.pipeline * once
 
 
-def _data_exchange_s(job: Job, shape: Shape, layout: Layout, split: Split, accumulation: int) -> float:
+def _data_exchange_s(job: Job, shape: Shape, split: Split, accumulation: Any) -> Any:
     """Gradients once a step; with sharded weights, those too, twice a micro-batch."""
-    if layout.data <= 1:
-        return 0.0
-    ranks = split.tensor * split.pipeline
-    trained = _trained_params(job, shape) / ranks
-    speed = split.over_all
-    time = all_reduce_s(2.0 * trained, layout.data, speed)
-    if layout.sharding in {"zero3", "fsdp"}:
-        body = sizing_constants().weights[job.weight_precision].body if job.peft else 2.0
-        gathered = shape.params * body / ranks * (layout.data - 1) / layout.data
-        time += 2 * accumulation * (speed.latency_s * shape.layers + gathered / (speed.gbs * 1e9))
-    return time
+    rows, speed = split.rows, split.over_all
+    ranks = rows.tensor * rows.pipeline
+    time = all_reduce_s(2.0 * _trained_params(job, shape) / ranks, rows.data, speed)
+    body = sizing_constants().weights[job.weight_precision].body if job.peft else 2.0
+    gathered = shape.params * body / ranks * (rows.data - 1) / rows.data
+    gathering = 2 * accumulation * (speed.latency_s * shape.layers + gathered / (speed.gbs * 1e9))
+    return time + np.where((rows.data > 1) & rows.sharded("zero3", "fsdp"), gathering, 0.0)
 
 
 def _trained_params(job: Job, shape: Shape) -> float:
@@ -172,20 +150,16 @@ def _trained_params(job: Job, shape: Shape) -> float:
     return job.lora_rank * shape.layers * 18.0 * shape.hidden
 
 
-def _unhidden_s(computing: float, exchanging: float, split: Split, pick: Pick) -> float:
+def _unhidden_s(computing: Any, exchanging: Any, split: Split, pick: Pick) -> Any:
     """The part of the exchange that computation does not hide."""
-    if not exchanging:
-        return 0.0
-    overlap = speed_constants().training.overlap.at(pick)
-    if split.link.latency_s > 2e-5 and not split.node.latency_s:
-        overlap *= 0.6  # Copies over PCIe share the bus with the loader and the host.
-    return max(exchanging - computing, (1.0 - overlap) * exchanging)
+    # Copies over PCIe share the bus with the loader and the host.
+    on_the_bus = (split.link.latency_s > 2e-5) & (split.node.latency_s == 0)
+    overlap = speed_constants().training.overlap.at(pick) * np.where(on_the_bus, 0.6, 1.0)
+    return np.where(exchanging > 0, np.maximum(exchanging - computing, (1.0 - overlap) * exchanging), 0.0)
 
 
-def _optimizer_s(job: Job, shape: Shape, gpu: Gpu, layout: Layout) -> float:
-    """Time to read and write states once a step."""
-    if not gpu.mem_bw_tbs:
-        return 0.0
-    shards = layout.data if layout.sharding != "none" else 1
-    share = _trained_params(job, shape) / (layout.tensor * layout.pipeline * shards)
-    return share * speed_constants().training.optimizer_bytes.value / (gpu.mem_bw_tbs * 1e12 * 0.8)
+def _optimizer_s(job: Job, shape: Shape, bandwidth: Floats, rows: Rows) -> Any:
+    """Time to read and write states once a step; none where the bandwidth is not known."""
+    shards = np.where(rows.sharded("none"), 1, rows.data)
+    share = _trained_params(job, shape) / (rows.tensor * rows.pipeline * shards)
+    return np.nan_to_num(share * speed_constants().training.optimizer_bytes.value / (bandwidth * 0.8))

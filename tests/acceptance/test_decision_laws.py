@@ -10,27 +10,21 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Mapping
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import shipped_advisor
+from whichgpu.engine.advisor.advisor import Advisor, shipped_advisor
 from whichgpu.engine.advisor.outcome import Outcome
 
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from decision_laws.choosing import comparable
-from decision_laws.choosing import judge_choice
+from decision_laws.choosing import comparable, judge_choice
 from decision_laws.counting import Laws
 from decision_laws.generator import workloads
 from decision_laws.paying import judge_money

@@ -9,21 +9,17 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import load_advisor
+from whichgpu.engine.advisor.advisor import Advisor, Decision, load_advisor
 from whichgpu.engine.core.canonical import canonical_json
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.folders import locate
-from whichgpu.engine.core.yaml import plain
-from whichgpu.engine.core.yaml import read_yaml
+from whichgpu.engine.core.yaml import plain, read_yaml
 
 
 HERE = Path(__file__).parent

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gc
-from datetime import UTC
-from datetime import datetime
-from itertools import cycle
-from itertools import islice
+from datetime import UTC, datetime
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 

@@ -4,15 +4,13 @@ import copy
 import io
 import json
 import sys
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from whichgpu import Advisor
-from whichgpu import load_advisor
+from whichgpu import Advisor, load_advisor
 from whichgpu.cli import rulecover
 from whichgpu.cli.main import run
 from whichgpu.engine.advisor.advisor import shipped_advisor

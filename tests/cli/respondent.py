@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 
 from whichgpu import Advisor
 from whichgpu.cli.interview.replies import answer_to
-from whichgpu.engine.interview import Done
-from whichgpu.engine.interview import Interviewer
-from whichgpu.engine.interview import State
+from whichgpu.engine.interview import Done, Interviewer, State
 
 
 MOMENT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

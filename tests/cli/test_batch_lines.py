@@ -6,17 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from jsonschema_rs import Draft202012Validator
 
 from whichgpu.cli import batch
 from whichgpu.cli.batch import answer_lines
 from whichgpu.cli.inputs import json_lines
 from whichgpu.engine.advisor.answer.schema import schema_of
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import InternalError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.core.errors import InputError, InternalError, Problem
 
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]

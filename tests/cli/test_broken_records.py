@@ -6,16 +6,14 @@ import copy
 import json
 import random
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
-from whichgpu.cli.main import COMMANDS
-from whichgpu.cli.main import LazyGroup
+from whichgpu.cli.main import COMMANDS, LazyGroup
 from whichgpu.engine.advisor.answer.check import check_saved
 from whichgpu.engine.advisor.record import make_record
 from whichgpu.engine.core.errors import InputError

@@ -9,10 +9,7 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 
 from whichgpu.engine.advisor.answer.keys import BULKY_KEYS
-from whichgpu.engine.advisor.answer.schema import decision_schema
-from whichgpu.engine.advisor.answer.schema import schema_of
-from whichgpu.engine.advisor.answer.schema import schema_text
-from whichgpu.engine.advisor.answer.schema import type_schema
+from whichgpu.engine.advisor.answer.schema import decision_schema, schema_of, schema_text, type_schema
 from whichgpu.engine.advisor.record import make_record
 from whichgpu.engine.authoring import PrintedFinding
 

@@ -8,11 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from whichgpu.cli.guidecover import guide_blocks
-from whichgpu.cli.guidecover import guide_cover
-from whichgpu.cli.guidecover import update_manifest
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import load_advisor
+from whichgpu.cli.guidecover import guide_blocks, guide_cover, update_manifest
+from whichgpu.engine.advisor.advisor import Advisor, load_advisor
 from whichgpu.engine.authoring.guides.manifest import refreshed_manifest
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from whichgpu import Advisor
-from whichgpu import load_advisor
+from whichgpu import Advisor, load_advisor
 
 
 ROOT = Path(__file__).parents[2]

@@ -16,8 +16,7 @@ import yaml
 from jsonschema_rs import Draft202012Validator
 
 from whichgpu import Advisor
-from whichgpu.cli.interview.replies import answer_to
-from whichgpu.cli.interview.replies import steering
+from whichgpu.cli.interview.replies import answer_to, steering
 from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.advisor.record import read_saved

@@ -10,10 +10,8 @@ from typing import Any
 import click
 import pytest
 
-from whichgpu.cli import exits
-from whichgpu.cli import main
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.cli import exits, main
+from whichgpu.engine.core.errors import InputError, Problem
 
 
 Whichgpu = Callable[..., Any]

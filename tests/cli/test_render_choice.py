@@ -6,15 +6,10 @@ from typing import Any
 
 import pytest
 
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.choice import chosen_over_blocks
-from whichgpu.cli.render.choice import plan_name
-from whichgpu.cli.render.choice import standing_words
-from whichgpu.cli.render.choice import trade_off_blocks
+from whichgpu.cli.render.blocks import Bullets, Paragraph
+from whichgpu.cli.render.choice import chosen_over_blocks, plan_name, standing_words, trade_off_blocks
 from whichgpu.cli.render.names import Names
-from whichgpu.cli.render.reasons import claim_blocks
-from whichgpu.cli.render.reasons import stand_in_blocks
+from whichgpu.cli.render.reasons import claim_blocks, stand_in_blocks
 
 
 NAMES = Names(gpus={"nvidia-rtx-4090": "RTX 4090", "nvidia-b200": "B200"}, sources={}, priorities={})

@@ -7,10 +7,8 @@ import pytest
 
 from whichgpu.cli.render.decision import decision_blocks
 from whichgpu.cli.render.markdown import to_markdown
-from whichgpu.cli.render.names import Names
-from whichgpu.cli.render.names import fair_form
-from whichgpu.cli.render.plan import plan_sentence
-from whichgpu.cli.render.plan import summary_sentence
+from whichgpu.cli.render.names import Names, fair_form
+from whichgpu.cli.render.plan import plan_sentence, summary_sentence
 from whichgpu.cli.render.screen import Screen
 from whichgpu.cli.render.text import to_text
 

@@ -4,21 +4,11 @@ import io
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from whichgpu.cli.render.blocks import Bar
-from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.blocks import Bullets
-from whichgpu.cli.render.blocks import Heading
-from whichgpu.cli.render.blocks import Item
-from whichgpu.cli.render.blocks import Pairs
-from whichgpu.cli.render.blocks import Paragraph
-from whichgpu.cli.render.blocks import Table
-from whichgpu.cli.render.blocks import Verbatim
+from whichgpu.cli.render.blocks import Bar, Block, Bullets, Heading, Item, Pairs, Paragraph, Table, Verbatim
 from whichgpu.cli.render.markdown import to_markdown
-from whichgpu.cli.render.screen import Screen
-from whichgpu.cli.render.screen import screen_of
+from whichgpu.cli.render.screen import Screen, screen_of
 from whichgpu.cli.render.text import to_text
 
 

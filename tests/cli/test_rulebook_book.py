@@ -12,8 +12,7 @@ import pytest
 from whichgpu import Advisor
 from whichgpu.cli.advisor import names_of
 from whichgpu.cli.commands.rules_docs import intros
-from whichgpu.cli.render.book import anchor
-from whichgpu.cli.render.book import book
+from whichgpu.cli.render.book import anchor, book
 
 
 ROOT = Path(__file__).parents[2]

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 import pytest
 
 from whichgpu import Advisor
-from whichgpu.cli.rulings import OUTCOMES
-from whichgpu.cli.rulings import rulings
+from whichgpu.cli.rulings import OUTCOMES, rulings
 from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.yaml import read_yaml

@@ -9,8 +9,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Mapping
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 
@@ -19,14 +18,13 @@ ROOT = HERE.parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from whichgpu.cli.advisor import names_of  # noqa: E402
-from whichgpu.cli.render.decision import decision_blocks  # noqa: E402
-from whichgpu.cli.render.screen import Screen  # noqa: E402
-from whichgpu.cli.render.text import to_text  # noqa: E402
-from whichgpu.engine.advisor.advisor import Advisor  # noqa: E402
-from whichgpu.engine.advisor.advisor import shipped_advisor  # noqa: E402
-from whichgpu.engine.core.errors import InputError  # noqa: E402
-from whichgpu.engine.core.yaml import read_yaml  # noqa: E402
+from whichgpu.cli.advisor import names_of
+from whichgpu.cli.render.decision import decision_blocks
+from whichgpu.cli.render.screen import Screen
+from whichgpu.cli.render.text import to_text
+from whichgpu.engine.advisor.advisor import Advisor, shipped_advisor
+from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.core.yaml import read_yaml
 
 
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -7,46 +7,33 @@ of the same format from before may lack.
 
 from __future__ import annotations
 
-from typing import Annotated
-from typing import Literal
-from typing import NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from whichgpu.engine.advisor.answer.keys import Amount
-from whichgpu.engine.advisor.answer.keys import Count
-from whichgpu.engine.advisor.answer.keys import Day
-from whichgpu.engine.advisor.answer.keys import FactValues
-from whichgpu.engine.advisor.answer.keys import Number
-from whichgpu.engine.advisor.answer.keys import OneOf
-from whichgpu.engine.advisor.answer.keys import Word
-from whichgpu.engine.advisor.answer.keys import doc
-from whichgpu.engine.advisor.answer.part_types import Assumption
-from whichgpu.engine.advisor.answer.part_types import Candidate
-from whichgpu.engine.advisor.answer.part_types import Disagreement
-from whichgpu.engine.advisor.answer.part_types import Fact
-from whichgpu.engine.advisor.answer.part_types import Figure
-from whichgpu.engine.advisor.answer.part_types import Interview
-from whichgpu.engine.advisor.answer.part_types import KnowledgeInfo
-from whichgpu.engine.advisor.answer.part_types import NoAnswer
-from whichgpu.engine.advisor.answer.part_types import OpenQuestion
-from whichgpu.engine.advisor.answer.part_types import Phase
-from whichgpu.engine.advisor.answer.part_types import RefusedPlan
-from whichgpu.engine.advisor.answer.part_types import Rejection
-from whichgpu.engine.advisor.answer.part_types import Remark
-from whichgpu.engine.advisor.answer.part_types import RulebookInfo
-from whichgpu.engine.advisor.answer.part_types import Target
-from whichgpu.engine.advisor.answer.part_types import TradeOff
-from whichgpu.engine.advisor.answer.plan_types import Alternative
-from whichgpu.engine.advisor.answer.plan_types import Memory
-from whichgpu.engine.advisor.answer.plan_types import Outranked
-from whichgpu.engine.advisor.answer.plan_types import Parallelism
-from whichgpu.engine.advisor.answer.plan_types import Recommendation
-from whichgpu.engine.advisor.answer.plan_types import Speed
+from whichgpu.engine.advisor.answer.keys import Amount, Count, Day, FactValues, Number, OneOf, Word, doc
+from whichgpu.engine.advisor.answer.part_types import (
+    Assumption,
+    Candidate,
+    Disagreement,
+    Fact,
+    Figure,
+    Interview,
+    KnowledgeInfo,
+    NoAnswer,
+    OpenQuestion,
+    Phase,
+    RefusedPlan,
+    Rejection,
+    Remark,
+    RulebookInfo,
+    Target,
+    TradeOff,
+)
+from whichgpu.engine.advisor.answer.plan_types import Alternative, Memory, Outranked, Parallelism, Recommendation, Speed
 from whichgpu.engine.advisor.answer.procurement_types import Procurement
-from whichgpu.engine.advisor.answer.trace_types import RuleVerdict
-from whichgpu.engine.advisor.answer.trace_types import TraceEntry
+from whichgpu.engine.advisor.answer.trace_types import RuleVerdict, TraceEntry
 from whichgpu.engine.advisor.objectives import shipped_objectives
 
 

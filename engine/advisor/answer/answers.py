@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from whichgpu.engine.advisor.answer.outranked import loss_text
 from whichgpu.engine.advisor.answer.plans import plan_dict
-from whichgpu.engine.advisor.answer.remarks import refusal_text
-from whichgpu.engine.advisor.answer.remarks import refusals_text
-from whichgpu.engine.advisor.answer.wording import rejection_text
-from whichgpu.engine.advisor.answer.wording import say
+from whichgpu.engine.advisor.answer.remarks import refusal_text, refusals_text
+from whichgpu.engine.advisor.answer.wording import rejection_text, say
 from whichgpu.engine.advisor.losses import loss_of
-from whichgpu.engine.advisor.outcome import CandidateJudgement
-from whichgpu.engine.advisor.outcome import NoAnswer
-from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.outcome import CandidateJudgement, NoAnswer, Outcome
 from whichgpu.engine.advisor.pipeline import asked_facts
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.rules import Resolution
-from whichgpu.engine.rules import ResolvedFacts
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Verdict
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import verdict_of
+from whichgpu.engine.rules import Resolution, ResolvedFacts, Rule, Verdict, Vocabulary, verdict_of
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer import part_types
-    from whichgpu.engine.advisor.answer import trace_types
+    from whichgpu.engine.advisor.answer import part_types, trace_types
 
 
 #: Memory of the job itself, before any plan.

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any
-from typing import cast
+from typing import Any, cast
 
-from pydantic import TypeAdapter
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from whichgpu.engine.advisor.answer.answer_types import Decision
-from whichgpu.engine.advisor.answer.answer_types import Record
+from whichgpu.engine.advisor.answer.answer_types import Decision, Record
 from whichgpu.engine.advisor.answer.keys import RECORD_FORMAT
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
+from whichgpu.engine.core import InputError, Problem
 
 
 #: Keys that every decision now has, and that records of the same format from before do not.

@@ -6,19 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.plans import unverified_dict
-from whichgpu.engine.advisor.answer.wording import because
-from whichgpu.engine.advisor.answer.wording import fallback_text
+from whichgpu.engine.advisor.answer.wording import because, fallback_text
 from whichgpu.engine.advisor.choice import joins_no_more
-from whichgpu.engine.advisor.losses import PLACES
-from whichgpu.engine.advisor.losses import first_by_evidence
-from whichgpu.engine.advisor.losses import loss_of
-from whichgpu.engine.advisor.losses import rules_behind
+from whichgpu.engine.advisor.losses import PLACES, first_by_evidence, loss_of, rules_behind
 from whichgpu.engine.advisor.options import gain_of
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.core import Facts
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import Rule, Vocabulary
 
 
 if TYPE_CHECKING:

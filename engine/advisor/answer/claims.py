@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from whichgpu.engine.advisor.claims import CheckedClaim
-from whichgpu.engine.advisor.claims import Comparables
-from whichgpu.engine.advisor.claims import PlanFigures
-from whichgpu.engine.advisor.claims import checked_claims
-from whichgpu.engine.advisor.claims import figures_of
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.claims import CheckedClaim, Comparables, PlanFigures, checked_claims, figures_of
+from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import is_job
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.rules import Quantity
-from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Quantity, Rule
 
 
 if TYPE_CHECKING:

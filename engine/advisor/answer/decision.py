@@ -2,54 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from whichgpu.engine.advisor.answer.answers import assumptions
-from whichgpu.engine.advisor.answer.answers import candidate_dict
-from whichgpu.engine.advisor.answer.answers import no_answer_dict
-from whichgpu.engine.advisor.answer.answers import open_questions
-from whichgpu.engine.advisor.answer.answers import rejected_list
-from whichgpu.engine.advisor.answer.answers import sizing_dict
-from whichgpu.engine.advisor.answer.answers import undecided_facts
-from whichgpu.engine.advisor.answer.answers import verdicts
-from whichgpu.engine.advisor.answer.choice import below_answer
-from whichgpu.engine.advisor.answer.choice import chosen_over
-from whichgpu.engine.advisor.answer.choice import preference_cost
-from whichgpu.engine.advisor.answer.choice import stands_in_for
+from whichgpu.engine.advisor.answer.answers import (
+    assumptions,
+    candidate_dict,
+    no_answer_dict,
+    open_questions,
+    rejected_list,
+    sizing_dict,
+    undecided_facts,
+    verdicts,
+)
+from whichgpu.engine.advisor.answer.choice import below_answer, chosen_over, preference_cost, stands_in_for
 from whichgpu.engine.advisor.answer.claims import claims_on_answer
-from whichgpu.engine.advisor.answer.keys import BULKY_KEYS
-from whichgpu.engine.advisor.answer.keys import DECISION_FORMAT
-from whichgpu.engine.advisor.answer.outranked import outranked
-from whichgpu.engine.advisor.answer.outranked import passed_over
+from whichgpu.engine.advisor.answer.keys import BULKY_KEYS, DECISION_FORMAT
+from whichgpu.engine.advisor.answer.outranked import outranked, passed_over
 from whichgpu.engine.advisor.answer.plans import plan_dict
-from whichgpu.engine.advisor.answer.procurement import procurement_dict
-from whichgpu.engine.advisor.answer.procurement import procurement_figures_dict
-from whichgpu.engine.advisor.answer.remarks import aged_rules
-from whichgpu.engine.advisor.answer.remarks import contradiction_warnings
-from whichgpu.engine.advisor.answer.remarks import disagreements
-from whichgpu.engine.advisor.answer.remarks import figures
-from whichgpu.engine.advisor.answer.remarks import monitoring
-from whichgpu.engine.advisor.answer.remarks import refusal_warnings
-from whichgpu.engine.advisor.answer.remarks import refused_list
-from whichgpu.engine.advisor.answer.remarks import remarks
+from whichgpu.engine.advisor.answer.procurement import procurement_dict, procurement_figures_dict
+from whichgpu.engine.advisor.answer.remarks import (
+    aged_rules,
+    contradiction_warnings,
+    disagreements,
+    figures,
+    monitoring,
+    refusal_warnings,
+    refused_list,
+    remarks,
+)
 from whichgpu.engine.advisor.answer.trace import TraceBuilder
 from whichgpu.engine.advisor.losses import first_by_evidence
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import json_value
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import Rule, Vocabulary
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer import answer_types
-    from whichgpu.engine.advisor.answer import plan_types
-    from whichgpu.engine.advisor.answer import trace_types
+    from whichgpu.engine.advisor.answer import answer_types, plan_types, trace_types
 
 MOST_ALTERNATIVES = 60
 #: A plan further behind the answer, in points of evidence, is no alternative to it: it is listed as outranked.

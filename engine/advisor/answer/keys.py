@@ -6,15 +6,10 @@ costs nothing for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated
-from typing import Any
-from typing import Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Annotated, Any, Final
 
+from msgspec import Struct
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
@@ -31,8 +26,7 @@ def doc(text: str) -> Any:
     return Field(description=text)
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(Struct, frozen=True):
     """A word out of data, such as the name of an objective: read when a schema is made."""
 
     words: Callable[[], Collection[str]]

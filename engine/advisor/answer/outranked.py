@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.choice import below_answer
-from whichgpu.engine.advisor.answer.wording import because
-from whichgpu.engine.advisor.answer.wording import fallback_text
+from whichgpu.engine.advisor.answer.wording import because, fallback_text
 from whichgpu.engine.advisor.losses import Loss
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import number
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import fabric_of
-from whichgpu.engine.plans import ladder
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.core import Facts, number
+from whichgpu.engine.plans import Plan, fabric_of, ladder
+from whichgpu.engine.rules import Rule, Vocabulary
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer import part_types
-    from whichgpu.engine.advisor.answer import plan_types
+    from whichgpu.engine.advisor.answer import part_types, plan_types
 
 
 #: Points that one decimal does not show.

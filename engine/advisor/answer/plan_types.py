@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-from typing import Literal
-from typing import NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from whichgpu.engine.advisor.answer.keys import Amount
-from whichgpu.engine.advisor.answer.keys import Count
-from whichgpu.engine.advisor.answer.keys import Day
-from whichgpu.engine.advisor.answer.keys import Number
-from whichgpu.engine.advisor.answer.keys import Word
-from whichgpu.engine.advisor.answer.keys import doc
+from whichgpu.engine.advisor.answer.keys import Amount, Count, Day, Number, Word, doc
 from whichgpu.engine.advisor.losses import LossKind
 from whichgpu.engine.rules import Quantity
 

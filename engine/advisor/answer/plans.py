@@ -6,18 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.wording import spoken
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Unverified
+from whichgpu.engine.advisor.outcome import Judged, Unverified
 from whichgpu.engine.advisor.rank import Award
 from whichgpu.engine.catalogue import Offer
 from whichgpu.engine.core import Facts
-from whichgpu.engine.plans import Commitment
-from whichgpu.engine.plans import Cost
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import MemoryEstimate
+from whichgpu.engine.plans import Commitment, Cost, Plan
+from whichgpu.engine.rules import Rule, Vocabulary
+from whichgpu.engine.sizing import Layout, MemoryEstimate
 
 
 if TYPE_CHECKING:

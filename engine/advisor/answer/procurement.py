@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec.structs import asdict
 
 from whichgpu.engine.advisor.answer.wording import spoken
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.procurement import Procurement
-from whichgpu.engine.plans import YES_NO
-from whichgpu.engine.plans import comparison_entries
+from whichgpu.engine.plans import YES_NO, comparison_entries
 from whichgpu.engine.rules import Vocabulary
 from whichgpu.engine.sizing import Figure
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer import part_types
-    from whichgpu.engine.advisor.answer import procurement_types
+    from whichgpu.engine.advisor.answer import part_types, procurement_types
 
 
 def procurement_dict(outcome: Outcome, vocabulary: Vocabulary) -> procurement_types.Procurement:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-from typing import Literal
-from typing import NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from whichgpu.engine.advisor.answer.keys import Number
-from whichgpu.engine.advisor.answer.keys import Word
-from whichgpu.engine.advisor.answer.keys import doc
-from whichgpu.engine.plans import ComparisonSays
-from whichgpu.engine.plans import Side
-from whichgpu.engine.plans import ThresholdSays
+from whichgpu.engine.advisor.answer.keys import Number, Word, doc
+from whichgpu.engine.plans import ComparisonSays, Side, ThresholdSays
 
 
 Band = Annotated[list[Number], Field(min_length=2, max_length=2)]

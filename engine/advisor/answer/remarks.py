@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from whichgpu.engine.advisor.answer.wording import because
-from whichgpu.engine.advisor.answer.wording import spoken
-from whichgpu.engine.advisor.outcome import Fired
-from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.advisor.outcome import fired_rules
+from whichgpu.engine.advisor.answer.wording import because, spoken
+from whichgpu.engine.advisor.outcome import Fired, Outcome, fired_rules
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import Facts
 from whichgpu.engine.plans import Refusal
-from whichgpu.engine.rules import Disagree
-from whichgpu.engine.rules import Monitor
-from whichgpu.engine.rules import ResolvedFacts
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Say
-from whichgpu.engine.rules import ShowFigure
-from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import Disagree, Monitor, ResolvedFacts, Rule, Say, ShowFigure, Vocabulary
 
 
 if TYPE_CHECKING:

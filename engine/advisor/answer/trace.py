@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
-from whichgpu.engine.advisor.answer.wording import because
-from whichgpu.engine.advisor.answer.wording import rejection_text
-from whichgpu.engine.advisor.answer.wording import say
-from whichgpu.engine.advisor.outcome import CandidateJudgement
-from whichgpu.engine.advisor.outcome import Fired
-from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.outcome import Rejection
+from whichgpu.engine.advisor.answer.wording import because, rejection_text, say
+from whichgpu.engine.advisor.outcome import CandidateJudgement, Fired, Judged, Rejection
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.plans import Entry as CostEntry
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import cost_grounds
-from whichgpu.engine.rules import Effect
-from whichgpu.engine.rules import ResolvedFacts
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import facts_read
-from whichgpu.engine.rules import words
-from whichgpu.engine.sizing import Figure
-from whichgpu.engine.sizing import Term
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.plans import Entry as CostEntry, Plan, cost_grounds
+from whichgpu.engine.rules import Effect, ResolvedFacts, Rule, Vocabulary, facts_read, words
+from whichgpu.engine.sizing import Figure, Term
 
 
 if TYPE_CHECKING:

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-from typing import Literal
-from typing import NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from whichgpu.engine.advisor.answer.keys import Count
-from whichgpu.engine.advisor.answer.keys import FactValues
-from whichgpu.engine.advisor.answer.keys import MaybeValue
-from whichgpu.engine.advisor.answer.keys import Number
-from whichgpu.engine.advisor.answer.keys import Word
-from whichgpu.engine.advisor.answer.keys import doc
+from whichgpu.engine.advisor.answer.keys import Count, FactValues, MaybeValue, Number, Word, doc
 from whichgpu.engine.rules import Origin
 
 

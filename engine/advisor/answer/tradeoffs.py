@@ -10,8 +10,7 @@ from whichgpu.engine.advisor.objectives import shipped_objectives
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.tradeoffs import TradeOff
 from whichgpu.engine.core import json_value
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import format_value
+from whichgpu.engine.rules import Vocabulary, format_value
 
 
 if TYPE_CHECKING:

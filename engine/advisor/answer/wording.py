@@ -6,11 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.engine.core import Facts
-from whichgpu.engine.rules import Fallback
-from whichgpu.engine.rules import Reject
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import render
+from whichgpu.engine.rules import Fallback, Reject, Rule, Vocabulary, render
 
 
 #: Ratios nearer to one than this are called the same.

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
+from msgspec import Struct
+
 from whichgpu.engine.core import Calculator
-from whichgpu.engine.rules import Ask
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Rulebook
-from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import Ask, FactDef, Rule, Rulebook, Vocabulary
 
 
-@dataclass(frozen=True, slots=True)
-class Origins:
+class Origins(Struct, frozen=True):
     """What can give a fact its value: rules and calculators by id, people (asked or not), an assumption."""
 
     rules: tuple[str, ...] = ()
@@ -26,8 +21,7 @@ class Origins:
     assumed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
+class Links(Struct, frozen=True):
     """The links of one rulebook. Every mapping is sorted."""
 
     setters: Mapping[str, tuple[str, ...]]  # fact -> rules that set it
@@ -84,16 +78,14 @@ def turned_round(pairs: Iterable[tuple[str, Iterable[str]]]) -> dict[str, tuple[
 NodeKind = Literal["topic", "fact", "calculator", "derive", "reject", "prefer", "advise"]
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A topic, a fact, a calculator, or a rule (then its stage is the kind)."""
 
     id: str
     kind: NodeKind
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Struct, frozen=True):
     """What flows from one node to another; ``label`` names it where nodes are topics. Dotted: an override."""
 
     start: str
@@ -102,8 +94,7 @@ class Edge:
     dotted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+class Graph(Struct, frozen=True):
     """Nodes and edges, sorted."""
 
     nodes: tuple[Node, ...]

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import fields
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.advisor import fired_rules
-from whichgpu.engine.advisor import load_advisor
+from msgspec import Struct
+from msgspec.structs import replace
+
+from whichgpu.engine.advisor import Advisor, Outcome, fired_rules, load_advisor
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import WhichgpuError
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import PlanMaker
-from whichgpu.engine.plans import candidate_plans
-from whichgpu.engine.rules import Disagree
-from whichgpu.engine.rules import Monitor
-from whichgpu.engine.rules import Say
+from whichgpu.engine.core import Facts, WhichgpuError
+from whichgpu.engine.plans import Plan, PlanMaker, candidate_plans
+from whichgpu.engine.rules import Disagree, Monitor, Say, probing
 from whichgpu.engine.sizing import Job
 
 
@@ -32,8 +22,7 @@ from whichgpu.engine.sizing import Job
 _PLAIN_KEYS = frozenset({"id", "gpu", "count"})
 
 
-@dataclass(frozen=True, slots=True)
-class Edition:
+class Edition(Struct, frozen=True):
     """A rulebook to load: the shipped one or one's own, with layers over it."""
 
     label: str
@@ -46,8 +35,7 @@ class Edition:
         return load_advisor(self.layers, own_rules=self.own_rules, knowledge_folder=self.knowledge_folder)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What one edition says of one workload. ``refused``: it could not be read, and why."""
 
     recommendation: str | None = None  # 4 x nvidia-l40s in 1 machine
@@ -69,7 +57,7 @@ class Answer:
 
 
 #: What an answer is made of, in the order in which a difference matters.
-PARTS = tuple(part.name for part in fields(Answer) if part.name not in {"fired", "refused"})
+PARTS = tuple(part for part in Answer.__struct_fields__ if part not in {"fired", "refused"})
 
 
 def answer_pairs(
@@ -112,6 +100,7 @@ class PlanShelf:
         return made
 
 
+@probing()
 def answer_of(advisor: Advisor, workload: Mapping[str, Any], moment: datetime) -> Answer:
     """What the expert says of one workload."""
     known = {

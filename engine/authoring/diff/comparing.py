@@ -4,45 +4,37 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from datetime import datetime
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.authoring.diff.answers import PARTS
-from whichgpu.engine.authoring.diff.answers import Answer
-from whichgpu.engine.authoring.diff.answers import Edition
-from whichgpu.engine.authoring.diff.answers import answer_pairs
-from whichgpu.engine.authoring.diff.answers import pairs_of
-from whichgpu.engine.authoring.diff.rulediff import Affected
-from whichgpu.engine.authoring.diff.rulediff import Region
-from whichgpu.engine.authoring.diff.rulediff import RuleChange
-from whichgpu.engine.authoring.diff.rulediff import rule_changes
-from whichgpu.engine.authoring.diff.workloads import Named
-from whichgpu.engine.authoring.diff.workloads import example_workloads
-from whichgpu.engine.authoring.diff.workloads import sample_workloads
-from whichgpu.engine.authoring.diff.workloads import scenario_workloads
-from whichgpu.engine.authoring.diff.workloads import workloads_in_tests
+from whichgpu.engine.authoring.diff.answers import PARTS, Answer, Edition, answer_pairs, pairs_of
+from whichgpu.engine.authoring.diff.rulediff import Affected, Region, RuleChange, rule_changes
+from whichgpu.engine.authoring.diff.workloads import (
+    Named,
+    example_workloads,
+    sample_workloads,
+    scenario_workloads,
+    workloads_in_tests,
+)
 from whichgpu.engine.core import registered
 from whichgpu.engine.rules import Vocabulary
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """A changed rule with the region of facts that it concerns."""
 
     change: RuleChange
     regions: tuple[Region, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """A workload with another answer: the parts that differ, and the rules that fired on one side only."""
 
     workload: Named
@@ -52,8 +44,7 @@ class Moved:
     rules: tuple[str, ...]  # changed rules that fired on one side only or do something else, else any others
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """What came, went and changed of one kind of knowledge."""
 
     kind: str
@@ -65,8 +56,7 @@ class Names:
         return bool(self.added or self.removed or self.changed)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Two editions side by side."""
 
     old: str

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from whichgpu.engine.authoring.lint.formulas import Formula
-from whichgpu.engine.authoring.lint.formulas import opposite
-from whichgpu.engine.authoring.lint.regions import Regions
-from whichgpu.engine.authoring.lint.regions import shown
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Rulebook
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import canonical
-from whichgpu.engine.rules import rule_digest
+from msgspec import Struct
+from msgspec.structs import replace
+
+from whichgpu.engine.authoring.lint.formulas import Formula, opposite
+from whichgpu.engine.authoring.lint.regions import Regions, shown
+from whichgpu.engine.rules import Rule, Rulebook, Vocabulary, canonical, rule_digest
 
 
 #: What a rule is made of, in the order in which a difference is told. The first group can change an answer.
@@ -25,8 +18,7 @@ DECISIVE = ("stage", "each", "when", "effects", "overrides", "hit", "row")
 SPOKEN = ("title", "text", "because", "sources", "encodes", "status", "valid_until", "tests", "topic")
 
 
-@dataclass(frozen=True, slots=True)
-class RuleChange:
+class RuleChange(Struct, frozen=True):
     """One rule that is in one rulebook only, or says something else in the other."""
 
     kind: Literal["added", "removed", "changed", "renamed"]
@@ -101,8 +93,7 @@ def _nameless(rule: Rule) -> str:
 _OLD = "as it was: "
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """Facts on which a changed rule does something else, with a case. ``proved_empty``: there are none."""
 
     says: str  # now fires, no longer fires

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from whichgpu.engine.advisor import shipped_objectives
 from whichgpu.engine.authoring.testing.scenarios import FOLDER as SCENARIOS
-from whichgpu.engine.catalogue import TaskProfile
-from whichgpu.engine.catalogue import profile_of
-from whichgpu.engine.catalogue import task_profiles
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import WhichgpuError
-from whichgpu.engine.core import plain
-from whichgpu.engine.core import read_yaml
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import drawn
+from whichgpu.engine.catalogue import TaskProfile, profile_of, task_profiles
+from whichgpu.engine.core import InputError, WhichgpuError, plain, read_yaml
+from whichgpu.engine.rules import Rule, Vocabulary, drawn
 
 
 #: Models in common use, by family, as people write them; most of the catalogue's others differ in size only.
@@ -169,8 +161,7 @@ def _project(facts: Facts, profile: TaskProfile, chance: random.Random) -> None:
         facts["current_gpu"] = chance.choice(_NAMED_GPUS)
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A workload, what it is called, and where it comes from."""
 
     name: str

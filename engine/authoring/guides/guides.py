@@ -8,25 +8,18 @@ what; ``check_coverage`` says where the manifest and what it speaks of differ.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
-from pydantic import ValidationError
+from msgspec import Struct
+from pydantic import Field, ValidationError
 
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.authoring.book.links import turned_round
 from whichgpu.engine.authoring.guides.numbers import missing_numbers
 from whichgpu.engine.authoring.testing.expectations import same
-from whichgpu.engine.core import Entry as Record
-from whichgpu.engine.core import KnowledgeError
-from whichgpu.engine.core import problems_from_pydantic
-from whichgpu.engine.core import read_document
-from whichgpu.engine.core import registered
+from whichgpu.engine.core import Entry as Record, KnowledgeError, problems_from_pydantic, read_document, registered
 from whichgpu.engine.rules import Disagree
 
 
@@ -84,8 +77,7 @@ class Entry(Record):
         return any((self.values, self.sums, self.costs, self.code))
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """A heuristic as the catalogue has it, with its entry in the manifest."""
 
     id: str

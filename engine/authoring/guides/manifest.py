@@ -6,11 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.authoring.guides.guides import TOLD
-from whichgpu.engine.authoring.guides.guides import carriers
-from whichgpu.engine.authoring.guides.guides import catalogue_of
-from whichgpu.engine.core import KnowledgeError
-from whichgpu.engine.core import read_document
+from whichgpu.engine.authoring.guides.guides import TOLD, carriers, catalogue_of
+from whichgpu.engine.core import KnowledgeError, read_document
 
 
 _HEAD = """\

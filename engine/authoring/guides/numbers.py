@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.rules import ConsiderCounts
-from whichgpu.engine.rules import Monitor
-from whichgpu.engine.rules import Points
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import SetFact
+from whichgpu.engine.rules import ConsiderCounts, Monitor, Points, Rule, SetFact
 
 
 if TYPE_CHECKING:

@@ -5,27 +5,16 @@ from __future__ import annotations
 import datetime
 import inspect
 import re
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from typing import Annotated
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Literal
 
+from msgspec import Struct, field
 from typing_extensions import TypedDict
 
-from whichgpu.engine.advisor import FactValues
-from whichgpu.engine.advisor import Word
-from whichgpu.engine.advisor import doc
-from whichgpu.engine.authoring.lint.regions import Case
-from whichgpu.engine.authoring.lint.regions import Example
-from whichgpu.engine.authoring.lint.regions import Regions
+from whichgpu.engine.advisor import FactValues, Word, doc
+from whichgpu.engine.authoring.lint.regions import Case, Example, Regions
 from whichgpu.engine.core import Place
-from whichgpu.engine.rules import KnownNames
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Rulebook
-from whichgpu.engine.rules import Vocabulary
+from whichgpu.engine.rules import KnownNames, Rule, Rulebook, Vocabulary
 
 
 #: error: the rulebook is wrong; warning: it may well be; info: worth knowing.
@@ -48,8 +37,7 @@ class PrintedFinding(TypedDict):
     example: Annotated[FactValues | None, doc("A workload that shows it; null for unknown facts.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One remark of a check about one rule, table or fact."""
 
     check: str
@@ -85,16 +73,14 @@ class Finding:
         return (place.path, place.line, place.column, self.check, self.rule or "", self.message)
 
 
-@dataclass(frozen=True, slots=True)
-class StatedNumber:
+class StatedNumber(Struct, frozen=True):
     """A number that a source states of something: a unit (``GB``) or a fact (``param_count_b``)."""
 
     of: str
     number: float
 
 
-@dataclass(frozen=True, slots=True)
-class LintContext:
+class LintContext(Struct, frozen=True):
     """All that a check may look at."""
 
     rulebook: Rulebook
@@ -109,8 +95,7 @@ class LintContext:
     checks: frozenset[str] = frozenset()  # ids of all checks
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One check. ``page`` says what it finds, why that matters, a bad and a good example, and how to silence it."""
 
     id: str
@@ -159,8 +144,7 @@ def check(
 _ALLOW = re.compile(r"#\s*lint:\s*allow\s+(?P<checks>[a-z0-9-]+(?:\s*,\s*[a-z0-9-]+)*)\s*(?::\s*(?P<reason>.*))?$")
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(Struct, frozen=True):
     """The checks that one line silences, and why; an empty reason where none is given."""
 
     checks: tuple[str, ...]

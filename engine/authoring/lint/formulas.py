@@ -6,31 +6,32 @@ questions about classes of values, so De Morgan's laws hold for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import cast
 
-from whichgpu.engine.rules import MIRRORED
-from whichgpu.engine.rules import And
-from whichgpu.engine.rules import Compare
-from whichgpu.engine.rules import Const
-from whichgpu.engine.rules import Domains
-from whichgpu.engine.rules import Expr
-from whichgpu.engine.rules import FactRef
-from whichgpu.engine.rules import Has
-from whichgpu.engine.rules import Known
-from whichgpu.engine.rules import Member
-from whichgpu.engine.rules import Not
-from whichgpu.engine.rules import Or
-from whichgpu.engine.rules import compares_with_constant
-from whichgpu.engine.rules import facts_read
-from whichgpu.engine.rules import to_nnf
-from whichgpu.engine.rules import written
+from msgspec import Struct
+
+from whichgpu.engine.rules import (
+    MIRRORED,
+    And,
+    Compare,
+    Const,
+    Domains,
+    Expr,
+    FactRef,
+    Has,
+    Known,
+    Member,
+    Not,
+    Or,
+    compares_with_constant,
+    facts_read,
+    to_nnf,
+    written,
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """The fact's class is one of ``mask``. ``full`` holds all classes that the fact has."""
 
     fact: str
@@ -38,15 +39,13 @@ class Literal:
     full: int
 
 
-@dataclass(frozen=True, slots=True)
-class All:
+class All(Struct, frozen=True):
     """Every part holds; without parts: true."""
 
     parts: tuple[Formula, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Any:
+class Any(Struct, frozen=True):
     """Some part holds; without parts: false."""
 
     parts: tuple[Formula, ...]

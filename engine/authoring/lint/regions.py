@@ -2,47 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
-from whichgpu.engine.authoring.lint.formulas import FALSE
-from whichgpu.engine.authoring.lint.formulas import ITEM
-from whichgpu.engine.authoring.lint.formulas import All
-from whichgpu.engine.authoring.lint.formulas import Conditions
-from whichgpu.engine.authoring.lint.formulas import Formula
-from whichgpu.engine.authoring.lint.formulas import Literal
-from whichgpu.engine.authoring.lint.formulas import both
-from whichgpu.engine.authoring.lint.formulas import either
-from whichgpu.engine.authoring.lint.formulas import literal
-from whichgpu.engine.authoring.lint.formulas import opposite
-from whichgpu.engine.authoring.lint.formulas import uncertain
-from whichgpu.engine.authoring.lint.search import GaveUp
-from whichgpu.engine.authoring.lint.search import solve
-from whichgpu.engine.core import Scalar
-from whichgpu.engine.core import Value
-from whichgpu.engine.rules import Const
-from whichgpu.engine.rules import Domains
-from whichgpu.engine.rules import Expr
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Rulebook
-from whichgpu.engine.rules import SetFact
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import constants
-from whichgpu.engine.rules import overriders
-from whichgpu.engine.rules import rows_above
+from msgspec import Struct
+
+from whichgpu.engine.authoring.lint.formulas import (
+    FALSE,
+    ITEM,
+    All,
+    Conditions,
+    Formula,
+    Literal,
+    both,
+    either,
+    literal,
+    opposite,
+    uncertain,
+)
+from whichgpu.engine.authoring.lint.search import GaveUp, solve
+from whichgpu.engine.core import Scalar, Value
+from whichgpu.engine.rules import (
+    Const,
+    Domains,
+    Expr,
+    Rule,
+    Rulebook,
+    SetFact,
+    Vocabulary,
+    constants,
+    overriders,
+    rows_above,
+)
 
 
 #: A workload that shows a finding: values by fact; None for a fact that has to be unknown.
 Example = Mapping[str, Value | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A case that was searched for. ``certain``: no comparison outside the algebra has to come out in some way."""
 
     example: Example

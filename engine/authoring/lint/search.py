@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from whichgpu.engine.authoring.lint.formulas import All
-from whichgpu.engine.authoring.lint.formulas import Any
-from whichgpu.engine.authoring.lint.formulas import Formula
-from whichgpu.engine.authoring.lint.formulas import Literal
+from whichgpu.engine.authoring.lint.formulas import All, Any, Formula, Literal
 
 
 #: Steps after which a search gives up; then nothing is claimed.

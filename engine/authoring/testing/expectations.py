@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import Knowledge
 
@@ -18,8 +16,7 @@ Decision = Mapping[str, Any]
 TOLERANCE = 0.03
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(Struct, frozen=True):
     """The expectations of one scenario against one decision. Every check returns what is wrong, or nothing."""
 
     decision: Decision

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.core import Scalar
-from whichgpu.engine.rules import OPPOSITE
-from whichgpu.engine.rules import And
-from whichgpu.engine.rules import Compare
-from whichgpu.engine.rules import Const
-from whichgpu.engine.rules import Expr
-from whichgpu.engine.rules import FactRef
-from whichgpu.engine.rules import Has
-from whichgpu.engine.rules import Known
-from whichgpu.engine.rules import Member
-from whichgpu.engine.rules import Not
-from whichgpu.engine.rules import Or
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import written
+from whichgpu.engine.rules import (
+    OPPOSITE,
+    And,
+    Compare,
+    Const,
+    Expr,
+    FactRef,
+    Has,
+    Known,
+    Member,
+    Not,
+    Or,
+    Rule,
+    Vocabulary,
+    written,
+)
 
 
 #: A limit moves by this share of itself, whole numbers by one at least.
@@ -29,8 +32,7 @@ NUDGE = 0.2
 _ORDERED = frozenset({"<", "<=", ">", ">="})
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
+class Mutant(Struct, frozen=True):
     """A rule with one condition changed. ``expr`` None: the condition is left out."""
 
     rule: str

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
-from whichgpu.engine.authoring.lint.formulas import both
-from whichgpu.engine.authoring.lint.formulas import opposite
+from msgspec import Struct
+
+from whichgpu.engine.authoring.lint.formulas import both, opposite
 from whichgpu.engine.authoring.lint.regions import Regions
-from whichgpu.engine.authoring.testing.mutants import Mutant
-from whichgpu.engine.authoring.testing.mutants import mutants_of
-from whichgpu.engine.authoring.testing.rule_tests import FactsFor
-from whichgpu.engine.authoring.testing.rule_tests import TestCases
-from whichgpu.engine.authoring.testing.rule_tests import chosen_rules
-from whichgpu.engine.authoring.testing.suggesting import Suggestion
-from whichgpu.engine.authoring.testing.suggesting import suggestions
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import WhichgpuError
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Rulebook
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import compile_expr
-from whichgpu.engine.rules import constants
+from whichgpu.engine.authoring.testing.mutants import Mutant, mutants_of
+from whichgpu.engine.authoring.testing.rule_tests import FactsFor, TestCases, chosen_rules
+from whichgpu.engine.authoring.testing.suggesting import Suggestion, suggestions
+from whichgpu.engine.core import Facts, Place, WhichgpuError
+from whichgpu.engine.rules import Rule, Rulebook, Vocabulary, compile_expr, constants
 
 
-@dataclass(frozen=True, slots=True)
-class Survivor:
+class Survivor(Struct, frozen=True):
     """A mistake that no test notices, with a test that would, where one was found."""
 
     rule: str
@@ -46,8 +35,7 @@ class Survivor:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class MutationReport:
+class MutationReport(Struct, frozen=True):
     """How many mistakes the tests notice. Mistakes that change nothing (``equivalent``) do not count."""
 
     killed: int

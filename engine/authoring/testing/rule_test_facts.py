@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
-from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.advisor import ResolvedIntake
-from whichgpu.engine.advisor import compute
+from whichgpu.engine.advisor import Advisor, ResolvedIntake, compute
 from whichgpu.engine.authoring.testing.rule_tests import key_of
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import Value
+from whichgpu.engine.core import Facts, InputError, Problem, Value
 from whichgpu.engine.plans import Plan
-from whichgpu.engine.rules import Each
-from whichgpu.engine.rules import ResolvedFacts
-from whichgpu.engine.rules import coerce
+from whichgpu.engine.rules import Each, ResolvedFacts, coerce
 
 
 class LateFacts(Mapping[str, Value]):

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
-from typing import Literal
+from typing import Any, Literal
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import WhichgpuError
-from whichgpu.engine.rules import Compiled
-from whichgpu.engine.rules import Each
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Rulebook
-from whichgpu.engine.rules import RuleTest
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import compile_expr
-from whichgpu.engine.rules import missing_facts
-from whichgpu.engine.rules import rows_above
-from whichgpu.engine.rules import words
+from msgspec import Struct
+
+from whichgpu.engine.core import Facts, Place, WhichgpuError
+from whichgpu.engine.rules import (
+    Compiled,
+    Each,
+    Rule,
+    Rulebook,
+    RuleTest,
+    Vocabulary,
+    compile_expr,
+    missing_facts,
+    rows_above,
+    words,
+)
 
 
 #: From `given` and `plan` of a test (see ``RuleTest``) and the scope of its rule to all facts that the rule would see.
@@ -32,8 +29,7 @@ FactsFor = Callable[[Mapping[str, object], Mapping[str, object], Each], Facts]
 Outcome = Literal["fired", "not_fired", "undecided", "overridden", "error"]
 
 
-@dataclass(frozen=True, slots=True)
-class TestResult:
+class TestResult(Struct, frozen=True):
     """What came of one test."""
 
     __test__ = False  # pytest would take the name for a test class
@@ -165,8 +161,7 @@ def key_of(facts: Mapping[str, object]) -> tuple[tuple[str, str, object], ...]:
     return tuple((name, type(value).__name__, value) for name, value in sorted(facts.items()))
 
 
-@dataclass(frozen=True, slots=True)
-class Covered:
+class Covered(Struct, frozen=True):
     """How often the tests of a rule had something hold, and how often not."""
 
     rule: str
@@ -189,8 +184,7 @@ class Covered:
         return f"{'always' if self.held else 'never'} {'is met' if self.what else 'fires'}"
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """Coverage of rules (rows of tables among them) and of their conditions."""
 
     rules: tuple[Covered, ...]

@@ -13,34 +13,33 @@ A scenario lies beside the rules, in ``scenarios/*.yaml`` of a rule folder::
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.authoring.testing.expectations import EXPECTATIONS
-from whichgpu.engine.authoring.testing.expectations import NEEDS_RULES
-from whichgpu.engine.authoring.testing.expectations import Expectation
-from whichgpu.engine.authoring.testing.expectations import accelerators_in
-from whichgpu.engine.authoring.testing.expectations import rules_in
+from msgspec import Struct
+
+from whichgpu.engine.authoring.testing.expectations import (
+    EXPECTATIONS,
+    NEEDS_RULES,
+    Expectation,
+    accelerators_in,
+    rules_in,
+)
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import MappingNode
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import RulebookError
-from whichgpu.engine.core import SequenceNode
-from whichgpu.engine.core import WhichgpuError
-from whichgpu.engine.core import nearest_words
-from whichgpu.engine.core import place_of
-from whichgpu.engine.core import plain
-from whichgpu.engine.core import read_yaml
-from whichgpu.engine.rules import Fields
-from whichgpu.engine.rules import Key
-from whichgpu.engine.rules import Reader
-from whichgpu.engine.rules import Rulebook
-from whichgpu.engine.rules import kind_of
+from whichgpu.engine.core import (
+    MappingNode,
+    Node,
+    Place,
+    RulebookError,
+    SequenceNode,
+    WhichgpuError,
+    nearest_words,
+    place_of,
+    plain,
+    read_yaml,
+)
+from whichgpu.engine.rules import Fields, Key, Reader, Rulebook, kind_of
 
 
 FOLDER = "scenarios"
@@ -53,8 +52,7 @@ _KEYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(Struct, frozen=True):
     """One workload with what is expected of the answer."""
 
     id: str
@@ -68,8 +66,7 @@ class Scenario:
 Decide = Callable[[Scenario], Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioResult:
+class ScenarioResult(Struct, frozen=True):
     """What an answer misses, in words; nothing where it passed."""
 
     scenario: Scenario

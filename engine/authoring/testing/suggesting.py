@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from msgspec import Struct
+
 from whichgpu.engine.authoring.testing.mutants import Mutant
 from whichgpu.engine.core import Scalar
-from whichgpu.engine.rules import UNKNOWN
-from whichgpu.engine.rules import Expr
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import RuleTest
-from whichgpu.engine.rules import Vocabulary
-from whichgpu.engine.rules import constants
-from whichgpu.engine.rules import facts_read
-from whichgpu.engine.rules import inside
+from whichgpu.engine.rules import UNKNOWN, Expr, FactDef, Rule, RuleTest, Vocabulary, constants, facts_read, inside
 
 
 #: Pairs of changes that are tried where no single one shows a mistake.
 MOST_PAIRS = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """A test to add. ``near_miss`` is its one change to the last test of the rule that fires."""
 
     given: Mapping[str, object]

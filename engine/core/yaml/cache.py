@@ -14,14 +14,9 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
-from typing import Final
+from typing import Any, Final
 
-from whichgpu.engine.core.yaml.node import MappingNode
-from whichgpu.engine.core.yaml.node import Node
-from whichgpu.engine.core.yaml.node import ScalarNode
-from whichgpu.engine.core.yaml.node import SequenceNode
-from whichgpu.engine.core.yaml.node import Source
+from whichgpu.engine.core.yaml.node import MappingNode, Node, ScalarNode, SequenceNode, Source
 
 
 #: What ``recall`` returns when it has nothing; None is a value like any other.

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.yaml.node import MappingNode
-from whichgpu.engine.core.yaml.node import Node
-from whichgpu.engine.core.yaml.node import ScalarNode
-from whichgpu.engine.core.yaml.node import SequenceNode
-from whichgpu.engine.core.yaml.node import Source
-from whichgpu.engine.core.yaml.node import place_of
+from whichgpu.engine.core.errors import Problem, WhichgpuError
+from whichgpu.engine.core.yaml.node import MappingNode, Node, ScalarNode, SequenceNode, Source, place_of
 
 
 MAX_DEPTH = 40

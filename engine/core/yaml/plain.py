@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from whichgpu.engine.core.yaml.node import MappingNode
-from whichgpu.engine.core.yaml.node import Node
-from whichgpu.engine.core.yaml.node import ScalarNode
+from whichgpu.engine.core.yaml.node import MappingNode, Node, ScalarNode
 
 
 WORDS: dict[str, bool | None] = {

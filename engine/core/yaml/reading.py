@@ -6,12 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import WhichgpuError
-from whichgpu.engine.core.errors import nearest_words
+from whichgpu.engine.core.errors import Problem, WhichgpuError, nearest_words
 from whichgpu.engine.core.yaml import cache
-from whichgpu.engine.core.yaml.node import Node
-from whichgpu.engine.core.yaml.node import Source
+from whichgpu.engine.core.yaml.node import Node, Source
 from whichgpu.engine.core.yaml.plain import plain
 
 

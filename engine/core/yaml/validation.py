@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import nearest_words
-from whichgpu.engine.core.yaml.node import MappingNode
-from whichgpu.engine.core.yaml.node import Node
-from whichgpu.engine.core.yaml.node import find
-from whichgpu.engine.core.yaml.node import place_of
+from whichgpu.engine.core.errors import Place, Problem, nearest_words
+from whichgpu.engine.core.yaml.node import MappingNode, Node, find, place_of
 
 
 if TYPE_CHECKING:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from dataclasses import replace
-from typing import TYPE_CHECKING
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Pick
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import number
+from whichgpu.engine.core import Facts, Pick, Value, number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.ownership import Entry
-from whichgpu.engine.plans.costs.ownership import Ownership
-from whichgpu.engine.plans.costs.ownership import bought_count
-from whichgpu.engine.plans.costs.ownership import ownership_of
-from whichgpu.engine.plans.costs.ownership import planning_years
-from whichgpu.engine.plans.costs.ownership import quoted_for
-from whichgpu.engine.plans.costs.usage import Usage
-from whichgpu.engine.plans.costs.usage import usage_of
+from whichgpu.engine.plans.costs.ownership import (
+    Entry,
+    Ownership,
+    bought_count,
+    ownership_of,
+    planning_years,
+    quoted_for,
+)
+from whichgpu.engine.plans.costs.usage import Usage, usage_of
 
 
 if TYPE_CHECKING:
@@ -38,8 +36,7 @@ _PEAKS = "burst_or_datacenter_need"
 _DRAWN_MONTHS = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class CostComparison:
+class CostComparison(Struct, frozen=True):
     """What renting, owning and both together come to; sums are None where an input is missing."""
 
     count: int

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
-from pydantic import Field
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from whichgpu.engine.core import Banded
-from whichgpu.engine.core import Entry
-from whichgpu.engine.core import read_constants
+from whichgpu.engine.core import Banded, Entry, read_constants
 
 
 class Constant(Banded):

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
+
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import number
+from whichgpu.engine.core import Facts, number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.model import Cost
-from whichgpu.engine.plans.costs.model import Rental
+from whichgpu.engine.plans.costs.model import Cost, Rental
 from whichgpu.engine.plans.costs.offers import OfferIndex
-from whichgpu.engine.plans.costs.ownership import ownership_of
-from whichgpu.engine.plans.costs.ownership import planning_years
-from whichgpu.engine.plans.costs.ownership import quoted_for
+from whichgpu.engine.plans.costs.ownership import ownership_of, planning_years, quoted_for
 from whichgpu.engine.plans.costs.power import WHOLE_DEVICES
 from whichgpu.engine.plans.costs.usage import usage_of
 
@@ -49,8 +46,7 @@ def count_owned(gpu: Gpu, owned: dict[str, int]) -> int:
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Spending:
+class Spending(Struct, frozen=True):
     """What the facts say about paying, read once for all plans."""
 
     facts: Facts
@@ -60,11 +56,12 @@ class Spending:
     run_hours: float | None
     interruptible: bool
     always_paid: bool  # nothing says that the hardware stands idle some of the time
-    buys: bool  # the hardware is to stand at the user's own place
+    buys: bool  # the hardware is to stand at the user's own place, or is to be bought
 
 
 def spending_of(facts: Facts, constants: EconomicsConstants) -> Spending:
-    """Read the facts about paying."""
+    """Read the facts about paying. Whoever wishes to rent pays rent, wherever the machines stand."""
+    wish = facts.get("procurement_wish")
     return Spending(
         facts=facts,
         owned=owned_gpus(facts),
@@ -73,7 +70,7 @@ def spending_of(facts: Facts, constants: EconomicsConstants) -> Spending:
         run_hours=number(facts, "run_hours"),
         interruptible=facts.get("interruptible") is True,
         always_paid=facts.get("always_on") is True or usage_of(facts, 1, constants) is None,
-        buys=facts.get("deployment_site") in _OWN_SITES or facts.get("procurement_wish") == "buy",
+        buys=wish == "buy" or (wish != "rent" and facts.get("deployment_site") in _OWN_SITES),
     )
 
 

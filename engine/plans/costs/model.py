@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import Offer
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(Struct, frozen=True):
     """One provider's cheapest way to cover a plan: an offer taken ``instances`` times."""
 
     offer: Offer
@@ -17,8 +16,7 @@ class Quote:
     idle_share: float = 0.0  # of the GPUs that are paid for
 
 
-@dataclass(frozen=True, slots=True)
-class Commitment:
+class Commitment(Struct, frozen=True):
     """The lowest price for the same GPUs by someone who pays for every hour of a term."""
 
     term_months: int
@@ -32,8 +30,7 @@ class Commitment:
         return self.offer.committed_source or self.offer.source
 
 
-@dataclass(frozen=True, slots=True)
-class Rental:
+class Rental(Struct, frozen=True):
     """What renting so many of a GPU costs: the median of the lowest quotes, and the offer that stands for it."""
 
     offer: Offer  # the quote at the median, or the next one above it
@@ -52,8 +49,7 @@ class Rental:
         return self.compared[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """What the plan costs to rent or, where owned, to power; nothing where no offer covers it."""
 
     offer: Offer | None = None

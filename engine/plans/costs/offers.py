@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
-from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue import Offer
+from msgspec import Struct
+
+from whichgpu.engine.catalogue import Gpu, Knowledge, Offer
 from whichgpu.engine.core import Facts
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.model import Commitment
-from whichgpu.engine.plans.costs.model import Quote
-from whichgpu.engine.plans.costs.model import Rental
-from whichgpu.engine.plans.costs.shapes import COMMITMENTS
-from whichgpu.engine.plans.costs.shapes import Need
-from whichgpu.engine.plans.costs.shapes import Shape
-from whichgpu.engine.plans.costs.shapes import Terms
-from whichgpu.engine.plans.costs.shapes import offer_rank
-from whichgpu.engine.plans.costs.shapes import provider_id
-from whichgpu.engine.plans.costs.shapes import shapes_of
+from whichgpu.engine.plans.costs.model import Commitment, Quote, Rental
+from whichgpu.engine.plans.costs.shapes import COMMITMENTS, Need, Shape, Terms, offer_rank, provider_id, shapes_of
 
 
 _INDEXES: dict[tuple[str, int], OfferIndex] = {}
@@ -35,8 +24,7 @@ _Found = tuple[Shape, Quote]
 Tiers = tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(Struct, frozen=True):
     """What the user said about renting. Empty means no wish; allowed lists are hard limits."""
 
     providers_allowed: tuple[str, ...] = ()

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import TURNED
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Pick
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import number
-from whichgpu.engine.plans.costs.constants import Constant
-from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.constants import stated
-from whichgpu.engine.plans.costs.power import at_desk
-from whichgpu.engine.plans.costs.power import in_system
-from whichgpu.engine.plans.costs.power import kwh_price
-from whichgpu.engine.plans.costs.power import paid_power_w
-from whichgpu.engine.plans.costs.power import pue
-from whichgpu.engine.plans.costs.power import stands_alone
+from whichgpu.engine.core import TURNED, Facts, Pick, Value, number
+from whichgpu.engine.plans.costs.constants import Constant, EconomicsConstants, stated
+from whichgpu.engine.plans.costs.power import at_desk, in_system, kwh_price, paid_power_w, pue, stands_alone
 
 
 #: Forms that are sold soldered to a board of several, never singly.
@@ -36,8 +26,7 @@ _ASSUMED = (
 _NOTHING_LEFT = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One amount: what it is worth, how it was computed and who says so."""
 
     value: float
@@ -46,8 +35,7 @@ class Entry:
     inputs: dict[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
-class Ownership:
+class Ownership(Struct, frozen=True):
     """The rates of owning one plan, at the low, middle or high end of every assumption (for the owner's cost).
 
     Every amount over time comes from ``costs``; it is continuous in the years.

@@ -6,11 +6,8 @@ import math
 from functools import cache
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import number
-from whichgpu.engine.plans.costs.constants import Constant
-from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.constants import stated
+from whichgpu.engine.core import Facts, number
+from whichgpu.engine.plans.costs.constants import Constant, EconomicsConstants, stated
 
 
 #: Forms that are sold inside a system built around them, whose fans, CPUs and switches draw nearly as much again.

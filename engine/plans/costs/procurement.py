@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.plans.costs.comparison import ComparisonSays
-from whichgpu.engine.plans.costs.comparison import CostComparison
-from whichgpu.engine.plans.costs.comparison import Side
-from whichgpu.engine.plans.costs.comparison import compare_costs
-from whichgpu.engine.plans.costs.comparison import growth_factor
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.plans.costs.comparison import ComparisonSays, CostComparison, Side, compare_costs, growth_factor
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.ownership import Entry
 from whichgpu.engine.sizing import Figure
@@ -28,8 +24,7 @@ YES_NO = "yes/no"
 _LONGEST_YEARS = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class Flip:
+class Flip(Struct, frozen=True):
     """The value of one input at which the comparison turns.
 
     Where it is clear, renting and owning cost the same there; where it is not, it becomes clear there.

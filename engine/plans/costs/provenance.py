@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.model import Cost
-from whichgpu.engine.plans.costs.model import Quote
-from whichgpu.engine.plans.costs.ownership import Entry
-from whichgpu.engine.plans.costs.ownership import ownership_of
-from whichgpu.engine.plans.costs.ownership import planning_years
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.plans.costs.constants import EconomicsConstants, load_economics
+from whichgpu.engine.plans.costs.model import Cost, Quote
+from whichgpu.engine.plans.costs.ownership import Entry, ownership_of, planning_years
 
 
 _ENERGY = "kW x PUE x price per kWh + share of staff"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import Offer
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
@@ -17,8 +18,7 @@ Terms = Literal["firm", "spot", 12, 36]
 COMMITMENTS: tuple[Literal[12, 36], ...] = (12, 36)
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(Struct, frozen=True):
     """What a plan asks of the machines that it is rented on."""
 
     count: int
@@ -26,8 +26,7 @@ class Need:
     linked: bool  # all of them work as one, over several machines where one does not hold them
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """One size of machine of a provider at its lowest price, with all that decides whether it covers a plan."""
 
     offer: Offer

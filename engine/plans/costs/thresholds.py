@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import number
+from msgspec import Struct
+
+from whichgpu.engine.core import Facts, number
 from whichgpu.engine.plans.costs.comparison import CostComparison
-from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.constants import Scope
-from whichgpu.engine.plans.costs.constants import ThresholdRule
+from whichgpu.engine.plans.costs.constants import EconomicsConstants, Scope, ThresholdRule
 
 
 if TYPE_CHECKING:
@@ -22,8 +19,7 @@ if TYPE_CHECKING:
 ThresholdSays = Literal["rent", "own", "undecided", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(Struct, frozen=True):
     """One guide's rule of thumb applied to this case."""
 
     id: str

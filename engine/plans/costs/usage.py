@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
+from msgspec import Struct
+from msgspec.structs import replace
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import number
+from whichgpu.engine.core import Facts, Value, number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Busy hours per year of each GPU, and what was read to know them."""
 
     hours_per_year: float

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Set as AbstractSet
 from typing import Any
 
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import Scalar
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import nearest_words
-from whichgpu.engine.rules.facts.model import FactDef
-from whichgpu.engine.rules.facts.model import fold
-from whichgpu.engine.rules.facts.numbers import Refused
-from whichgpu.engine.rules.facts.numbers import read_number
+from msgspec import Struct
+
+from whichgpu.engine.core import InputError, Place, Problem, Scalar, Value, nearest_words
+from whichgpu.engine.rules.facts.model import FactDef, fold
+from whichgpu.engine.rules.facts.numbers import Refused, read_number
 
 
 _UNKNOWN = frozenset({"", "?", "unknown", "dontknow", "don'tknow", "notsure", "null", "~"})
@@ -29,8 +21,7 @@ _MOST_ITEMS = 200
 _MOST_GPUS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What a raw value came to: the value (None: unknown), what is wrong, what to mention."""
 
     value: Value | None = None
@@ -85,8 +76,7 @@ def gpu_and_count(item: str) -> tuple[str, int]:
     return gpu, int(count)
 
 
-@dataclass(frozen=True, slots=True)
-class _Context:
+class _Context(Struct, frozen=True):
     place: Place | None
     known_gpus: AbstractSet[str]
     warnings: list[Problem]

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from whichgpu.engine.core import Document
-from whichgpu.engine.core import KnowledgeError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import find
-from whichgpu.engine.core import nearest_words
-from whichgpu.engine.core import place_of
-from whichgpu.engine.core import problems_from_pydantic
-from whichgpu.engine.core import read_document
+from whichgpu.engine.core import (
+    Document,
+    KnowledgeError,
+    Problem,
+    find,
+    nearest_words,
+    place_of,
+    problems_from_pydantic,
+    read_document,
+)
 from whichgpu.engine.rules.facts.coercion import read_value
-from whichgpu.engine.rules.facts.model import RESERVED
-from whichgpu.engine.rules.facts.model import Code
-from whichgpu.engine.rules.facts.model import FactDef
-from whichgpu.engine.rules.facts.model import Vocabulary
+from whichgpu.engine.rules.facts.model import RESERVED, Code, FactDef, Vocabulary
 
 
 _EntryT = TypeVar("_EntryT", FactDef, Code)

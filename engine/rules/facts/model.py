@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import Field
-from pydantic import field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from whichgpu.engine.core import nearest_words
-from whichgpu.engine.rules.facts.units import Unit
-from whichgpu.engine.rules.facts.units import parse_unit
+from whichgpu.engine.rules.facts.units import Unit, parse_unit
 
 
 FactType = Literal["bool", "int", "number", "enum", "text", "gpu", "list"]

@@ -6,10 +6,7 @@ import math
 import re
 
 from whichgpu.engine.rules.facts.model import FactDef
-from whichgpu.engine.rules.facts.units import COUNT
-from whichgpu.engine.rules.facts.units import Unit
-from whichgpu.engine.rules.facts.units import factor_of
-from whichgpu.engine.rules.facts.units import is_known_unit
+from whichgpu.engine.rules.facts.units import COUNT, Unit, factor_of, is_known_unit
 
 
 _WRITTEN = re.compile(

@@ -16,21 +16,14 @@ Measured limits of the engine and how they are kept:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from msgspec import Struct
+
 from whichgpu.engine.rules.inference.driver import BATCH
-from whichgpu.engine.rules.inference.encode import FlagNames
-from whichgpu.engine.rules.inference.encode import Kind
-from whichgpu.engine.rules.inference.encode import property_names
-from whichgpu.engine.rules.inference.native import InList
-from whichgpu.engine.rules.inference.native import NativeTest
-from whichgpu.engine.rules.inference.native import facts_of
-from whichgpu.engine.rules.inference.native import patterns
-from whichgpu.engine.rules.inference.native import width_of
+from whichgpu.engine.rules.inference.encode import FlagNames, Kind, property_names
+from whichgpu.engine.rules.inference.native import InList, NativeTest, facts_of, patterns, width_of
 
 
 MAX_RULES_IN_BUCKET = 28
@@ -46,8 +39,7 @@ _Item = TypeVar("_Item")
 NO_GUARD = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """What fires: a rule or a guard. ``tests`` are (part, native form or None), ``guard`` what must fire first."""
 
     name: str
@@ -63,8 +55,7 @@ class Unit:
         return {part for part, test in self.tests if test is None}
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A fact's place in the engine's fact. ``key`` is ready to be written before the value's text."""
 
     fact: str
@@ -72,8 +63,7 @@ class Field:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Bucket:
+class Bucket(Struct, frozen=True):
     """Two flags, of its shelf and its own, with the units behind them, all of one guard."""
 
     shelf: str
@@ -84,8 +74,7 @@ class Bucket:
     conditions: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Ruleset:
+class Ruleset(Struct, frozen=True):
     """One ruleset of the C engine."""
 
     rules: tuple[str, ...]  # members of the ruleset's JSON object
@@ -94,8 +83,7 @@ class Ruleset:
     conditions: tuple[tuple[int, str], ...]  # part, key
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """What facts must carry for some of a ruleset's buckets to fire."""
 
     flags: str

@@ -12,9 +12,10 @@ import os
 import sys
 import threading
 import weakref
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from whichgpu.engine.core import InternalError
 
@@ -33,8 +34,7 @@ _SESSION = "0"
 _OK, _NOT_HANDLED = 0, 1
 
 
-@dataclass(frozen=True, slots=True)
-class EngineStatus:
+class EngineStatus(Struct, frozen=True):
     """Which engine fires the rules, and why not durable-rules if it does not."""
 
     engine: str  # "durable" | "reference"

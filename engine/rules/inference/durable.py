@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 from typing import get_args
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import InternalError
-from whichgpu.engine.core import Value
-from whichgpu.engine.rules.inference.compile import NO_GUARD
-from whichgpu.engine.rules.inference.compile import Batch
-from whichgpu.engine.rules.inference.compile import Field
-from whichgpu.engine.rules.inference.compile import Ruleset
-from whichgpu.engine.rules.inference.compile import Unit
-from whichgpu.engine.rules.inference.compile import batches
-from whichgpu.engine.rules.inference.compile import compile_units
-from whichgpu.engine.rules.inference.compile import unit
-from whichgpu.engine.rules.inference.driver import MAX_FACTS
-from whichgpu.engine.rules.inference.driver import Session
-from whichgpu.engine.rules.inference.encode import Kind
-from whichgpu.engine.rules.inference.encode import TextCache
-from whichgpu.engine.rules.inference.encode import Unencodable
-from whichgpu.engine.rules.inference.native import NativeTest
-from whichgpu.engine.rules.inference.native import native_tests
-from whichgpu.engine.rules.inference.reference import Evaluation
-from whichgpu.engine.rules.inference.reference import ReferenceMatcher
-from whichgpu.engine.rules.inference.reference import is_local
+from msgspec import Struct
+
+from whichgpu.engine.core import Facts, InternalError, Value
+from whichgpu.engine.rules.inference.compile import NO_GUARD, Batch, Field, Ruleset, Unit, batches, compile_units, unit
+from whichgpu.engine.rules.inference.driver import MAX_FACTS, Session
+from whichgpu.engine.rules.inference.encode import Kind, TextCache, Unencodable
+from whichgpu.engine.rules.inference.native import NativeTest, native_tests
+from whichgpu.engine.rules.inference.reference import Evaluation, ReferenceMatcher, is_local
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
@@ -70,8 +55,7 @@ def _loaded(name: str, units: Iterable[Unit]) -> tuple[_Loaded, ...]:
     return tuple(_Loaded(f"{name}{number}", ruleset) for number, ruleset in enumerate(compile_units(units)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     """All rulesets of a level, in one form: with native tests, or with condition fields only."""
 
     common: tuple[_Loaded, ...]

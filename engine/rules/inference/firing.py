@@ -6,27 +6,41 @@ than a wrong one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Literal, Protocol
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import InternalError
-from whichgpu.engine.rules.inference.driver import EngineStatus
-from whichgpu.engine.rules.inference.driver import durable_available
-from whichgpu.engine.rules.inference.driver import engine_status
+from msgspec import Struct
+
+from whichgpu.engine.core import Facts, InternalError
+from whichgpu.engine.rules.inference.driver import EngineStatus, durable_available, engine_status
 from whichgpu.engine.rules.inference.durable import DurableMatcher
-from whichgpu.engine.rules.inference.reference import Evaluation
-from whichgpu.engine.rules.inference.reference import ReferenceMatcher
+from whichgpu.engine.rules.inference.reference import Evaluation, ReferenceMatcher
 from whichgpu.engine.rules.language import facts_read
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
-__all__ = ["EngineStatus", "Firing", "Level", "Matcher", "engine_status", "fire"]
+__all__ = ["EngineStatus", "Firing", "Level", "Matcher", "engine_status", "fire", "probing"]
 
 FiredBy = Literal["durable", "reference"]
+
+
+_probing: ContextVar[bool] = ContextVar("probing", default=False)
+
+
+@contextmanager
+def probing() -> Iterator[None]:
+    """While it lasts the reference fires alone: for what is only tried, and kept in no record.
+
+    The two engines agree on every match that a record keeps; that they agree on what is tried beside it is what the
+    tests of the inference show.
+    """
+    token = _probing.set(True)
+    try:
+        yield
+    finally:
+        _probing.reset(token)
 
 
 class Matcher(Protocol):
@@ -38,8 +52,7 @@ class Matcher(Protocol):
         """The ids of the rules that fire, for each fact set."""
 
 
-@dataclass(frozen=True, slots=True)
-class Firing:
+class Firing(Struct, frozen=True):
     """The matches of a level, agreed on, with the reference's view of all its rules."""
 
     matches: list[frozenset[str]]
@@ -94,7 +107,7 @@ def fire(level: Level, shared: Facts, fact_sets: Sequence[Facts] = ({},), names:
         InternalError: the C engine failed, or the two engines differ on a match.
     """
     evaluation = level.reference.evaluate(fact_sets, shared)
-    engine = level.engine()
+    engine = None if _probing.get() else level.engine()
     if engine is None or not level.rules or not fact_sets:
         return Firing(evaluation.matches, "durable" if engine else "reference", evaluation)
     matches = engine.match(fact_sets, shared, evaluation)

@@ -8,24 +8,13 @@ is never rearranged: ``a / b > c`` is not ``a > b * c`` once rounding or a sign 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from whichgpu.engine.core import Scalar
-from whichgpu.engine.rules.inference.encode import MAX_FACTOR
-from whichgpu.engine.rules.inference.encode import Kind
-from whichgpu.engine.rules.inference.encode import Unencodable
-from whichgpu.engine.rules.inference.encode import encode
-from whichgpu.engine.rules.inference.encode import kind_of
+from whichgpu.engine.rules.inference.encode import MAX_FACTOR, Kind, Unencodable, encode, kind_of
 from whichgpu.engine.rules.inference.reference import Conjunct
-from whichgpu.engine.rules.language.tree import MIRRORED
-from whichgpu.engine.rules.language.tree import Arith
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import CompareOp
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
+from whichgpu.engine.rules.language.tree import MIRRORED, Arith, Compare, CompareOp, Const, Expr, FactRef, Member, Not
 
 
 #: More choices than this in one list become a condition field: each is a test under the same parent, which holds 511.
@@ -34,8 +23,7 @@ MAX_CHOICES = 48
 _ENGINE_OP: dict[CompareOp, str] = {"!=": "$neq", "<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}
 
 
-@dataclass(frozen=True, slots=True)
-class AgainstConstant:
+class AgainstConstant(Struct, frozen=True):
     """``fact op constant``; the constant as JSON text."""
 
     fact: str
@@ -44,8 +32,7 @@ class AgainstConstant:
     kind: Kind
 
 
-@dataclass(frozen=True, slots=True)
-class InList:
+class InList(Struct, frozen=True):
     """``fact in [constants]``, or ``not in``. At most one choice can be true, so the engine's ``$or`` fires once."""
 
     fact: str
@@ -54,8 +41,7 @@ class InList:
     kind: Kind
 
 
-@dataclass(frozen=True, slots=True)
-class TwoFacts:
+class TwoFacts(Struct, frozen=True):
     """``left op right`` or ``left op right * factor``."""
 
     left: str

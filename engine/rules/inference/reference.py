@@ -7,25 +7,15 @@ share are evaluated once, and a rule they dismiss is not looked at again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.rules.language import Compiled
-from whichgpu.engine.rules.language import compile_expr
-from whichgpu.engine.rules.language import conjuncts
-from whichgpu.engine.rules.language import facts_read
-from whichgpu.engine.rules.language import to_nnf
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Verdict
+from msgspec import Struct
+
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.rules.language import Compiled, compile_expr, conjuncts, facts_read, to_nnf
+from whichgpu.engine.rules.language.tree import And, Expr
+from whichgpu.engine.rules.rulebook.model import Rule, Verdict
 from whichgpu.engine.rules.rulebook.resolve import only_value
 
 
@@ -33,8 +23,7 @@ from whichgpu.engine.rules.rulebook.resolve import only_value
 MAX_PARTS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Conjunct:
+class Conjunct(Struct, frozen=True):
     """One part of a conjunction. ``local`` parts read a plan's or GPU's facts, the others what all sets share."""
 
     expr: Expr
@@ -47,8 +36,7 @@ def is_local(fact: str) -> bool:
     return "." in fact
 
 
-@dataclass(frozen=True, slots=True)
-class Conjunctions:
+class Conjunctions(Struct, frozen=True):
     """All rules' conjunctions over one shared list of distinct parts."""
 
     parts: tuple[Conjunct, ...]

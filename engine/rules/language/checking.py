@@ -6,29 +6,11 @@ Problems are collected, so that one expression reports all of them; a part that 
 from __future__ import annotations
 
 from whichgpu.engine.core import Scalar
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import yes_or_no
-from whichgpu.engine.rules.language.grammar import Raw
-from whichgpu.engine.rules.language.grammar import RawArith
-from whichgpu.engine.rules.language.grammar import RawCompare
-from whichgpu.engine.rules.language.grammar import RawJunction
-from whichgpu.engine.rules.language.grammar import RawLeaf
-from whichgpu.engine.rules.language.grammar import RawRelation
+from whichgpu.engine.rules.facts import FactDef, yes_or_no
+from whichgpu.engine.rules.language.grammar import Raw, RawArith, RawCompare, RawJunction, RawLeaf, RawRelation
 from whichgpu.engine.rules.language.lexer import BadExpression
-from whichgpu.engine.rules.language.operands import Quantities
-from whichgpu.engine.rules.language.operands import Quantity
-from whichgpu.engine.rules.language.operands import kind_of
-from whichgpu.engine.rules.language.operands import literal
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Has
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.language.operands import Quantities, Quantity, kind_of, literal
+from whichgpu.engine.rules.language.tree import And, Compare, Const, Expr, FactRef, Has, Known, Member, Not, Or
 
 
 class Checker(Quantities):

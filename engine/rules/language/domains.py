@@ -8,27 +8,15 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
-from whichgpu.engine.core import Scalar
-from whichgpu.engine.core import Value
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
-from whichgpu.engine.rules.language.tree import facts_read
+from msgspec import Struct
+
+from whichgpu.engine.core import Scalar, Value
+from whichgpu.engine.rules.facts import FactDef, Vocabulary
+from whichgpu.engine.rules.language.tree import And, Compare, Const, Expr, FactRef, Known, Member, Not, Or, facts_read
 
 
 #: Stands for every text that no rule names.
@@ -94,8 +82,7 @@ def inside(fact: FactDef, number: float) -> bool:
     return low <= number <= high and not (fact.exclusive_min and number == low)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """One class of numbers: a point (``low == high``) or an open interval."""
 
     low: float
@@ -107,8 +94,7 @@ class Span:
         return self.low == self.high
 
 
-@dataclass(frozen=True, slots=True)
-class Classes:
+class Classes(Struct, frozen=True):
     """The classes of one fact; the last bit of a mask is "unknown"."""
 
     fact: str

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from whichgpu.engine.rules.language.lexer import BadExpression
-from whichgpu.engine.rules.language.lexer import Token
-from whichgpu.engine.rules.language.lexer import tokens
-from whichgpu.engine.rules.language.tree import ArithOp
-from whichgpu.engine.rules.language.tree import CompareOp
+from whichgpu.engine.rules.language.lexer import BadExpression, Token, tokens
+from whichgpu.engine.rules.language.tree import ArithOp, CompareOp
 
 
 MAX_LENGTH = 2000  # Characters of one expression.

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Literal
 
-from whichgpu.engine.core import Value
-from whichgpu.engine.core import nearest_words
-from whichgpu.engine.rules.facts import READABLE
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.facts import read_value
-from whichgpu.engine.rules.facts import yes_or_no
-from whichgpu.engine.rules.facts.numbers import Refused
-from whichgpu.engine.rules.facts.numbers import read_literal
+from msgspec import Struct
+
+from whichgpu.engine.core import Value, nearest_words
+from whichgpu.engine.rules.facts import READABLE, FactDef, Vocabulary, read_value, yes_or_no
+from whichgpu.engine.rules.facts.numbers import Refused, read_literal
 from whichgpu.engine.rules.facts.units import Unit
-from whichgpu.engine.rules.language.grammar import Raw
-from whichgpu.engine.rules.language.grammar import RawArith
-from whichgpu.engine.rules.language.grammar import RawLeaf
+from whichgpu.engine.rules.language.grammar import Raw, RawArith, RawLeaf
 from whichgpu.engine.rules.language.lexer import BadExpression
-from whichgpu.engine.rules.language.tree import Arith
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Arith, Const, Expr, FactRef
 
 
 def literal(fact: FactDef, leaf: RawLeaf, known_gpus: AbstractSet[str]) -> Const | None:
@@ -156,8 +146,7 @@ def kind_of(fact: FactDef) -> str:
     return kinds.get(fact.type, "a number")
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(Struct, frozen=True):
     """A checked arithmetic operand. ``unit`` is None for plain numbers and where units are not followed."""
 
     expr: Expr

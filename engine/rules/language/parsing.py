@@ -3,46 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from collections.abc import Callable, Set as AbstractSet
 from functools import partial
 
-from whichgpu.engine.core import MappingNode
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import RulebookError
-from whichgpu.engine.core import ScalarNode
-from whichgpu.engine.core import SequenceNode
-from whichgpu.engine.core import WhichgpuError
-from whichgpu.engine.core import place_of
-from whichgpu.engine.core import place_within
-from whichgpu.engine.rules.facts import READABLE
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.facts import yes_or_no
+from msgspec import Struct
+
+from whichgpu.engine.core import (
+    MappingNode,
+    Node,
+    Place,
+    Problem,
+    RulebookError,
+    ScalarNode,
+    SequenceNode,
+    WhichgpuError,
+    place_of,
+    place_within,
+)
+from whichgpu.engine.rules.facts import READABLE, FactDef, Vocabulary, yes_or_no
 from whichgpu.engine.rules.language.checking import Checker
-from whichgpu.engine.rules.language.grammar import MAX_LENGTH
-from whichgpu.engine.rules.language.grammar import LeafKind
-from whichgpu.engine.rules.language.grammar import Raw
-from whichgpu.engine.rules.language.grammar import RawLeaf
-from whichgpu.engine.rules.language.grammar import parse_raw
+from whichgpu.engine.rules.language.grammar import MAX_LENGTH, LeafKind, Raw, RawLeaf, parse_raw
 from whichgpu.engine.rules.language.lexer import BadExpression
-from whichgpu.engine.rules.language.operands import Each
-from whichgpu.engine.rules.language.operands import literal
-from whichgpu.engine.rules.language.operands import literal_error
-from whichgpu.engine.rules.language.operands import near_literals
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Has
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.language.operands import Each, literal, literal_error, near_literals
+from whichgpu.engine.rules.language.tree import And, Compare, Const, Expr, FactRef, Has, Known, Member, Not, Or
 
 
 Where = Place | ScalarNode | None
@@ -165,8 +148,7 @@ def parse_cell(
     return _Cells(fact, vocabulary, each, known_gpus).read(cell)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
+class _Cells(Struct, frozen=True):
     fact: FactDef
     vocabulary: Vocabulary
     each: Each

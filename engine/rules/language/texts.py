@@ -7,16 +7,10 @@ import re
 from decimal import Decimal
 from functools import lru_cache
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import Value
-from whichgpu.engine.rules.facts import READABLE
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.facts import gpu_and_count
+from whichgpu.engine.core import Facts, Problem, Value
+from whichgpu.engine.rules.facts import READABLE, FactDef, Vocabulary, gpu_and_count
 from whichgpu.engine.rules.language.operands import Each
-from whichgpu.engine.rules.language.parsing import Where
-from whichgpu.engine.rules.language.parsing import locate
+from whichgpu.engine.rules.language.parsing import Where, locate
 
 
 SIGNIFICANT_DIGITS = 6

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from whichgpu.engine.core import Scalar
 
@@ -13,22 +14,19 @@ CompareOp = Literal["==", "!=", "<", "<=", ">", ">="]
 ArithOp = Literal["+", "-", "*", "/"]
 
 
-@dataclass(frozen=True, slots=True)
-class Const:
+class Const(Struct, frozen=True):
     """A literal: number (in the unit of the fact it stands beside), boolean or word."""
 
     value: Scalar
 
 
-@dataclass(frozen=True, slots=True)
-class FactRef:
+class FactRef(Struct, frozen=True):
     """The value of a fact: a canonical vocabulary name, such as ``param_count_b`` or ``plan.count``."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Arith:
+class Arith(Struct, frozen=True):
     """``left op right`` over numbers. Unknown if a side is unknown or the divisor is zero."""
 
     op: ArithOp
@@ -36,8 +34,7 @@ class Arith:
     right: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(Struct, frozen=True):
     """``left op right``. Unknown if a side is unknown."""
 
     op: CompareOp
@@ -45,8 +42,7 @@ class Compare:
     right: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """``left in [choices]``, or ``not in`` when ``negated``."""
 
     left: Expr
@@ -54,38 +50,33 @@ class Member:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Has:
+class Has(Struct, frozen=True):
     """``fact has item``: membership in a list-valued fact."""
 
     fact: FactRef
     item: Scalar
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """``fact is known``, or ``is unknown`` when ``negated``. Always true or false."""
 
     fact: FactRef
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Struct, frozen=True):
     """Kleene negation."""
 
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class And:
+class And(Struct, frozen=True):
     """Kleene conjunction: false if any is false, else unknown if any is unknown."""
 
     operands: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class Or(Struct, frozen=True):
     """Kleene disjunction: true if any is true, else unknown if any is unknown."""
 
     operands: tuple[Expr, ...]

@@ -5,22 +5,23 @@ from __future__ import annotations
 import re
 
 from whichgpu.engine.core import Facts
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import FactDef, Vocabulary
 from whichgpu.engine.rules.language.compiling import evaluate
 from whichgpu.engine.rules.language.texts import format_value
-from whichgpu.engine.rules.language.tree import MIRRORED
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Arith
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Has
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.language.tree import (
+    MIRRORED,
+    And,
+    Arith,
+    Compare,
+    Const,
+    Expr,
+    FactRef,
+    Has,
+    Known,
+    Member,
+    Not,
+    Or,
+)
 
 
 _AFTER_HEAD = re.compile(r" (?:of|per|to|from|for|in|at|on|over|against) ")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from whichgpu.engine.core import Value
 from whichgpu.engine.rules.inference.reference import Evaluation
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.resolve import Collision
-from whichgpu.engine.rules.rulebook.resolve import Resolution
+from whichgpu.engine.rules.rulebook.resolve import Collision, Resolution
 
 
 Origin = Literal["given", "looked_up", "computed", "derived", "assumed"]
@@ -17,8 +17,7 @@ Origin = Literal["given", "looked_up", "computed", "derived", "assumed"]
 PRECEDENCE: tuple[Origin, ...] = ("given", "looked_up", "computed", "derived", "assumed")
 
 
-@dataclass(frozen=True, slots=True)
-class FactCandidate:
+class FactCandidate(Struct, frozen=True):
     """One producer's word on one fact."""
 
     origin: Origin
@@ -29,8 +28,7 @@ class FactCandidate:
     sources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedFact:
+class ResolvedFact(Struct, frozen=True):
     """A fact with its value; ``overruled`` are weaker claims that differ."""
 
     name: str
@@ -43,16 +41,14 @@ class ResolvedFact:
         return self.claim.value
 
 
-@dataclass(frozen=True, slots=True)
-class LevelJudgement:
+class LevelJudgement(Struct, frozen=True):
     """What became of one level's rules: the reference's view of each, and how their matches were resolved."""
 
     evaluation: Evaluation
     resolution: Resolution
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedFacts:
+class ResolvedFacts(Struct, frozen=True):
     """All facts that hold, in the order in which they were settled, and the rules that fired meanwhile."""
 
     facts: dict[str, Value]

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
-from whichgpu.engine.core import Calculator
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.rules.inference.firing import Level as RuleLevel
-from whichgpu.engine.rules.inference.firing import fire
-from whichgpu.engine.rules.language import evaluate
-from whichgpu.engine.rules.language import facts_read
+from msgspec import Struct
+
+from whichgpu.engine.core import Calculator, Facts, Value
+from whichgpu.engine.rules.inference.firing import Level as RuleLevel, fire
+from whichgpu.engine.rules.language import evaluate, facts_read
 from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.resolution.model import PRECEDENCE
-from whichgpu.engine.rules.resolution.model import FactCandidate
-from whichgpu.engine.rules.resolution.model import LevelJudgement
-from whichgpu.engine.rules.resolution.model import ResolvedFact
-from whichgpu.engine.rules.resolution.model import ResolvedFacts
+from whichgpu.engine.rules.resolution.model import (
+    PRECEDENCE,
+    FactCandidate,
+    LevelJudgement,
+    ResolvedFact,
+    ResolvedFacts,
+)
 from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.order import Node
-from whichgpu.engine.rules.rulebook.order import rule_nodes
-from whichgpu.engine.rules.rulebook.order import topological_levels
-from whichgpu.engine.rules.rulebook.resolve import Collision
-from whichgpu.engine.rules.rulebook.resolve import Resolver
+from whichgpu.engine.rules.rulebook.order import Node, rule_nodes, topological_levels
+from whichgpu.engine.rules.rulebook.resolve import Collision, Resolver
 
 
-@dataclass(frozen=True, slots=True)
-class Default:
+class Default(Struct, frozen=True):
     """A value to assume for a fact that nothing else settles. ``when`` None: always."""
 
     fact: str
@@ -44,8 +37,7 @@ class Default:
         return frozenset() if self.when is None else facts_read(self.when)
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(Struct, frozen=True):
     """Producers that may run together, and the facts that are settled once they have."""
 
     calculators: tuple[Calculator, ...]
@@ -87,8 +79,7 @@ def build_levels(
 MakeLevel = Callable[[tuple[Rule, ...]], RuleLevel]
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     level: Level
     compiled: RuleLevel | None
     resolver: Resolver

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import re
 
-from whichgpu.engine.core import MappingNode
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import ScalarNode
-from whichgpu.engine.core import SequenceNode
-from whichgpu.engine.core import WhichgpuError
-from whichgpu.engine.core import place_of
-from whichgpu.engine.core import place_within
+from whichgpu.engine.core import (
+    MappingNode,
+    Node,
+    Place,
+    ScalarNode,
+    SequenceNode,
+    WhichgpuError,
+    place_of,
+    place_within,
+)
 from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.language.parsing import parse_cell
-from whichgpu.engine.rules.language.parsing import parse_condition
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import Or
-from whichgpu.engine.rules.language.tree import facts_read
-from whichgpu.engine.rules.language.tree import written
+from whichgpu.engine.rules.language.parsing import parse_cell, parse_condition
+from whichgpu.engine.rules.language.tree import Expr, Or, facts_read, written
 from whichgpu.engine.rules.rulebook.grammar import reading_complaint
-from whichgpu.engine.rules.rulebook.model import Condition
-from whichgpu.engine.rules.rulebook.model import Each
-from whichgpu.engine.rules.rulebook.model import Stage
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import is_empty
-from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.rules.rulebook.model import Condition, Each, Stage
+from whichgpu.engine.rules.rulebook.reading import Context, is_empty, kind_of
 
 
 _FORM = "write a condition such as `plan.count > 8`, or `any:` with a list of conditions"

@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
-from whichgpu.engine.core import MappingNode
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import ScalarNode
-from whichgpu.engine.core import SequenceNode
-from whichgpu.engine.core import place_of
+from whichgpu.engine.core import MappingNode, Node, ScalarNode, SequenceNode, place_of
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.language.tree import facts_read
-from whichgpu.engine.rules.rulebook.conditions import read_cells
-from whichgpu.engine.rules.rulebook.conditions import read_conditions
-from whichgpu.engine.rules.rulebook.effects import EFFECT_KEYS
-from whichgpu.engine.rules.rulebook.effects import SetFact
+from whichgpu.engine.rules.rulebook.conditions import read_cells, read_conditions
+from whichgpu.engine.rules.rulebook.effects import EFFECT_KEYS, SetFact
 from whichgpu.engine.rules.rulebook.effects.reading import read_effects
-from whichgpu.engine.rules.rulebook.grammar import DISABLE_KEYS
-from whichgpu.engine.rules.rulebook.grammar import EACH
-from whichgpu.engine.rules.rulebook.grammar import EACH_OF_STAGE
-from whichgpu.engine.rules.rulebook.grammar import HIT_POLICIES
-from whichgpu.engine.rules.rulebook.grammar import ROW_KEYS
-from whichgpu.engine.rules.rulebook.grammar import RULE_KEYS
-from whichgpu.engine.rules.rulebook.grammar import STAGES
-from whichgpu.engine.rules.rulebook.grammar import TABLE_KEYS
-from whichgpu.engine.rules.rulebook.grammar import reading_complaint
-from whichgpu.engine.rules.rulebook.model import STAGE_RULE
-from whichgpu.engine.rules.rulebook.model import Each
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Stage
-from whichgpu.engine.rules.rulebook.model import Table
-from whichgpu.engine.rules.rulebook.provenance import INHERITED
-from whichgpu.engine.rules.rulebook.provenance import read_grounds
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import Draft
-from whichgpu.engine.rules.rulebook.reading import Fields
-from whichgpu.engine.rules.rulebook.reading import Reader
-from whichgpu.engine.rules.rulebook.reading import Removal
+from whichgpu.engine.rules.rulebook.grammar import (
+    DISABLE_KEYS,
+    EACH,
+    EACH_OF_STAGE,
+    HIT_POLICIES,
+    ROW_KEYS,
+    RULE_KEYS,
+    STAGES,
+    TABLE_KEYS,
+    reading_complaint,
+)
+from whichgpu.engine.rules.rulebook.model import STAGE_RULE, Each, Rule, Stage, Table
+from whichgpu.engine.rules.rulebook.provenance import INHERITED, read_grounds
+from whichgpu.engine.rules.rulebook.reading import Context, Draft, Fields, Reader, Removal
 from whichgpu.engine.rules.rulebook.ruletests import read_tests
 
 

@@ -11,15 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from whichgpu.engine.core import InputError
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import read_yaml_text
-from whichgpu.engine.core import untyped
-from whichgpu.engine.rules.rulebook.grammar import DISABLE_KEYS
-from whichgpu.engine.rules.rulebook.grammar import ROW_KEYS
-from whichgpu.engine.rules.rulebook.grammar import RULE_KEYS
-from whichgpu.engine.rules.rulebook.grammar import TABLE_KEYS
-from whichgpu.engine.rules.rulebook.grammar import Key
+from whichgpu.engine.core import InputError, Problem, read_yaml_text, untyped
+from whichgpu.engine.rules.rulebook.grammar import DISABLE_KEYS, ROW_KEYS, RULE_KEYS, TABLE_KEYS, Key
 
 
 _ENTRY = re.compile(r"(?:- |-$)")

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
-from typing import Literal
-from typing import get_args
+from typing import Literal, get_args
 
-from whichgpu.engine.rules.facts import READABLE
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.rulebook.model import STAGE_RULE
-from whichgpu.engine.rules.rulebook.model import Band
-from whichgpu.engine.rules.rulebook.model import Each
-from whichgpu.engine.rules.rulebook.model import HitPolicy
-from whichgpu.engine.rules.rulebook.model import Quantity
-from whichgpu.engine.rules.rulebook.model import Stage
-from whichgpu.engine.rules.rulebook.model import Status
+from msgspec import Struct
+from msgspec.structs import replace
+
+from whichgpu.engine.rules.facts import READABLE, FactDef
+from whichgpu.engine.rules.rulebook.model import STAGE_RULE, Band, Each, HitPolicy, Quantity, Stage, Status
 
 
 Kind = Literal[
@@ -43,8 +36,7 @@ Kind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """One key of a mapping in a rule file."""
 
     name: str
@@ -62,8 +54,7 @@ QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
 BANDS: tuple[Band, ...] = get_args(Band)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectKey(Key):
+class EffectKey(Key, frozen=True, kw_only=True):
     """One key of ``then``: where it may stand and what it holds."""
 
     stages: tuple[Stage, ...]

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import fields
-from dataclasses import is_dataclass
-from dataclasses import replace
-from typing import Any
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import place_of
-from whichgpu.engine.rules.rulebook.model import Change
-from whichgpu.engine.rules.rulebook.model import Layer
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Table
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import Removal
+from msgspec import Struct
+from msgspec.structs import replace
+
+from whichgpu.engine.core import Place, place_of
+from whichgpu.engine.rules.rulebook.model import Change, Layer, Rule, Table
+from whichgpu.engine.rules.rulebook.reading import Context, Removal
 
 
 #: Where a rule stands, how it is filed and tested decides nothing; the rest of these follows from other fields.
@@ -51,16 +42,16 @@ def canonical(value: Any) -> Any:
     if kind is tuple or kind is list:
         return [canonical(item) for item in value]
     names = _FIELDS.get(kind)
-    if names is None and is_dataclass(kind):
+    if names is None and issubclass(kind, Struct):
         names = _FIELDS[kind] = _counting(kind)
     if names is not None:
         return [kind.__name__, *[canonical(getattr(value, name)) for name in names]]
     return int(value) if kind is float and value.is_integer() else value
 
 
-def _counting(kind: type) -> tuple[str, ...]:
+def _counting(kind: type[Struct]) -> tuple[str, ...]:
     """The fields that count. Where there is a tree, it says all that its text does."""
-    names = [field.name for field in fields(kind) if field.name not in _LEFT_OUT]
+    names = [name for name in kind.__struct_fields__ if name not in _LEFT_OUT]
     return tuple(name for name in names if name != "text" or "expr" not in names)
 
 

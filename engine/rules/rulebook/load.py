@@ -5,27 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import RulebookError
-from whichgpu.engine.core import SequenceNode
-from whichgpu.engine.core import distinct
-from whichgpu.engine.core import is_rule_file
-from whichgpu.engine.core import layer_names
-from whichgpu.engine.core import read_yaml
-from whichgpu.engine.core import read_yaml_text
+from whichgpu.engine.core import (
+    Node,
+    RulebookError,
+    SequenceNode,
+    distinct,
+    is_rule_file,
+    layer_names,
+    read_yaml,
+    read_yaml_text,
+)
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook.entries import read_entry
-from whichgpu.engine.rules.rulebook.layers import Stack
-from whichgpu.engine.rules.rulebook.layers import combined
-from whichgpu.engine.rules.rulebook.layers import rule_digest
-from whichgpu.engine.rules.rulebook.model import KnownNames
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Rulebook
-from whichgpu.engine.rules.rulebook.order import check_overrides
-from whichgpu.engine.rules.rulebook.order import levels
-from whichgpu.engine.rules.rulebook.order import without_removed
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.rules.rulebook.layers import Stack, combined, rule_digest
+from whichgpu.engine.rules.rulebook.model import KnownNames, Rule, Rulebook
+from whichgpu.engine.rules.rulebook.order import check_overrides, levels, without_removed
+from whichgpu.engine.rules.rulebook.reading import Context, kind_of
 
 
 def load_rulebook(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import fields
-from typing import ClassVar
-from typing import Literal
+from typing import ClassVar, Literal
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import Value
+from msgspec import Struct, field
+from msgspec.structs import asdict
+
+from whichgpu.engine.core import Facts, Place, Value
 from whichgpu.engine.rules.language.tree import Expr
 
 
@@ -31,8 +28,7 @@ STAGE_RULE: dict[Stage, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """One line of ``when``; all lines of a rule must hold."""
 
     expr: Expr
@@ -41,8 +37,7 @@ class Condition:
     column: str | None = None  # the fact of the column, where the condition is a cell of a table
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """What a rule does once it fires: one word of ``then``. The effects are in ``rulebook.effects``."""
 
     word: ClassVar[str] = ""  # in rule files and in the trace
@@ -50,15 +45,14 @@ class Effect:
 
     def words(self, _: Callable[[float], str]) -> str:
         """The effect for people; the argument writes numbers."""
-        return self.says.format(**{field.name: getattr(self, field.name) for field in fields(self)})
+        return self.says.format(**asdict(self))
 
     def traced(self, _: Facts) -> tuple[str, list[object] | dict[str, object]]:
         """The word and what the trace keeps under it: a list, or a mapping."""
-        return self.word, [getattr(self, fields(self)[0].name)]
+        return self.word, [getattr(self, self.__struct_fields__[0])]
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """``claim: {quantity: speed, ratio: 2.0, over: nvidia-h100}``: what a source says and the program can compute.
 
     ``ratio`` is the quantity of the rule's plan divided by that of ``over`` (a GPU id, family or series of the
@@ -70,8 +64,7 @@ class Claim:
     over: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RuleTest:
+class RuleTest(Struct, frozen=True):
     """A test inside a rule.
 
     ``given`` maps workload facts to values; ``plan`` may hold ``gpu`` (an id), ``count``, and plan, GPU or candidate
@@ -87,8 +80,7 @@ class RuleTest:
     place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One rule, or one row of a decision table (then ``table`` names it and ``row`` is its position)."""
 
     id: str
@@ -117,8 +109,7 @@ class Rule:
     layer: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """A decision table as written; its rows are rules of the rulebook."""
 
     id: str
@@ -135,8 +126,7 @@ class Table:
     layer: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """One folder of rule files: its name, a digest over what it says about rules alone, and how many rules it has."""
 
     name: str
@@ -144,8 +134,7 @@ class Layer:
     rules: int
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What a layer did to the rules below it. ``title`` is the title of the rule that is new, or that went."""
 
     kind: Literal["added", "replaced", "disabled"]
@@ -158,8 +147,7 @@ class Change:
     place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rulebook:
+class Rulebook(Struct, frozen=True):
     """All rules, sorted by id, and what identifies them. ``layers`` lie in their order, the lowest first."""
 
     rules: tuple[Rule, ...]
@@ -180,8 +168,7 @@ class Rulebook:
         return tuple(rule for rule in self.rules if rule.stage == stage and each in (None, rule.each))
 
 
-@dataclass(frozen=True, slots=True)
-class KnownNames:
+class KnownNames(Struct, frozen=True):
     """Names that live outside the rulebook. An empty set means: do not check."""
 
     sources: frozenset[str] = frozenset()
@@ -191,8 +178,7 @@ class KnownNames:
     heuristics: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What became of one rule on one set of facts."""
 
     rule: str

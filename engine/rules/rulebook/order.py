@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
-from dataclasses import replace
-from graphlib import CycleError
-from graphlib import TopologicalSorter
-from itertools import pairwise
-from itertools import permutations
+from collections.abc import Iterable, Mapping, Set as AbstractSet
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise, permutations
 
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import RulebookError
-from whichgpu.engine.core import ScalarNode
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Table
+from msgspec.structs import replace
+
+from whichgpu.engine.core import Place, Problem, RulebookError, ScalarNode
+from whichgpu.engine.rules.rulebook.model import Rule, Table
 from whichgpu.engine.rules.rulebook.reading import Context
 
 

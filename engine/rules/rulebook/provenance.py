@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from whichgpu.engine.core import MappingNode
-from whichgpu.engine.core import Node
-from whichgpu.engine.rules.rulebook.grammar import CLAIM_KEYS
-from whichgpu.engine.rules.rulebook.grammar import QUANTITIES
-from whichgpu.engine.rules.rulebook.grammar import STATUSES
-from whichgpu.engine.rules.rulebook.model import Claim
-from whichgpu.engine.rules.rulebook.model import Status
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import Fields
-from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.core import MappingNode, Node
+from whichgpu.engine.rules.rulebook.grammar import CLAIM_KEYS, QUANTITIES, STATUSES
+from whichgpu.engine.rules.rulebook.model import Claim, Status
+from whichgpu.engine.rules.rulebook.reading import Context, Fields, kind_of
 
 
 #: The keys that a row has from its table where it does not give them itself.

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from dataclasses import field
-from typing import NamedTuple
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
-from whichgpu.engine.core import MappingNode
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import Place
-from whichgpu.engine.core import Problem
-from whichgpu.engine.core import ScalarNode
-from whichgpu.engine.core import SequenceNode
-from whichgpu.engine.core import nearest_words
-from whichgpu.engine.core import place_of
-from whichgpu.engine.core import typed
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.grammar import DATE_PATTERN
-from whichgpu.engine.rules.rulebook.grammar import ID_PATTERN
-from whichgpu.engine.rules.rulebook.grammar import Key
-from whichgpu.engine.rules.rulebook.model import KnownNames
-from whichgpu.engine.rules.rulebook.model import Rule
+from msgspec import Struct
+
+from whichgpu.engine.core import (
+    MappingNode,
+    Node,
+    Place,
+    Problem,
+    ScalarNode,
+    SequenceNode,
+    nearest_words,
+    place_of,
+    typed,
+)
+from whichgpu.engine.rules.facts import FactDef, Vocabulary
+from whichgpu.engine.rules.rulebook.grammar import DATE_PATTERN, ID_PATTERN, Key
+from whichgpu.engine.rules.rulebook.model import KnownNames, Rule
 
 
 #: A mapping as read: key to (the key itself, its value).
@@ -212,8 +209,7 @@ class Draft(NamedTuple):
     then: Fields | None  # None where it cannot be read
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
+class Removal(Struct, frozen=True):
     """A rule or table of a layer below that is disabled, or replaced ``by`` another."""
 
     name: ScalarNode

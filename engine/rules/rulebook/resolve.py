@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Mapping
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Value
-from whichgpu.engine.rules.language.compiling import compile_expr
-from whichgpu.engine.rules.language.compiling import evaluate
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import facts_read
+from msgspec import Struct, field
+
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.rules.language.compiling import compile_expr, evaluate
+from whichgpu.engine.rules.language.tree import And, Expr, facts_read
 from whichgpu.engine.rules.rulebook.effects import SetFact
-from whichgpu.engine.rules.rulebook.model import Rule
-from whichgpu.engine.rules.rulebook.model import Verdict
+from whichgpu.engine.rules.rulebook.model import Rule, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Collision:
+class Collision(Struct, frozen=True):
     """Rules that gave one fact different values, none of them overriding: the fact stays unknown."""
 
     fact: str
@@ -28,8 +21,7 @@ class Collision:
     values: tuple[Value, ...]  # of the rules, in their order
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """What the matches of one set of facts come to."""
 
     fired: tuple[str, ...]  # rule ids, sorted

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.core import MappingNode
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import ScalarNode
-from whichgpu.engine.core import nearest_words
-from whichgpu.engine.core import place_of
-from whichgpu.engine.core import untyped
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import read_value
-from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS
-from whichgpu.engine.rules.rulebook.grammar import TEST_KEYS
-from whichgpu.engine.rules.rulebook.model import Each
-from whichgpu.engine.rules.rulebook.model import RuleTest
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import Fields
-from whichgpu.engine.rules.rulebook.reading import kind_of
-from whichgpu.engine.rules.rulebook.reading import whole_number
+from whichgpu.engine.core import MappingNode, Node, ScalarNode, nearest_words, place_of, untyped
+from whichgpu.engine.rules.facts import FactDef, read_value
+from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS, TEST_KEYS
+from whichgpu.engine.rules.rulebook.model import Each, RuleTest
+from whichgpu.engine.rules.rulebook.reading import Context, Fields, kind_of, whole_number
 
 
 #: As a value in a test: the fact is removed, whatever would have settled it.

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from whichgpu.engine.rules.rulebook.effects import EFFECT_KEYS
-from whichgpu.engine.rules.rulebook.grammar import CLAIM_KEYS
-from whichgpu.engine.rules.rulebook.grammar import DATE_PATTERN
-from whichgpu.engine.rules.rulebook.grammar import DISABLE_KEYS
-from whichgpu.engine.rules.rulebook.grammar import EACH_OF_STAGE
-from whichgpu.engine.rules.rulebook.grammar import ID_PATTERN
-from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS
-from whichgpu.engine.rules.rulebook.grammar import ROW_KEYS
-from whichgpu.engine.rules.rulebook.grammar import RULE_KEYS
-from whichgpu.engine.rules.rulebook.grammar import TABLE_KEYS
-from whichgpu.engine.rules.rulebook.grammar import TEST_KEYS
-from whichgpu.engine.rules.rulebook.grammar import Key
-from whichgpu.engine.rules.rulebook.grammar import Kind
+from whichgpu.engine.rules.rulebook.grammar import (
+    CLAIM_KEYS,
+    DATE_PATTERN,
+    DISABLE_KEYS,
+    EACH_OF_STAGE,
+    ID_PATTERN,
+    NEAR_MISS_KEYS,
+    ROW_KEYS,
+    RULE_KEYS,
+    TABLE_KEYS,
+    TEST_KEYS,
+    Key,
+    Kind,
+)
 
 
 Schema = dict[str, Any]

@@ -14,19 +14,10 @@ import pytest
 
 from whichgpu import Advisor
 from whichgpu.cli.advisor import names_of
-from whichgpu.cli.render.blocks import Line
-from whichgpu.cli.render.blocks import Outline
-from whichgpu.cli.render.blocks import Verbatim
-from whichgpu.cli.report.charts import Award
-from whichgpu.cli.report.charts import Course
-from whichgpu.cli.report.charts import MemoryBar
-from whichgpu.cli.report.charts import cost_chart
-from whichgpu.cli.report.charts import memory_chart
-from whichgpu.cli.report.charts import waterfall
-from whichgpu.cli.report.html import linked
-from whichgpu.cli.report.html import to_html
-from whichgpu.cli.report.markup import join
-from whichgpu.cli.report.markup import tag
+from whichgpu.cli.render.blocks import Line, Outline, Verbatim
+from whichgpu.cli.report.charts import Award, Course, MemoryBar, cost_chart, memory_chart, waterfall
+from whichgpu.cli.report.html import linked, to_html
+from whichgpu.cli.report.markup import join, tag
 from whichgpu.cli.report.page import report_page
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.evidence import gather

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import defaults_of
-from whichgpu.engine.advisor.advisor import known_names
+from whichgpu.engine.advisor.advisor import Advisor, defaults_of, known_names
 from whichgpu.engine.advisor.stages import prepare
 from whichgpu.engine.core.calculators import registered
 from whichgpu.engine.rules.inference.firing import Level

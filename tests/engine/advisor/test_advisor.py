@@ -5,20 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import tomllib
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 import whichgpu
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import load_advisor
-from whichgpu.engine.advisor.advisor import shipped_advisor
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.advisor.advisor import Advisor, Decision, load_advisor, shipped_advisor
+from whichgpu.engine.core.errors import InputError, KnowledgeError, RulebookError
 from whichgpu.engine.core.version import VERSION
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Advisor, Decision
 from whichgpu.engine.advisor.candidates import named_gpus
 
 

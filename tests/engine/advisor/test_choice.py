@@ -5,27 +5,17 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
-from hypothesis import assume
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
+from msgspec.structs import replace
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import shipped_advisor
-from whichgpu.engine.advisor.choice import Contender
-from whichgpu.engine.advisor.choice import Standing
-from whichgpu.engine.advisor.choice import beaten_by_equals
-from whichgpu.engine.advisor.choice import dominated_plans
-from whichgpu.engine.advisor.choice import standings
-from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.rank import Ranked
+from whichgpu.engine.advisor.advisor import Advisor, shipped_advisor
+from whichgpu.engine.advisor.choice import Contender, Standing, beaten_by_equals, dominated_plans, standings
+from whichgpu.engine.advisor.rank import Objective, Ranked
 from whichgpu.engine.advisor.survey import Measures
 from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.plans.model import Cost
-from whichgpu.engine.plans.model import Layout
-from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.plans.model import Cost, Layout, Plan
 
 
 def contender(

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from whichgpu import Advisor
-from whichgpu.engine.advisor.claims import Comparables
-from whichgpu.engine.advisor.claims import PlanFigures
-from whichgpu.engine.advisor.claims import check_claim
-from whichgpu.engine.advisor.claims import checked_claims
-from whichgpu.engine.advisor.claims import figures_of
-from whichgpu.engine.advisor.claims import quantity_of
+from whichgpu.engine.advisor.claims import (
+    Comparables,
+    PlanFigures,
+    check_claim,
+    checked_claims,
+    figures_of,
+    quantity_of,
+)
 from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.plans.model import Cost
-from whichgpu.engine.plans.model import Layout
-from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.plans.model import Cost, Layout, Plan
 from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.model import Claim
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Claim, Rule
 
 
 def rule(claim: Claim | None, points: float = 2, name: str = "r") -> Rule:

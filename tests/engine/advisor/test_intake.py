@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.yaml import read_yaml
-from whichgpu.engine.core.yaml import read_yaml_text
+from whichgpu.engine.core.errors import InputError, Problem
+from whichgpu.engine.core.yaml import read_yaml, read_yaml_text
 
 
 def problems(advisor: Advisor, raw: object, changes: tuple[str, ...] = ()) -> tuple[Problem, ...]:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whichgpu import Advisor
-from whichgpu import load_advisor
+from whichgpu import Advisor, load_advisor
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.folders import locate

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Advisor, Decision
 from whichgpu.engine.advisor.lookups import memory_at_hand
 from whichgpu.engine.core.values import Value
 

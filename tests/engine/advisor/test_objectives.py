@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.objectives import check_objectives
-from whichgpu.engine.advisor.objectives import load_objectives
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.advisor.objectives import check_objectives, load_objectives
+from whichgpu.engine.core.errors import InputError, KnowledgeError
 
 
 def test_the_shipped_objectives_minimise_what_their_names_say(advisor: Advisor) -> None:

@@ -6,18 +6,9 @@ import math
 
 import pytest
 
-from whichgpu.engine.advisor.rank import Award
-from whichgpu.engine.advisor.rank import awards_of
-from whichgpu.engine.advisor.rank import band_rules
-from whichgpu.engine.advisor.rank import cost_term
-from whichgpu.engine.advisor.rank import fallback_rules
-from whichgpu.engine.advisor.rank import speed_term
-from whichgpu.engine.rules.rulebook.effects import Fallback
-from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.model import Band
-from whichgpu.engine.rules.rulebook.model import Claim
-from whichgpu.engine.rules.rulebook.model import Effect
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.advisor.rank import Award, awards_of, band_rules, cost_term, fallback_rules, speed_term
+from whichgpu.engine.rules.rulebook.effects import Fallback, Points
+from whichgpu.engine.rules.rulebook.model import Band, Claim, Effect, Rule
 
 
 def rule_of(name: str, *effects: Effect) -> Rule:

@@ -10,8 +10,7 @@ import jsonschema_rs
 import pytest
 
 from whichgpu.engine.advisor.answer.schema import schema_of
-from whichgpu.engine.advisor.record import make_record
-from whichgpu.engine.advisor.record import read_saved
+from whichgpu.engine.advisor.record import make_record, read_saved
 from whichgpu.engine.core.errors import InputError
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import Any
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Advisor, Decision
 from whichgpu.engine.advisor.options import relaxable_facts
 from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import FactDef, Vocabulary
 
 
 FACTS = [FactDef(name=name, type="number") for name in ("load", "limit", "wish", "deadline", "param_count_b")]

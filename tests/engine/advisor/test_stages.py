@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.stages import MOMENTS
-from whichgpu.engine.advisor.stages import fact_moments
-from whichgpu.engine.advisor.stages import prepare
+from whichgpu.engine.advisor.stages import MOMENTS, fact_moments, prepare
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.inference.firing import Level
 

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Advisor, Decision
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import Measures
-from whichgpu.engine.advisor.survey import Spread
-from whichgpu.engine.advisor.survey import beside_others
-from whichgpu.engine.advisor.survey import is_job
-from whichgpu.engine.advisor.survey import length_known
-from whichgpu.engine.advisor.survey import measure
-from whichgpu.engine.advisor.survey import spread
-from whichgpu.engine.advisor.survey import survey_claims
+from whichgpu.engine.advisor.survey import (
+    Measures,
+    Spread,
+    beside_others,
+    is_job,
+    length_known,
+    measure,
+    spread,
+    survey_claims,
+)
 from whichgpu.engine.core.values import Facts
-from whichgpu.engine.plans.model import Cost
-from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.plans.model import Cost, Plan
 
 
 @pytest.fixture(scope="module")

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from whichgpu.engine.advisor import tradeoffs
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.options import Option
-from whichgpu.engine.advisor.options import options_of
-from whichgpu.engine.advisor.tradeoffs import TradeOff
-from whichgpu.engine.advisor.tradeoffs import trade_offs
+from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.options import Option, options_of
+from whichgpu.engine.advisor.tradeoffs import TradeOff, trade_offs
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)

@@ -9,15 +9,9 @@ from typing import Any
 
 import pytest
 
-from whichgpu.engine.authoring import Finding
-from whichgpu.engine.authoring import StatedNumber
-from whichgpu.engine.authoring import lint_rulebook
-from whichgpu.engine.rules.facts import Code
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook import KnownNames
-from whichgpu.engine.rules.rulebook import Rulebook
-from whichgpu.engine.rules.rulebook import load_rules_text
+from whichgpu.engine.authoring import Finding, StatedNumber, lint_rulebook
+from whichgpu.engine.rules.facts import Code, FactDef, Vocabulary
+from whichgpu.engine.rules.rulebook import KnownNames, Rulebook, load_rules_text
 
 
 Lint = Callable[..., list[Finding]]

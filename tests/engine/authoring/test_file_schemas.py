@@ -11,9 +11,7 @@ import pytest
 import yaml
 
 from whichgpu import Advisor
-from whichgpu.engine.authoring.schemas import LAYER_SCHEMAS
-from whichgpu.engine.authoring.schemas import file_schemas
-from whichgpu.engine.authoring.schemas import text_of
+from whichgpu.engine.authoring.schemas import LAYER_SCHEMAS, file_schemas, text_of
 
 
 ROOT = Path(__file__).parents[3]

@@ -11,12 +11,14 @@ import pytest
 from whichgpu import engine
 from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.authoring import StatedNumber
-from whichgpu.engine.authoring.inspection import READ_BY_THE_PIPELINE
-from whichgpu.engine.authoring.inspection import consumed_facts
-from whichgpu.engine.authoring.inspection import heuristic_ids
-from whichgpu.engine.authoring.inspection import heuristic_numbers
-from whichgpu.engine.authoring.inspection import inspect
-from whichgpu.engine.authoring.inspection import produced_facts
+from whichgpu.engine.authoring.inspection import (
+    READ_BY_THE_PIPELINE,
+    consumed_facts,
+    heuristic_ids,
+    heuristic_numbers,
+    inspect,
+    produced_facts,
+)
 
 
 ENGINE = Path(engine.__file__).parent

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.catalogue import gpu_facts
-from whichgpu.engine.catalogue import load_knowledge
-from whichgpu.engine.catalogue.loading import usable_assumed
-from whichgpu.engine.catalogue.loading import usable_from_reading
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import MemoryReserve
+from whichgpu.engine.catalogue import gpu_facts, load_knowledge
+from whichgpu.engine.catalogue.loading import usable_assumed, usable_from_reading
+from whichgpu.engine.catalogue.model import Gpu, MemoryReserve
 
 
 KNOWLEDGE = load_knowledge()

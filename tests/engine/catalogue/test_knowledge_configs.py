@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue.configs import model_from_config

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from whichgpu.engine.catalogue import GpuNames
-from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.catalogue import GpuNames, load_knowledge
 from whichgpu.engine.catalogue.model import Gpu
 
 

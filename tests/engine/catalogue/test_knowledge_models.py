@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from whichgpu.engine.catalogue import ModelNames
-from whichgpu.engine.catalogue import load_knowledge
-from whichgpu.engine.catalogue import parameter_count
-from whichgpu.engine.catalogue.model import Mla
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model import Moe
+from whichgpu.engine.catalogue import ModelNames, load_knowledge, parameter_count
+from whichgpu.engine.catalogue.model import Mla, ModelSpec, Moe
 
 
 KNOWLEDGE = load_knowledge()

@@ -6,18 +6,12 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from whichgpu.engine.catalogue import load_knowledge
-from whichgpu.engine.catalogue import parse_prices
-from whichgpu.engine.catalogue import with_offers
+from whichgpu.engine.catalogue import load_knowledge, parse_prices, with_offers
 from whichgpu.engine.catalogue.folder import resolver
-from whichgpu.engine.catalogue.prices import COLUMNS
-from whichgpu.engine.catalogue.prices import PROVIDER_CLASSES
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.catalogue.prices import COLUMNS, PROVIDER_CLASSES
+from whichgpu.engine.core.errors import InputError, KnowledgeError, Problem
 
 
 KNOWLEDGE = load_knowledge()

@@ -7,12 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from whichgpu import Advisor
-from whichgpu import KnowledgeError
-from whichgpu import load_advisor
-from whichgpu.engine.catalogue.tasks import check_profiles
-from whichgpu.engine.catalogue.tasks import profile_of
-from whichgpu.engine.catalogue.tasks import task_profiles
+from whichgpu import Advisor, KnowledgeError, load_advisor
+from whichgpu.engine.catalogue.tasks import check_profiles, profile_of, task_profiles
 from whichgpu.engine.core.folders import locate
 from whichgpu.engine.sizing.intake import job_from_facts
 

@@ -6,13 +6,9 @@ import json
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from whichgpu.engine.core.canonical import canonical_json
-from whichgpu.engine.core.canonical import digest
-from whichgpu.engine.core.canonical import json_value
-from whichgpu.engine.core.canonical import rounded
+from whichgpu.engine.core.canonical import canonical_json, digest, json_value, rounded
 
 
 _VALUES = st.recursive(

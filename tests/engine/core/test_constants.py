@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel
-from pydantic import ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from whichgpu.engine.core.constants import read_constants
 from whichgpu.engine.core.errors import KnowledgeError

@@ -9,17 +9,10 @@ from typing import Any
 
 import pytest
 
-from whichgpu import Advisor
-from whichgpu import load_advisor
-from whichgpu.engine.advisor.record import Record
-from whichgpu.engine.advisor.record import make_record
-from whichgpu.engine.advisor.record import read_saved
+from whichgpu import Advisor, load_advisor
+from whichgpu.engine.advisor.record import Record, make_record, read_saved
 from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.explain.auditing import audit
-from whichgpu.engine.explain.auditing import check_complete
-from whichgpu.engine.explain.auditing import check_intact
-from whichgpu.engine.explain.auditing import check_reproducible
-from whichgpu.engine.explain.auditing import check_silence
+from whichgpu.engine.explain.auditing import audit, check_complete, check_intact, check_reproducible, check_silence
 
 
 Decided = Callable[[str], dict[str, Any]]

@@ -8,13 +8,10 @@ from typing import Any
 
 import pytest
 
-from whichgpu import Advisor
-from whichgpu import load_advisor
+from whichgpu import Advisor, load_advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.explain.comparing import compare
-from whichgpu.engine.explain.rerun import decide_again
-from whichgpu.engine.explain.rerun import recorded_facts
-from whichgpu.engine.explain.rerun import with_changes
+from whichgpu.engine.explain.rerun import decide_again, recorded_facts, with_changes
 
 
 Decided = Callable[[str], dict[str, Any]]

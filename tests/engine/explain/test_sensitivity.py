@@ -6,12 +6,8 @@ from typing import Any
 import pytest
 
 from whichgpu import Advisor
-from whichgpu.engine.explain.rerun import decide_again
-from whichgpu.engine.explain.rerun import read_back
-from whichgpu.engine.explain.rerun import recorded_facts
-from whichgpu.engine.explain.rerun import with_changes
-from whichgpu.engine.explain.sensitivity_search import Sensitivity
-from whichgpu.engine.explain.sensitivity_search import sensitivity
+from whichgpu.engine.explain.rerun import decide_again, read_back, recorded_facts, with_changes
+from whichgpu.engine.explain.sensitivity_search import Sensitivity, sensitivity
 from whichgpu.engine.interview import answered
 
 

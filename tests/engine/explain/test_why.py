@@ -1,21 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from whichgpu import Advisor
 from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.explain.derivation import Phrases
-from whichgpu.engine.explain.derivation import Step
-from whichgpu.engine.explain.derivation import cut_at
-from whichgpu.engine.explain.derivation import size
-from whichgpu.engine.explain.derivation import to_dict
+from whichgpu.engine.explain.derivation import Phrases, Step, cut_at, size, to_dict
 from whichgpu.engine.explain.evidence import gather
-from whichgpu.engine.explain.why import TOPICS
-from whichgpu.engine.explain.why import Explainer
+from whichgpu.engine.explain.why import TOPICS, Explainer
 
 
 Decided = Callable[[str], dict[str, Any]]

@@ -9,19 +9,19 @@ from whichgpu import Advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.influencing_facts import influencing_facts
-from whichgpu.engine.explain.nearest import REACHED
-from whichgpu.engine.explain.nearest import Nearest
-from whichgpu.engine.explain.rerun import FactChange
-from whichgpu.engine.explain.rerun import OutOfDecisionsError
-from whichgpu.engine.explain.rerun import WhatIfSearch
-from whichgpu.engine.explain.rerun import between
-from whichgpu.engine.explain.rerun import decide_again
-from whichgpu.engine.explain.rerun import probes
-from whichgpu.engine.explain.rerun import read_back
-from whichgpu.engine.explain.rerun import recorded_facts
-from whichgpu.engine.explain.rerun import with_changes
-from whichgpu.engine.explain.whynot import WhyNot
-from whichgpu.engine.explain.whynot import why_not
+from whichgpu.engine.explain.nearest import REACHED, Nearest
+from whichgpu.engine.explain.rerun import (
+    FactChange,
+    OutOfDecisionsError,
+    WhatIfSearch,
+    between,
+    decide_again,
+    probes,
+    read_back,
+    recorded_facts,
+    with_changes,
+)
+from whichgpu.engine.explain.whynot import WhyNot, why_not
 
 
 pytestmark = pytest.mark.usefixtures("decided_once")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import random
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,8 @@ import pytest
 
 from whichgpu import Advisor
 from whichgpu.engine.advisor.advisor import shipped_advisor
-from whichgpu.engine.interview import Done
-from whichgpu.engine.interview import Interviewer
-from whichgpu.engine.interview import Question
-from whichgpu.engine.interview import State
-from whichgpu.engine.interview import answered
-from whichgpu.engine.interview import check_certificate
-from whichgpu.engine.interview.tried_answers import effects_of
-from whichgpu.engine.interview.tried_answers import missing_answers
-from whichgpu.engine.interview.tried_answers import waiting_for
+from whichgpu.engine.interview import Done, Interviewer, Question, State, answered, check_certificate
+from whichgpu.engine.interview.tried_answers import effects_of, missing_answers, waiting_for
 
 
 pytestmark = pytest.mark.usefixtures("decided_once")

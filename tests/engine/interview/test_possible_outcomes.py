@@ -5,22 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from whichgpu.engine.interview.possible_outcomes import ALWAYS
-from whichgpu.engine.interview.possible_outcomes import EVERY_TRUTH
-from whichgpu.engine.interview.possible_outcomes import NEVER
-from whichgpu.engine.interview.possible_outcomes import OpenFacts
-from whichgpu.engine.interview.possible_outcomes import truths_of
-from whichgpu.engine.interview.rule_index import Line
-from whichgpu.engine.interview.rule_index import line_of
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language import evaluate
-from whichgpu.engine.rules.language import parse_condition
-from whichgpu.engine.rules.language.domains import constants_compared
-from whichgpu.engine.rules.language.domains import representatives
+from whichgpu.engine.interview.possible_outcomes import ALWAYS, EVERY_TRUTH, NEVER, OpenFacts, truths_of
+from whichgpu.engine.interview.rule_index import Line, line_of
+from whichgpu.engine.rules.facts import FactDef, Vocabulary
+from whichgpu.engine.rules.language import evaluate, parse_condition
+from whichgpu.engine.rules.language.domains import constants_compared, representatives
 
 
 FACTS = {

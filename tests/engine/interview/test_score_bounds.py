@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
+from msgspec.structs import replace
 
-from whichgpu.engine.advisor.choice import Contender
-from whichgpu.engine.advisor.choice import standings
+from whichgpu.engine.advisor.choice import Contender, standings
 from whichgpu.engine.advisor.losses import first_by_evidence
 from whichgpu.engine.advisor.outcome import Judged
-from whichgpu.engine.advisor.rank import Award
-from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.rank import Ranked
+from whichgpu.engine.advisor.rank import Award, Objective, Ranked
 from whichgpu.engine.advisor.survey import Measures
 from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.interview.entrants import Comparer
-from whichgpu.engine.interview.entrants import Entrant
-from whichgpu.engine.interview.entrants import PossibleOutcome
-from whichgpu.engine.interview.entrants import entrant_of
+from whichgpu.engine.interview.entrants import Comparer, Entrant, PossibleOutcome, entrant_of
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.precedence import Scales
 from whichgpu.engine.interview.rule_groups import RuleGroups
-from whichgpu.engine.interview.score_bounds import Field
-from whichgpu.engine.interview.score_bounds import ScoreBounds
-from whichgpu.engine.plans.model import Cost
-from whichgpu.engine.plans.model import Layout
-from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.interview.score_bounds import Field, ScoreBounds
+from whichgpu.engine.plans.model import Cost, Layout, Plan
 from whichgpu.engine.rules.rulebook.resolve import Resolution
 
 

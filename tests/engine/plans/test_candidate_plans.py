@@ -3,23 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.values import Facts
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import PlanMaker
-from whichgpu.engine.plans import candidate_plans
-from whichgpu.engine.plans import gpus_to_plan
+from whichgpu.engine.plans import Plan, PlanMaker, candidate_plans, gpus_to_plan
 from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.needs import safety_of
-from whichgpu.engine.plans.targets import goals_of
-from whichgpu.engine.plans.targets import meets
-from whichgpu.engine.plans.targets import shortfall
-from whichgpu.engine.plans.targets import times_kept
+from whichgpu.engine.plans.targets import goals_of, meets, shortfall, times_kept
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.memory import estimate_memory

@@ -13,15 +13,12 @@ import pytest
 
 from whichgpu.engine.advisor.objectives import load_objectives
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import is_job
-from whichgpu.engine.advisor.survey import measure
+from whichgpu.engine.advisor.survey import is_job, measure
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.folders import locate
 from whichgpu.engine.core.values import Facts
-from whichgpu.engine.plans import Plan
-from whichgpu.engine.plans import PlanMaker
-from whichgpu.engine.plans.configurations import configurations
-from whichgpu.engine.plans.configurations import configurations_of_count
+from whichgpu.engine.plans import Plan, PlanMaker
+from whichgpu.engine.plans.configurations import configurations, configurations_of_count
 from whichgpu.engine.plans.topology import ladder
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.layout import Layout
@@ -103,7 +100,7 @@ def everything(maker: PlanMaker, gpu_id: str, most_nodes: int) -> list[Plan]:
 
 def planned(maker: PlanMaker, gpu_id: str) -> list[Plan]:
     gpu = KNOWLEDGE.gpus[gpu_id]
-    return [maker.plan(gpu, layout.count, why, layout=layout) for layout, why in configurations(maker, gpu, {})]
+    return [maker.plan(gpu, layout.count, why, layout=layout) for layout, why in configurations(maker, [gpu], {})[0]]
 
 
 def qualifying(plans: list[Plan]) -> list[Plan]:
@@ -171,7 +168,7 @@ def test_what_is_owned_is_planned(facts: Facts, model: str, owned: int) -> None:
 def test_counts_that_rules_ask_for_are_planned_where_they_fit() -> None:
     maker = maker_of({"task": "full_finetuning"}, "llama-3.1-8b")
     h100 = KNOWLEDGE.gpus["nvidia-h100-80gb-sxm"]
-    found = {layout.count: why for layout, why in configurations(maker, h100, {1: "one", 16: "sixteen"})}
+    found = {layout.count: why for layout, why in configurations(maker, [h100], {1: "one", 16: "sixteen"})[0]}
     assert found[16] == "asked by sixteen"
     assert 1 not in found
 

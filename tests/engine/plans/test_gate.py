@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import replace
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.plans import PlanMaker
-from whichgpu.engine.plans.gate import band_problems
-from whichgpu.engine.plans.gate import figure_problems
-from whichgpu.engine.plans.gate import through_gate
+from whichgpu.engine.plans.gate import band_problems, figure_problems, through_gate
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.sizing.intake import job_from_facts
-from whichgpu.engine.sizing.model import Figure
-from whichgpu.engine.sizing.model import SpeedEstimate
+from whichgpu.engine.sizing.model import Figure, SpeedEstimate
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
@@ -67,7 +61,7 @@ def test_the_share_of_the_peak_lies_within_the_peak(plan: Plan, mfu: float) -> N
 
 def test_memory_lies_within_its_band(plan: Plan) -> None:
     assert plan.memory is not None
-    memory = replace(plan.memory, high_gb=plan.memory.per_gpu_gb / 2)
+    memory = dataclasses.replace(plan.memory, high_gb=plan.memory.per_gpu_gb / 2)
     (problem,) = figure_problems(replace(plan, memory=memory))
     assert problem.figure == "memory.per_gpu_gb"
 

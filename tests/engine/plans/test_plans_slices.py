@@ -8,8 +8,7 @@ from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.plans.candidates import candidate_plans
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.plans.slices import as_gpu
-from whichgpu.engine.plans.slices import slices_of
+from whichgpu.engine.plans.slices import as_gpu, slices_of
 
 
 def gpu(name: str) -> Gpu:

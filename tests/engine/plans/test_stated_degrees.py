@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.catalogue import Knowledge, load_knowledge
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.candidates import candidate_plans
-from whichgpu.engine.plans.topology import counts_of
-from whichgpu.engine.plans.topology import rounded_up
+from whichgpu.engine.plans.topology import counts_of, rounded_up
 from whichgpu.engine.sizing import job_from_facts
 from whichgpu.engine.sizing.job import Job
 

@@ -1,17 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.constants import plan_constants
-from whichgpu.engine.plans.layouts import divisors
-from whichgpu.engine.plans.layouts import layouts
-from whichgpu.engine.plans.topology import fabric_of
-from whichgpu.engine.plans.topology import ladder
-from whichgpu.engine.plans.topology import rounded_up
+from whichgpu.engine.plans.layouts import divisors, layouts
+from whichgpu.engine.plans.topology import fabric_of, ladder, rounded_up
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.job import Job
 

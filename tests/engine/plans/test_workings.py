@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.candidates import candidate_plans
 from whichgpu.engine.plans.maker import PlanMaker
-from whichgpu.engine.plans.workings import Terms
-from whichgpu.engine.plans.workings import forget_workings
-from whichgpu.engine.plans.workings import workings_of
+from whichgpu.engine.plans.workings import Terms, forget_workings, workings_of
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.speed_serving import Targets
 

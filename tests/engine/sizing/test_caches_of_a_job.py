@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
@@ -43,7 +41,7 @@ def test_a_changed_job_has_figures_of_its_own(facts: Facts, change: dict[str, ob
 
 def test_a_job_is_a_value_and_keeps_nothing() -> None:
     job = job_from_facts({"task": "inference", "concurrency": 4}, KNOWLEDGE.models["llama-3.1-8b"])
-    assert not [field.name for field in fields(Job) if isinstance(getattr(job, field.name), dict | list | set)]
+    assert not [name for name in Job.__struct_fields__ if isinstance(getattr(job, name), dict | list | set)]
 
 
 def test_a_kept_part_serves_every_layout_and_gpu_alike() -> None:

@@ -6,8 +6,7 @@ import pytest
 
 from whichgpu.engine.advisor.size_answer import size_workload
 from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.sizing.composed import composed_network
-from whichgpu.engine.sizing.composed import composed_spec
+from whichgpu.engine.sizing.composed import composed_network, composed_spec
 
 
 @pytest.mark.parametrize(

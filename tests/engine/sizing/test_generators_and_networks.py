@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import MemoryEstimate
-from whichgpu.engine.sizing import estimate_memory
-from whichgpu.engine.sizing import job_from_facts
+from whichgpu.engine.catalogue.model import Gpu, ModelSpec
+from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
 
 
 GIB = 1.073741824

@@ -8,12 +8,8 @@ from statistics import mean
 
 import pytest
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import MemoryEstimate
-from whichgpu.engine.sizing import estimate_memory
-from whichgpu.engine.sizing import job_from_facts
+from whichgpu.engine.catalogue.model import Gpu, ModelSpec
+from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
 
 
 ANCHORS = json.loads((Path(__file__).parent / "memory_anchors.json").read_text(encoding="utf-8"))

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.sizing import Job
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import estimate_memory
-from whichgpu.engine.sizing import job_from_facts
+from whichgpu.engine.catalogue.model import Gpu, ModelSpec
+from whichgpu.engine.sizing import Job, Layout, estimate_memory, job_from_facts
 
 
 CARD = Gpu(id="a", family="a", series="a", name="A100", vendor="nvidia", architecture="ampere", usable_gb=84.6)

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model import Moe
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import MemoryEstimate
-from whichgpu.engine.sizing import estimate_memory
-from whichgpu.engine.sizing import job_from_facts
+from whichgpu.engine.catalogue.model import Gpu, ModelSpec, Moe
+from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
 
 
 CARD = Gpu(id="c", family="c", series="c", name="C", vendor="nvidia", architecture="hopper", usable_gb=84.0)

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import Mla
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model import Moe
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import MemoryEstimate
-from whichgpu.engine.sizing import estimate_memory
-from whichgpu.engine.sizing import job_from_facts
+from whichgpu.engine.catalogue.model import Gpu, Mla, ModelSpec, Moe
+from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
 from whichgpu.engine.sizing.serving import reserve_of
 from whichgpu.engine.sizing.shape import shape_of
-from whichgpu.engine.sizing.sharing import fullest_stage
-from whichgpu.engine.sizing.sharing import stage_params
+from whichgpu.engine.sizing.sharing import fullest_stage, stage_params
 
 
 GIB = 1.073741824

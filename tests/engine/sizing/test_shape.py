@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.catalogue.model import Mla
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model import Moe
+from whichgpu.engine.catalogue.model import Mla, ModelSpec, Moe
 from whichgpu.engine.sizing.shape import shape_of
 
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model import Moe
+from whichgpu.engine.catalogue.model import Gpu, ModelSpec, Moe
 from whichgpu.engine.plans.needs import Needs
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import estimate_memory
-from whichgpu.engine.sizing import job_from_facts
+from whichgpu.engine.sizing import Layout, estimate_memory, job_from_facts
+from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.memory import granted_of
-from whichgpu.engine.sizing.serving import GIB
-from whichgpu.engine.sizing.serving import reserve_of
+from whichgpu.engine.sizing.serving import GIB, reserve_of
 from whichgpu.engine.sizing.speed_serving import rates_of
 
 
@@ -172,12 +168,11 @@ def test_a_denoiser_in_32_bits_has_activations_in_32_bits():
 
 def test_graphs_of_an_unnamed_vllm_may_end_at_8192_tokens():
     facts = {"task": "inference", "serving_engine": "vllm", "output_tokens": 1024}
-    short = rates_of(job_from_facts({**facts, "input_tokens": 4096}, LLAMA_8B), CARD)
-    long = rates_of(job_from_facts({**facts, "input_tokens": 16384}, LLAMA_8B), CARD)
-    named = rates_of(job_from_facts({**facts, "input_tokens": 16384, "serving_engine_version": "0.19"}, LLAMA_8B), CARD)
-    assert short is not None
-    assert long is not None
-    assert named is not None
+    short = rates_of(job_from_facts({**facts, "input_tokens": 4096}, LLAMA_8B), GpuTable((CARD,)))
+    long = rates_of(job_from_facts({**facts, "input_tokens": 16384}, LLAMA_8B), GpuTable((CARD,)))
+    named = rates_of(
+        job_from_facts({**facts, "input_tokens": 16384, "serving_engine_version": "0.19"}, LLAMA_8B), GpuTable((CARD,))
+    )
     assert long.launch_floor > short.launch_floor > named.launch_floor
 
 

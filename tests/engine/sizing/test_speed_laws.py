@@ -3,8 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.errors import KnowledgeError
@@ -13,21 +12,18 @@ from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.model import SpeedEstimate
-from whichgpu.engine.sizing.speed import JobSpeed
-from whichgpu.engine.sizing.speed import capacity_asked
-from whichgpu.engine.sizing.speed import targets_of
+from whichgpu.engine.sizing.speed import JobSpeed, capacity_asked, targets_of
 from whichgpu.engine.sizing.speed_constants import speed_constants
-from whichgpu.engine.sizing.speed_links import NO_LINK
-from whichgpu.engine.sizing.speed_links import LinkSpeed
-from whichgpu.engine.sizing.speed_links import across_nodes
-from whichgpu.engine.sizing.speed_links import all_reduce_s
-from whichgpu.engine.sizing.speed_links import link_speed
-from whichgpu.engine.sizing.speed_links import node_link_speed
-from whichgpu.engine.sizing.speed_peaks import bandwidth_use
-from whichgpu.engine.sizing.speed_peaks import peak_of
-from whichgpu.engine.sizing.speed_peaks import serving_precisions
-from whichgpu.engine.sizing.speed_serving import Targets
-from whichgpu.engine.sizing.speed_serving import engine_steps
+from whichgpu.engine.sizing.speed_links import (
+    NO_LINK,
+    LinkSpeed,
+    across_nodes,
+    all_reduce_s,
+    link_speed,
+    node_link_speed,
+)
+from whichgpu.engine.sizing.speed_peaks import bandwidth_use, peak_of, serving_precisions
+from whichgpu.engine.sizing.speed_serving import Targets, engine_steps
 
 
 KNOWLEDGE = load_knowledge()

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.catalogue.model import Moe
-from whichgpu.engine.sizing import Layout
-from whichgpu.engine.sizing import MemoryEstimate
-from whichgpu.engine.sizing import estimate_memory
-from whichgpu.engine.sizing import job_from_facts
+from whichgpu.engine.catalogue.model import Gpu, ModelSpec, Moe
+from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
 from whichgpu.engine.sizing.learning import adapter_params
 from whichgpu.engine.sizing.shape import shape_of
 

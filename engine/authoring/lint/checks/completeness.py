@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whichgpu.engine.authoring.lint.finding import Finding
-from whichgpu.engine.authoring.lint.finding import LintContext
-from whichgpu.engine.authoring.lint.finding import allowance_on
-from whichgpu.engine.authoring.lint.finding import check
-from whichgpu.engine.authoring.lint.finding import places_of
+from whichgpu.engine.authoring.lint.finding import Finding, LintContext, allowance_on, check, places_of
 from whichgpu.engine.core import nearest_words
 from whichgpu.engine.rules import source_heads
 

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from whichgpu.engine.authoring.lint.finding import Finding
-from whichgpu.engine.authoring.lint.finding import LintContext
-from whichgpu.engine.authoring.lint.finding import check
-from whichgpu.engine.rules import Ask
-from whichgpu.engine.rules import FactDef
-from whichgpu.engine.rules import facts_read
-from whichgpu.engine.rules import parse_condition
-from whichgpu.engine.rules import shortest_circle
+from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
+from whichgpu.engine.rules import Ask, FactDef, facts_read, parse_condition, shortest_circle
 
 
 @check("warning")

@@ -6,20 +6,9 @@ import math
 import re
 from collections.abc import Iterator
 
-from whichgpu.engine.authoring.lint.finding import Finding
-from whichgpu.engine.authoring.lint.finding import LintContext
-from whichgpu.engine.authoring.lint.finding import StatedNumber
-from whichgpu.engine.authoring.lint.finding import check
+from whichgpu.engine.authoring.lint.finding import Finding, LintContext, StatedNumber, check
 from whichgpu.engine.authoring.lint.formulas import leaves
-from whichgpu.engine.rules import Compare
-from whichgpu.engine.rules import Const
-from whichgpu.engine.rules import Expr
-from whichgpu.engine.rules import FactRef
-from whichgpu.engine.rules import Fallback
-from whichgpu.engine.rules import Member
-from whichgpu.engine.rules import Reject
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import SetFact
+from whichgpu.engine.rules import Compare, Const, Expr, FactRef, Fallback, Member, Reject, Rule, SetFact
 
 
 #: "About 7" and "7 to 13" are limits that leave some room.

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from whichgpu.engine.authoring.lint.finding import Finding
-from whichgpu.engine.authoring.lint.finding import LintContext
-from whichgpu.engine.authoring.lint.finding import check
+from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
 from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import named
-from whichgpu.engine.rules import Points
-from whichgpu.engine.rules import Rule
+from whichgpu.engine.rules import Points, Rule
 
 
 @check("error", silence="with the preference's id")

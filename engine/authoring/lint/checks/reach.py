@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whichgpu.engine.authoring.lint.finding import Finding
-from whichgpu.engine.authoring.lint.finding import LintContext
-from whichgpu.engine.authoring.lint.finding import check
-from whichgpu.engine.authoring.lint.formulas import leaves
-from whichgpu.engine.authoring.lint.formulas import opposite
+from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
+from whichgpu.engine.authoring.lint.formulas import leaves, opposite
 from whichgpu.engine.authoring.lint.regions import named
-from whichgpu.engine.rules import Expr
-from whichgpu.engine.rules import Known
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import facts_read
+from whichgpu.engine.rules import Expr, Known, Rule, facts_read
 
 
 @check("error")

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import combinations
 
-from whichgpu.engine.authoring.lint.finding import Finding
-from whichgpu.engine.authoring.lint.finding import LintContext
-from whichgpu.engine.authoring.lint.finding import check
+from msgspec.structs import replace
+
+from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
 from whichgpu.engine.authoring.lint.formulas import opposite
-from whichgpu.engine.authoring.lint.regions import Case
-from whichgpu.engine.authoring.lint.regions import shown
-from whichgpu.engine.rules import Const
-from whichgpu.engine.rules import Effect
-from whichgpu.engine.rules import Points
-from whichgpu.engine.rules import Reject
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import SetFact
-from whichgpu.engine.rules import canonical
+from whichgpu.engine.authoring.lint.regions import Case, shown
+from whichgpu.engine.rules import Const, Effect, Points, Reject, Rule, SetFact, canonical
 
 
 @check("warning", silence="with the second rule's id")

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whichgpu.engine.authoring.lint.finding import Finding
-from whichgpu.engine.authoring.lint.finding import LintContext
-from whichgpu.engine.authoring.lint.finding import check
-from whichgpu.engine.authoring.lint.formulas import Formula
-from whichgpu.engine.authoring.lint.formulas import both
-from whichgpu.engine.authoring.lint.formulas import leaves
-from whichgpu.engine.authoring.lint.formulas import literal
-from whichgpu.engine.authoring.lint.formulas import opposite
-from whichgpu.engine.authoring.lint.regions import named
-from whichgpu.engine.authoring.lint.regions import shown
-from whichgpu.engine.rules import Known
-from whichgpu.engine.rules import Rule
-from whichgpu.engine.rules import Table
-from whichgpu.engine.rules import to_nnf
+from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
+from whichgpu.engine.authoring.lint.formulas import Formula, both, leaves, literal, opposite
+from whichgpu.engine.authoring.lint.regions import named, shown
+from whichgpu.engine.rules import Known, Rule, Table, to_nnf
 
 
 @check("error", silence="with the table's name, or drop ``complete``")

@@ -1,19 +1,10 @@
 """What rules do: one class for each effect, and how it is read. A new effect is a class, its kind, and a line here."""
 
-from whichgpu.engine.rules.rulebook.effects import answer
-from whichgpu.engine.rules.rulebook.effects import facts
-from whichgpu.engine.rules.rulebook.effects import plans
-from whichgpu.engine.rules.rulebook.effects.answer import Disagree
-from whichgpu.engine.rules.rulebook.effects.answer import Monitor
-from whichgpu.engine.rules.rulebook.effects.answer import Say
-from whichgpu.engine.rules.rulebook.effects.answer import ShowFigure
-from whichgpu.engine.rules.rulebook.effects.facts import Ask
-from whichgpu.engine.rules.rulebook.effects.facts import ConsiderCounts
-from whichgpu.engine.rules.rulebook.effects.facts import SetFact
+from whichgpu.engine.rules.rulebook.effects import answer, facts, plans
+from whichgpu.engine.rules.rulebook.effects.answer import Disagree, Monitor, Say, ShowFigure
+from whichgpu.engine.rules.rulebook.effects.facts import Ask, ConsiderCounts, SetFact
 from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
-from whichgpu.engine.rules.rulebook.effects.plans import Fallback
-from whichgpu.engine.rules.rulebook.effects.plans import Points
-from whichgpu.engine.rules.rulebook.effects.plans import Reject
+from whichgpu.engine.rules.rulebook.effects.plans import Fallback, Points, Reject
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 
 

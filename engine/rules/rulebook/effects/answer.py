@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import MappingNode
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import SequenceNode
+from whichgpu.engine.core import Facts, MappingNode, Node, SequenceNode
 from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.model import Effect
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import Draft
-from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.rules.rulebook.reading import Context, Draft, kind_of
 
 
 _LETTERS: dict[Literal["advise", "warn"], str] = {"advise": "A-", "warn": "W-"}
 
 
-@dataclass(frozen=True, slots=True)
-class Say(Effect):
+class Say(Effect, frozen=True):
     """``advise:``, ``warn:``: a code of the vocabulary, with this case's text."""
 
     says = "{kind}: {code}"
@@ -55,8 +48,7 @@ def _codes(kind: Literal["advise", "warn"]) -> Callable[[Node, Draft, Context], 
     return read
 
 
-@dataclass(frozen=True, slots=True)
-class Monitor(Effect):
+class Monitor(Effect, frozen=True):
     """``monitor: {figure: [low, high]}``."""
 
     word = "monitor"
@@ -97,8 +89,7 @@ def _read_monitor(node: Node, _: Draft, context: Context) -> list[Effect]:
     return effects
 
 
-@dataclass(frozen=True, slots=True)
-class ShowFigure(Effect):
+class ShowFigure(Effect, frozen=True):
     """``figure: cloud_idle_pct``: report this figure of ``knowledge/figures.yaml``."""
 
     word = "figure"
@@ -106,8 +97,7 @@ class ShowFigure(Effect):
     figure: str
 
 
-@dataclass(frozen=True, slots=True)
-class Disagree(Effect):
+class Disagree(Effect, frozen=True):
     """``disagree: C13``: this disagreement between sources bears on the case."""
 
     word = "disagree"

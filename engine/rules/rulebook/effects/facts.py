@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import MappingNode
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import ScalarNode
-from whichgpu.engine.core import WhichgpuError
+from whichgpu.engine.core import Facts, MappingNode, Node, ScalarNode, WhichgpuError
 from whichgpu.engine.rules.language.parsing import parse_expression
 from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.rulebook.conditions import check_reads
-from whichgpu.engine.rules.rulebook.conditions import one_line
+from whichgpu.engine.rules.rulebook.conditions import check_reads, one_line
 from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
-from whichgpu.engine.rules.rulebook.grammar import EffectKey
-from whichgpu.engine.rules.rulebook.grammar import setting_complaint
+from whichgpu.engine.rules.rulebook.grammar import EffectKey, setting_complaint
 from whichgpu.engine.rules.rulebook.model import Effect
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import Draft
-from whichgpu.engine.rules.rulebook.reading import is_empty
-from whichgpu.engine.rules.rulebook.reading import kind_of
-from whichgpu.engine.rules.rulebook.reading import whole_number
+from whichgpu.engine.rules.rulebook.reading import Context, Draft, is_empty, kind_of, whole_number
 
 
 _SET_FORM = "write set: {fact: value}"
 
 
-@dataclass(frozen=True, slots=True)
-class SetFact(Effect):
+class SetFact(Effect, frozen=True):
     """``set: {fact: expression}``."""
 
     word = "set"
@@ -76,8 +64,7 @@ def _read_setting(name: ScalarNode, value: Node, draft: Draft, context: Context)
     return SetFact(fact.name, expr, one_line(value.text))
 
 
-@dataclass(frozen=True, slots=True)
-class ConsiderCounts(Effect):
+class ConsiderCounts(Effect, frozen=True):
     """``consider_counts: [4, 8]``: plan these GPU counts too."""
 
     word = "consider_counts"
@@ -100,8 +87,7 @@ def _read_counts(node: Node, _: Draft, context: Context) -> list[Effect]:
     return [ConsiderCounts(tuple(sorted(counts)))] if counts else []
 
 
-@dataclass(frozen=True, slots=True)
-class Ask(Effect):
+class Ask(Effect, frozen=True):
     """``ask: fact``: put the fact at the head of the open questions."""
 
     word = "ask"

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import ScalarNode
+from msgspec import Struct
+
+from whichgpu.engine.core import Node, ScalarNode
 from whichgpu.engine.rules.language.texts import check_template
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.model import Effect
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import Draft
-from whichgpu.engine.rules.rulebook.reading import kind_of
+from whichgpu.engine.rules.rulebook.reading import Context, Draft, kind_of
 
 
-@dataclass(frozen=True, slots=True)
-class EffectKind:
+class EffectKind(Struct, frozen=True):
     """One word of ``then``. ``companions`` are words that do nothing alone and stand beside it."""
 
     key: EffectKey

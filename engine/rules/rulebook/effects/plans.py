@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from whichgpu.engine.core import Facts
-from whichgpu.engine.core import Node
-from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
-from whichgpu.engine.rules.rulebook.effects.kind import read_template
-from whichgpu.engine.rules.rulebook.grammar import BANDS
-from whichgpu.engine.rules.rulebook.grammar import REASONS
-from whichgpu.engine.rules.rulebook.grammar import EffectKey
-from whichgpu.engine.rules.rulebook.model import Band
-from whichgpu.engine.rules.rulebook.model import Claim
-from whichgpu.engine.rules.rulebook.model import Effect
+from whichgpu.engine.core import Facts, Node
+from whichgpu.engine.rules.rulebook.effects.kind import EffectKind, read_template
+from whichgpu.engine.rules.rulebook.grammar import BANDS, REASONS, EffectKey
+from whichgpu.engine.rules.rulebook.model import Band, Claim, Effect
 from whichgpu.engine.rules.rulebook.provenance import read_claim
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import Draft
+from whichgpu.engine.rules.rulebook.reading import Context, Draft
 
 
-@dataclass(frozen=True, slots=True)
-class Reject(Effect):
+class Reject(Effect, frozen=True):
     """``reject: text``: the plan cannot be recommended."""
 
     word = "reject"
@@ -29,8 +20,7 @@ class Reject(Effect):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fallback(Effect):
+class Fallback(Effect, frozen=True):
     """``fallback: text``: the plan is chosen only where no other qualifies, and why."""
 
     word = "fallback"
@@ -44,8 +34,7 @@ _BAND_WORDS: dict[Band, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Points(Effect):
+class Points(Effect, frozen=True):
     """``points: +4`` with ``reason: fit``: within one reason only the strongest counts.
 
     With ``claim`` the points stand only where the claim cannot be computed. With ``band`` a guide names these cards,

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.core import Node
-from whichgpu.engine.core import ScalarNode
+from whichgpu.engine.core import Node, ScalarNode
 from whichgpu.engine.rules.facts import READABLE
 from whichgpu.engine.rules.language.texts import template_facts
 from whichgpu.engine.rules.rulebook.conditions import spot_of
-from whichgpu.engine.rules.rulebook.effects import COMPANIONS
-from whichgpu.engine.rules.rulebook.effects import EFFECT_KEYS
-from whichgpu.engine.rules.rulebook.effects import KINDS
+from whichgpu.engine.rules.rulebook.effects import COMPANIONS, EFFECT_KEYS, KINDS
 from whichgpu.engine.rules.rulebook.effects.kind import read_template
 from whichgpu.engine.rules.rulebook.grammar import reading_complaint
-from whichgpu.engine.rules.rulebook.model import STAGE_RULE
-from whichgpu.engine.rules.rulebook.model import Effect
-from whichgpu.engine.rules.rulebook.reading import Context
-from whichgpu.engine.rules.rulebook.reading import Draft
+from whichgpu.engine.rules.rulebook.model import STAGE_RULE, Effect
+from whichgpu.engine.rules.rulebook.reading import Context, Draft
 
 
 _KEYS = {key.name: key for key in EFFECT_KEYS}

@@ -3,8 +3,7 @@ from __future__ import annotations
 import copy
 import random
 import re
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.answer.choice import below_answer
-from whichgpu.engine.advisor.answer.choice import chosen_over
-from whichgpu.engine.advisor.answer.choice import preference_cost
-from whichgpu.engine.advisor.losses import LossKind
-from whichgpu.engine.advisor.losses import first_by_evidence
+from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.answer.choice import below_answer, chosen_over, preference_cost
+from whichgpu.engine.advisor.losses import LossKind, first_by_evidence
 
 
 REASONS = {"unverified", "fallback", "guide_cards", "guide_counts", "evidence"}

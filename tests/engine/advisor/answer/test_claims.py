@@ -5,17 +5,10 @@ from __future__ import annotations
 import pytest
 
 from whichgpu import Advisor
-from whichgpu.engine.advisor.answer.claims import card_name
-from whichgpu.engine.advisor.answer.claims import claim_dict
-from whichgpu.engine.advisor.answer.claims import claim_sentence
-from whichgpu.engine.advisor.answer.claims import claimed_number
-from whichgpu.engine.advisor.answer.claims import with_article
-from whichgpu.engine.advisor.claims import Comparables
-from whichgpu.engine.advisor.claims import PlanFigures
-from whichgpu.engine.advisor.claims import check_claim
+from whichgpu.engine.advisor.answer.claims import card_name, claim_dict, claim_sentence, claimed_number, with_article
+from whichgpu.engine.advisor.claims import Comparables, PlanFigures, check_claim
 from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.model import Claim
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Claim, Rule
 
 
 def sentence(

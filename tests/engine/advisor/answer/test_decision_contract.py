@@ -12,8 +12,7 @@ import pytest
 from whichgpu.engine.advisor.advisor import Decision
 from whichgpu.engine.advisor.answer.keys import BULKY_KEYS
 from whichgpu.engine.advisor.answer.schema import schema_of
-from whichgpu.engine.core.canonical import canonical_json
-from whichgpu.engine.core.canonical import json_value
+from whichgpu.engine.core.canonical import canonical_json, json_value
 
 
 Decide = Callable[..., Decision]

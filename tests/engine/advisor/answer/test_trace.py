@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from datetime import UTC
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.advisor import defaults_of
+from whichgpu.engine.advisor.advisor import Advisor, Decision, defaults_of
 from whichgpu.engine.advisor.stages import prepare
 from whichgpu.engine.core.calculators import registered
 from whichgpu.engine.rules.inference.firing import Level

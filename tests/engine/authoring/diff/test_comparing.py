@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Sequence
-from datetime import UTC
-from datetime import datetime
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from whichgpu import Advisor
-from whichgpu import load_advisor
+from whichgpu import Advisor, load_advisor
 from whichgpu.engine.advisor.advisor import shipped_advisor
-from whichgpu.engine.authoring.diff.answers import Answer
-from whichgpu.engine.authoring.diff.answers import Edition
-from whichgpu.engine.authoring.diff.answers import answer_of
-from whichgpu.engine.authoring.diff.answers import answer_pairs
-from whichgpu.engine.authoring.diff.comparing import Comparison
-from whichgpu.engine.authoring.diff.comparing import compare
+from whichgpu.engine.authoring.diff.answers import Answer, Edition, answer_of, answer_pairs
+from whichgpu.engine.authoring.diff.comparing import Comparison, compare
 from whichgpu.engine.authoring.diff.rulediff import rule_changes
-from whichgpu.engine.authoring.diff.workloads import example_workloads
-from whichgpu.engine.authoring.diff.workloads import sample_workloads
-from whichgpu.engine.authoring.diff.workloads import scenario_workloads
-from whichgpu.engine.authoring.diff.workloads import workloads_in_tests
+from whichgpu.engine.authoring.diff.workloads import (
+    example_workloads,
+    sample_workloads,
+    scenario_workloads,
+    workloads_in_tests,
+)
 from whichgpu.engine.core.folders import locate
 
 

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from whichgpu.engine.rules.facts import Code
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import Code, FactDef, Vocabulary
 from whichgpu.engine.rules.language.compiling import compile_expr
-from whichgpu.engine.rules.rulebook import Rulebook
-from whichgpu.engine.rules.rulebook import load_rules_text
-from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.effects import SetFact
+from whichgpu.engine.rules.rulebook import Rulebook, load_rules_text
+from whichgpu.engine.rules.rulebook.effects import Points, SetFact
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.resolve import overriders
 

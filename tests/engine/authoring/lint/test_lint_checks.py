@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from whichgpu.cli.render.checkpage import check_page
-from whichgpu.engine.authoring import ALL_CHECKS
-from whichgpu.engine.authoring import Finding
+from whichgpu.engine.authoring import ALL_CHECKS, Finding
 from whichgpu.engine.rules.rulebook import KnownNames
 
 

@@ -10,10 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from whichgpu.engine.authoring import Finding
-from whichgpu.engine.authoring import lint_rulebook
-from whichgpu.engine.rules.rulebook import KnownNames
-from whichgpu.engine.rules.rulebook import Rulebook
+from whichgpu.engine.authoring import Finding, lint_rulebook
+from whichgpu.engine.rules.rulebook import KnownNames, Rulebook
 
 
 def _load(name: str) -> ModuleType:

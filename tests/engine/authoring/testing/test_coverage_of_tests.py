@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.authoring.guides.guides import Entry
-from whichgpu.engine.authoring.guides.guides import check_coverage
-from whichgpu.engine.authoring.guides.guides import read_manifest
-from whichgpu.engine.authoring.guides.guides import standings
-from whichgpu.engine.authoring.guides.guides import unreported
+from whichgpu.engine.authoring.guides.guides import Entry, check_coverage, read_manifest, standings, unreported
 from whichgpu.engine.authoring.guides.manifest import refreshed_manifest
 from whichgpu.engine.authoring.guides.numbers import numbers_in
 from whichgpu.engine.core.errors import KnowledgeError

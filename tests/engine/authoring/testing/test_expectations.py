@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.authoring.testing.expectations import Expectation
-from whichgpu.engine.authoring.testing.expectations import same
+from whichgpu.engine.authoring.testing.expectations import Expectation, same
 
 
 @pytest.fixture

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
-from whichgpu.engine.authoring import coverage_of_tests
-from whichgpu.engine.authoring import mutate
-from whichgpu.engine.authoring.testing.mutants import mutants_of
-from whichgpu.engine.authoring.testing.mutants import nudged
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.authoring import coverage_of_tests, mutate
+from whichgpu.engine.authoring.testing.mutants import mutants_of, nudged
+from whichgpu.engine.core.errors import InputError, Problem
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook import Rulebook

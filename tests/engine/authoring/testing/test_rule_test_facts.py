@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whichgpu.engine.advisor.advisor import shipped_advisor
-from whichgpu.engine.authoring.testing.rule_test_facts import LateFacts
-from whichgpu.engine.authoring.testing.rule_test_facts import RuleTestFacts
+from whichgpu.engine.authoring.testing.rule_test_facts import LateFacts, RuleTestFacts
 from whichgpu.engine.core.errors import InputError
 
 

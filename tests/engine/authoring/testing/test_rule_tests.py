@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from whichgpu.engine.authoring import TestResult
-from whichgpu.engine.authoring import run_rule_tests
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
+from whichgpu.engine.authoring import TestResult, run_rule_tests
+from whichgpu.engine.core.errors import InputError, Problem
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook import Rulebook

@@ -9,13 +9,9 @@ from typing import Any
 import pytest
 
 from whichgpu.engine.advisor.advisor import shipped_advisor
-from whichgpu.engine.authoring import Scenario
-from whichgpu.engine.authoring import load_scenarios
-from whichgpu.engine.authoring import run_scenarios
+from whichgpu.engine.authoring import Scenario, load_scenarios, run_scenarios
 from whichgpu.engine.authoring.testing.expectations import Expectation
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.errors import InputError, Problem, RulebookError
 
 
 Write = Callable[[str], Path]

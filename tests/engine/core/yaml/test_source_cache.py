@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.yaml import cache
-from whichgpu.engine.core.yaml import read_document
+from whichgpu.engine.core.yaml import cache, read_document
 
 
 @pytest.fixture(autouse=True)

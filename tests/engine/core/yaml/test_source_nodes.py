@@ -3,28 +3,26 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import ValidationError
+from hypothesis import given, strategies as st
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.yaml import MappingNode
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import ScalarNode
-from whichgpu.engine.core.yaml import SequenceNode
-from whichgpu.engine.core.yaml import Source
-from whichgpu.engine.core.yaml import find
-from whichgpu.engine.core.yaml import place_of
-from whichgpu.engine.core.yaml import place_within
-from whichgpu.engine.core.yaml import plain
-from whichgpu.engine.core.yaml import problems_from_pydantic
-from whichgpu.engine.core.yaml import read_yaml_text
-from whichgpu.engine.core.yaml import typed
-from whichgpu.engine.core.yaml import untyped
-from whichgpu.engine.core.yaml.cache import pack
-from whichgpu.engine.core.yaml.cache import unpack
+from whichgpu.engine.core.yaml import (
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    Source,
+    find,
+    place_of,
+    place_within,
+    plain,
+    problems_from_pydantic,
+    read_yaml_text,
+    typed,
+    untyped,
+)
+from whichgpu.engine.core.yaml.cache import pack, unpack
 
 
 def read(text: str) -> Node:

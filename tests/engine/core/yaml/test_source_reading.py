@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import KnowledgeError
-from whichgpu.engine.core.yaml import MappingNode
-from whichgpu.engine.core.yaml import ScalarNode
-from whichgpu.engine.core.yaml import SequenceNode
-from whichgpu.engine.core.yaml import Source
-from whichgpu.engine.core.yaml import plain
-from whichgpu.engine.core.yaml import read_document
-from whichgpu.engine.core.yaml import read_yaml
-from whichgpu.engine.core.yaml import read_yaml_text
+from whichgpu.engine.core.errors import InputError, KnowledgeError
+from whichgpu.engine.core.yaml import (
+    MappingNode,
+    ScalarNode,
+    SequenceNode,
+    Source,
+    plain,
+    read_document,
+    read_yaml,
+    read_yaml_text,
+)
 from whichgpu.engine.core.yaml.composing import compose
 from whichgpu.engine.core.yaml.reading import MAX_BYTES
 

@@ -3,22 +3,13 @@ from __future__ import annotations
 import pytest
 
 from whichgpu.engine.catalogue import load_knowledge
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import Offer
+from whichgpu.engine.catalogue.model import Gpu, Offer
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.cost import cost_of
-from whichgpu.engine.plans.costs.cost import count_owned
-from whichgpu.engine.plans.costs.cost import owned_gpus
-from whichgpu.engine.plans.costs.cost import rental_duty
-from whichgpu.engine.plans.costs.cost import spending_of
+from whichgpu.engine.plans.costs.cost import cost_of, count_owned, owned_gpus, rental_duty, spending_of
 from whichgpu.engine.plans.costs.offers import OfferIndex
 from whichgpu.engine.plans.costs.ownership import ownership_of
-from whichgpu.engine.plans.costs.power import at_desk
-from whichgpu.engine.plans.costs.power import kwh_price
-from whichgpu.engine.plans.costs.power import paid_power_w
-from whichgpu.engine.plans.costs.power import plan_power_w
-from whichgpu.engine.plans.costs.power import pue
+from whichgpu.engine.plans.costs.power import at_desk, kwh_price, paid_power_w, plan_power_w, pue
 from whichgpu.engine.plans.costs.provenance import cost_grounds
 from whichgpu.engine.plans.costs.usage import usage_of
 from whichgpu.engine.plans.model import Cost
@@ -99,6 +90,7 @@ def test_hardware_for_ones_own_place_costs_its_share_of_the_purchase() -> None:
     unpriced = H100.model_copy(update={"buy_usd": None})
     assert cost(unpriced, 8, {"deployment_site": "datacenter"}).origin == "offer"
     assert cost(H100, 8, {"deployment_site": "cloud"}).origin == "offer"
+    assert cost(H100, 8, {"deployment_site": "datacenter", "procurement_wish": "rent"}).origin == "offer"
 
 
 def test_what_stands_at_home_is_held_against_what_it_would_rent_for() -> None:

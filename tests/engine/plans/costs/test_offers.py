@@ -1,19 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from whichgpu.engine.catalogue import load_knowledge
-from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.model import Offer
+from whichgpu.engine.catalogue.model import Gpu, Offer
 from whichgpu.engine.plans.costs.constants import load_economics
 from whichgpu.engine.plans.costs.model import Rental
-from whichgpu.engine.plans.costs.offers import OfferIndex
-from whichgpu.engine.plans.costs.offers import Wishes
-from whichgpu.engine.plans.costs.offers import offer_index
-from whichgpu.engine.plans.costs.offers import region_allowed
-from whichgpu.engine.plans.costs.offers import wishes_from_facts
+from whichgpu.engine.plans.costs.offers import OfferIndex, Wishes, offer_index, region_allowed, wishes_from_facts
 
 
 ECONOMICS = load_economics()

@@ -1,30 +1,27 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.values import Facts
-from whichgpu.engine.plans.costs.comparison import CostComparison
-from whichgpu.engine.plans.costs.comparison import compare_costs
+from whichgpu.engine.plans.costs.comparison import CostComparison, compare_costs
 from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.ownership import bought_count
-from whichgpu.engine.plans.costs.ownership import owned_form
-from whichgpu.engine.plans.costs.procurement import YES_NO
-from whichgpu.engine.plans.costs.procurement import all_flips
-from whichgpu.engine.plans.costs.procurement import comparison_entries
-from whichgpu.engine.plans.costs.procurement import nearest_flip
-from whichgpu.engine.plans.costs.procurement import procurement_facts
-from whichgpu.engine.plans.costs.procurement import procurement_figures
-from whichgpu.engine.plans.costs.thresholds import Threshold
-from whichgpu.engine.plans.costs.thresholds import guide_thresholds
-from whichgpu.engine.plans.costs.thresholds import thresholds_disagree
+from whichgpu.engine.plans.costs.ownership import bought_count, owned_form
+from whichgpu.engine.plans.costs.procurement import (
+    YES_NO,
+    all_flips,
+    comparison_entries,
+    nearest_flip,
+    procurement_facts,
+    procurement_figures,
+)
+from whichgpu.engine.plans.costs.thresholds import Threshold, guide_thresholds, thresholds_disagree
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.sizing.intake import job_from_facts

@@ -3,21 +3,12 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import coerce
-from whichgpu.engine.rules.facts import gpu_and_count
-from whichgpu.engine.rules.facts import read_value
-from whichgpu.engine.rules.facts import yes_or_no
-from whichgpu.engine.rules.facts.numbers import Refused
-from whichgpu.engine.rules.facts.numbers import read_literal
-from whichgpu.engine.rules.facts.units import factor_of
-from whichgpu.engine.rules.facts.units import is_known_unit
-from whichgpu.engine.rules.facts.units import parse_unit
+from whichgpu.engine.core.errors import InputError, Place
+from whichgpu.engine.rules.facts import FactDef, coerce, gpu_and_count, read_value, yes_or_no
+from whichgpu.engine.rules.facts.numbers import Refused, read_literal
+from whichgpu.engine.rules.facts.units import factor_of, is_known_unit, parse_unit
 
 
 def fact(**fields: object) -> FactDef:

@@ -6,8 +6,7 @@ import pytest
 
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.folders import locate
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.facts import load_vocabulary
+from whichgpu.engine.rules.facts import Vocabulary, load_vocabulary
 
 
 CODES = "codes:\n  A-X: {meaning: Do x., priority: 1}\n  W-Y: {meaning: Beware.}\n"

@@ -9,19 +9,8 @@ import pytest
 
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.inference.driver import durable_available
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Arith
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Has
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
-from whichgpu.engine.rules.rulebook.model import Condition
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.language.tree import And, Arith, Compare, Const, Expr, FactRef, Has, Known, Member, Not, Or
+from whichgpu.engine.rules.rulebook.model import Condition, Rule
 
 
 NUMBERS = [

@@ -5,20 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import HealthCheck
-from hypothesis import event
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, event, given, settings, strategies as st
 
 from whichgpu.engine.rules.inference.durable import DurableMatcher
-from whichgpu.engine.rules.inference.firing import Level
-from whichgpu.engine.rules.inference.firing import fire
+from whichgpu.engine.rules.inference.firing import Level, fire
 from whichgpu.engine.rules.inference.reference import ReferenceMatcher
-from whichgpu.engine.rules.language.tree import Arith
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Arith, Compare, Const, FactRef
 
 
 pytestmark = pytest.mark.usefixtures("durable")

@@ -9,16 +9,11 @@ import threading
 import pytest
 
 from whichgpu.engine.core.errors import InternalError
-from whichgpu.engine.rules.inference.driver import BATCH
-from whichgpu.engine.rules.inference.driver import Session
-from whichgpu.engine.rules.inference.durable import DurableMatcher
-from whichgpu.engine.rules.inference.durable import _indexes
-from whichgpu.engine.rules.inference.firing import Level
-from whichgpu.engine.rules.inference.firing import fire
+from whichgpu.engine.rules.inference.driver import BATCH, Session
+from whichgpu.engine.rules.inference.durable import DurableMatcher, _indexes
+from whichgpu.engine.rules.inference.firing import Level, fire
 from whichgpu.engine.rules.inference.reference import ReferenceMatcher
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Compare, Const, FactRef
 
 
 pytestmark = pytest.mark.usefixtures("durable")

@@ -7,21 +7,22 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from whichgpu.engine.rules.inference.encode import HALF
-from whichgpu.engine.rules.inference.encode import MAX_CACHED
-from whichgpu.engine.rules.inference.encode import MAX_INT
-from whichgpu.engine.rules.inference.encode import FlagNames
-from whichgpu.engine.rules.inference.encode import TextCache
-from whichgpu.engine.rules.inference.encode import Unencodable
-from whichgpu.engine.rules.inference.encode import encode
-from whichgpu.engine.rules.inference.encode import hash_of
-from whichgpu.engine.rules.inference.encode import number_text
-from whichgpu.engine.rules.inference.encode import property_names
-from whichgpu.engine.rules.inference.encode import slot_of
-from whichgpu.engine.rules.inference.encode import word_text
+from whichgpu.engine.rules.inference.encode import (
+    HALF,
+    MAX_CACHED,
+    MAX_INT,
+    FlagNames,
+    TextCache,
+    Unencodable,
+    encode,
+    hash_of,
+    number_text,
+    property_names,
+    slot_of,
+    word_text,
+)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

@@ -9,13 +9,9 @@ import pytest
 
 from whichgpu.engine.core.errors import InternalError
 from whichgpu.engine.rules.inference import driver
-from whichgpu.engine.rules.inference.firing import Level
-from whichgpu.engine.rules.inference.firing import engine_status
-from whichgpu.engine.rules.inference.firing import fire
+from whichgpu.engine.rules.inference.firing import Level, engine_status, fire, probing
 from whichgpu.engine.rules.inference.reference import ReferenceMatcher
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Compare, Const, FactRef
 
 
 class Tampering:
@@ -56,6 +52,16 @@ def test_a_dropped_match_is_an_internal_error(rules):
     message = str(error.value)
     assert "rule many did not fire, and must on 12 x h100" in message
     assert "plan.count = 12, training = True" in message
+
+
+def test_what_is_only_tried_is_fired_by_the_reference_alone(rules):
+    wrong = Level(rules, Tampering(rules, drop="many"))
+    with probing():
+        firing = fire(wrong, SHARED, PLANS, NAMES)
+    assert firing.matches == [{"many", "pcie"}, {"many"}, frozenset()]
+    assert firing.fired_by == "reference"
+    with pytest.raises(InternalError):
+        fire(wrong, SHARED, PLANS, NAMES)
 
 
 def test_an_added_match_is_an_internal_error(rules):

@@ -10,14 +10,8 @@ import pytest
 from whichgpu.engine.rules.inference.compile import batches
 from whichgpu.engine.rules.inference.driver import BATCH
 from whichgpu.engine.rules.inference.durable import DurableMatcher
-from whichgpu.engine.rules.inference.firing import Level
-from whichgpu.engine.rules.inference.firing import fire
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.inference.firing import Level, fire
+from whichgpu.engine.rules.language.tree import And, Compare, Const, FactRef, Member, Or
 
 
 pytestmark = pytest.mark.usefixtures("durable")

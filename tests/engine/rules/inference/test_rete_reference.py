@@ -8,14 +8,7 @@ import pytest
 
 from whichgpu.engine.rules.inference import reference
 from whichgpu.engine.rules.inference.reference import ReferenceMatcher
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Arith
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.language.tree import And, Arith, Compare, Const, FactRef, Known, Not, Or
 
 
 TRAINING = FactRef("training")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import FactDef, Vocabulary
 
 
 LINKS = ("none", "pcie", "nvlink-bridge", "nvlink")

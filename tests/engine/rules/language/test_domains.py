@@ -6,21 +6,21 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
+from whichgpu.engine.rules.facts import FactDef, Vocabulary
 from whichgpu.engine.rules.language import parse_condition
-from whichgpu.engine.rules.language.domains import ANY_OTHER
-from whichgpu.engine.rules.language.domains import Domains
-from whichgpu.engine.rules.language.domains import constants
-from whichgpu.engine.rules.language.domains import constants_compared
-from whichgpu.engine.rules.language.domains import drawn
-from whichgpu.engine.rules.language.domains import inside
-from whichgpu.engine.rules.language.domains import representatives
-from whichgpu.engine.rules.language.domains import spread
-from whichgpu.engine.rules.language.domains import tangled
+from whichgpu.engine.rules.language.domains import (
+    ANY_OTHER,
+    Domains,
+    constants,
+    constants_compared,
+    drawn,
+    inside,
+    representatives,
+    spread,
+    tangled,
+)
 
 
 FACTS = {

@@ -4,32 +4,13 @@ import itertools
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Value
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language import compile_expr
-from whichgpu.engine.rules.language import conjuncts
-from whichgpu.engine.rules.language import evaluate
-from whichgpu.engine.rules.language import facts_read
-from whichgpu.engine.rules.language import parse_condition
-from whichgpu.engine.rules.language import to_nnf
-from whichgpu.engine.rules.language import words
+from whichgpu.engine.core.values import Facts, Value
+from whichgpu.engine.rules.facts import FactDef, Vocabulary
+from whichgpu.engine.rules.language import compile_expr, conjuncts, evaluate, facts_read, parse_condition, to_nnf, words
 from whichgpu.engine.rules.language.compiling import calculate
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Arith
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Has
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.language.tree import And, Arith, Compare, Const, Expr, FactRef, Has, Known, Member, Not, Or
 
 
 A, B = FactRef("training"), FactRef("cuda")

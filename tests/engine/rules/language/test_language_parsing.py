@@ -1,33 +1,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.errors import InputError, Place, Problem, RulebookError
 from whichgpu.engine.core.folders import locate
-from whichgpu.engine.core.yaml import MappingNode
-from whichgpu.engine.core.yaml import ScalarNode
-from whichgpu.engine.core.yaml import SequenceNode
-from whichgpu.engine.core.yaml import read_yaml_text
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.facts import load_vocabulary
-from whichgpu.engine.rules.language import parse_condition
-from whichgpu.engine.rules.language import parse_expression
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Arith
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Has
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.core.yaml import MappingNode, ScalarNode, SequenceNode, read_yaml_text
+from whichgpu.engine.rules.facts import Vocabulary, load_vocabulary
+from whichgpu.engine.rules.language import parse_condition, parse_expression
+from whichgpu.engine.rules.language.tree import And, Arith, Compare, Const, Expr, FactRef, Has, Known, Member, Not, Or
 
 
 GPUS = frozenset({"nvidia-l40s", "nvidia-t4", "amd-mi300x"})

@@ -5,34 +5,22 @@ import math
 
 import pytest
 
-from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.errors import InputError, RulebookError
 from whichgpu.engine.core.values import Value
-from whichgpu.engine.core.yaml import MappingNode
-from whichgpu.engine.core.yaml import Node
-from whichgpu.engine.core.yaml import SequenceNode
-from whichgpu.engine.core.yaml import find
-from whichgpu.engine.core.yaml import read_yaml_text
+from whichgpu.engine.core.yaml import MappingNode, Node, SequenceNode, find, read_yaml_text
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.language import check_template
-from whichgpu.engine.rules.language import format_number
-from whichgpu.engine.rules.language import format_value
-from whichgpu.engine.rules.language import parse_cell
-from whichgpu.engine.rules.language import parse_condition
-from whichgpu.engine.rules.language import parse_expression
-from whichgpu.engine.rules.language import render
-from whichgpu.engine.rules.language import template_facts
-from whichgpu.engine.rules.language import words
-from whichgpu.engine.rules.language.tree import And
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import Expr
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Has
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.language.tree import Member
-from whichgpu.engine.rules.language.tree import Not
-from whichgpu.engine.rules.language.tree import Or
+from whichgpu.engine.rules.language import (
+    check_template,
+    format_number,
+    format_value,
+    parse_cell,
+    parse_condition,
+    parse_expression,
+    render,
+    template_facts,
+    words,
+)
+from whichgpu.engine.rules.language.tree import And, Compare, Const, Expr, FactRef, Has, Known, Member, Not, Or
 
 
 FACTS: dict[str, Value] = {

@@ -7,18 +7,11 @@ import pytest
 from whichgpu.engine.core.calculators import Calculator
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.inference.firing import Level
-from whichgpu.engine.rules.language.tree import Arith
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.language.tree import Known
-from whichgpu.engine.rules.resolution.model import FactCandidate
-from whichgpu.engine.rules.resolution.model import differ
-from whichgpu.engine.rules.resolution.run import Default
-from whichgpu.engine.rules.resolution.run import FactResolver
+from whichgpu.engine.rules.language.tree import Arith, Compare, Const, FactRef, Known
+from whichgpu.engine.rules.resolution.model import FactCandidate, differ
+from whichgpu.engine.rules.resolution.run import Default, FactResolver
 from whichgpu.engine.rules.rulebook.effects import SetFact
-from whichgpu.engine.rules.rulebook.model import Condition
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.rulebook.model import Condition, Rule
 
 
 def rule(

@@ -8,12 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.rules.facts import Code
-from whichgpu.engine.rules.facts import FactDef
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook import KnownNames
-from whichgpu.engine.rules.rulebook import Rulebook
-from whichgpu.engine.rules.rulebook import load_rules_text
+from whichgpu.engine.rules.facts import Code, FactDef, Vocabulary
+from whichgpu.engine.rules.rulebook import KnownNames, Rulebook, load_rules_text
 
 
 def _facts() -> list[FactDef]:

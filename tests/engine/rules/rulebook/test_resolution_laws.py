@@ -1,27 +1,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from whichgpu.engine.core.values import Facts
-from whichgpu.engine.core.values import Scalar
-from whichgpu.engine.rules.language.tree import Arith
-from whichgpu.engine.rules.language.tree import Compare
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import FactRef
-from whichgpu.engine.rules.rulebook import Collision
-from whichgpu.engine.rules.rulebook import Resolution
-from whichgpu.engine.rules.rulebook import Resolver
-from whichgpu.engine.rules.rulebook import Rule
-from whichgpu.engine.rules.rulebook import Verdict
-from whichgpu.engine.rules.rulebook import verdict_of
+from whichgpu.engine.core.values import Facts, Scalar
+from whichgpu.engine.rules.language.tree import Arith, Compare, Const, FactRef
+from whichgpu.engine.rules.rulebook import Collision, Resolution, Resolver, Rule, Verdict, verdict_of
 from whichgpu.engine.rules.rulebook.effects import SetFact
-from whichgpu.engine.rules.rulebook.model import Condition
-from whichgpu.engine.rules.rulebook.model import HitPolicy
+from whichgpu.engine.rules.rulebook.model import Condition, HitPolicy
 
 
 def resolve(matches: Iterable[str], rules: Iterable[Rule], facts: Facts) -> Resolution:

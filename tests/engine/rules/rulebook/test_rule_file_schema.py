@@ -9,18 +9,11 @@ import yaml
 
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.core.folders import locate
-from whichgpu.engine.core.yaml import plain
-from whichgpu.engine.core.yaml import read_yaml
+from whichgpu.engine.core.yaml import plain, read_yaml
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook import KnownNames
-from whichgpu.engine.rules.rulebook import load_rules_text
-from whichgpu.engine.rules.rulebook import rule_file_schema
+from whichgpu.engine.rules.rulebook import KnownNames, load_rules_text, rule_file_schema
 from whichgpu.engine.rules.rulebook.effects import EFFECT_KEYS
-from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS
-from whichgpu.engine.rules.rulebook.grammar import ROW_KEYS
-from whichgpu.engine.rules.rulebook.grammar import RULE_KEYS
-from whichgpu.engine.rules.rulebook.grammar import TABLE_KEYS
-from whichgpu.engine.rules.rulebook.grammar import TEST_KEYS
+from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS, ROW_KEYS, RULE_KEYS, TABLE_KEYS, TEST_KEYS
 
 
 BROKEN = Path(__file__).parent / "broken"

@@ -9,9 +9,7 @@ import pytest
 
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook import KnownNames
-from whichgpu.engine.rules.rulebook import Rulebook
-from whichgpu.engine.rules.rulebook import load_rulebook
+from whichgpu.engine.rules.rulebook import KnownNames, Rulebook, load_rulebook
 
 
 BASE = """\

@@ -4,15 +4,10 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from whichgpu.engine.core.errors import Place
-from whichgpu.engine.core.errors import RulebookError
-from whichgpu.engine.rules.rulebook import Rulebook
-from whichgpu.engine.rules.rulebook import levels
-from whichgpu.engine.rules.rulebook import rule_nodes
-from whichgpu.engine.rules.rulebook import topological_levels
+from whichgpu.engine.core.errors import Place, RulebookError
+from whichgpu.engine.rules.rulebook import Rulebook, levels, rule_nodes, topological_levels
 
 
 FACTS = st.frozensets(st.sampled_from("abcdef"), max_size=3)

@@ -4,22 +4,21 @@ from collections.abc import Callable
 
 import pytest
 
-from whichgpu.engine.rules.language.tree import Arith
-from whichgpu.engine.rules.language.tree import Const
-from whichgpu.engine.rules.language.tree import FactRef
+from whichgpu.engine.rules.language.tree import Arith, Const, FactRef
 from whichgpu.engine.rules.rulebook import Rulebook
-from whichgpu.engine.rules.rulebook.effects import Ask
-from whichgpu.engine.rules.rulebook.effects import ConsiderCounts
-from whichgpu.engine.rules.rulebook.effects import Disagree
-from whichgpu.engine.rules.rulebook.effects import Fallback
-from whichgpu.engine.rules.rulebook.effects import Monitor
-from whichgpu.engine.rules.rulebook.effects import Points
-from whichgpu.engine.rules.rulebook.effects import Reject
-from whichgpu.engine.rules.rulebook.effects import Say
-from whichgpu.engine.rules.rulebook.effects import SetFact
-from whichgpu.engine.rules.rulebook.effects import ShowFigure
-from whichgpu.engine.rules.rulebook.model import Claim
-from whichgpu.engine.rules.rulebook.model import Effect
+from whichgpu.engine.rules.rulebook.effects import (
+    Ask,
+    ConsiderCounts,
+    Disagree,
+    Fallback,
+    Monitor,
+    Points,
+    Reject,
+    Say,
+    SetFact,
+    ShowFigure,
+)
+from whichgpu.engine.rules.rulebook.model import Claim, Effect
 
 
 CASES: list[tuple[str, str, str, tuple[Effect, ...]]] = [

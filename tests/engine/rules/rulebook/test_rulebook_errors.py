@@ -9,8 +9,7 @@ import pytest
 
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook import KnownNames
-from whichgpu.engine.rules.rulebook import load_rules_text
+from whichgpu.engine.rules.rulebook import KnownNames, load_rules_text
 
 
 BROKEN = Path(__file__).parent / "broken"

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
+from msgspec.structs import replace
 
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook import KnownNames
-from whichgpu.engine.rules.rulebook import Rule
-from whichgpu.engine.rules.rulebook import Rulebook
-from whichgpu.engine.rules.rulebook import load_rulebook
-from whichgpu.engine.rules.rulebook import load_rules_text
+from whichgpu.engine.rules.rulebook import KnownNames, Rule, Rulebook, load_rulebook, load_rules_text
 
 
 RULES: list[dict[str, Any]] = [

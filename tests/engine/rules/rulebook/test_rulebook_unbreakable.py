@@ -9,16 +9,11 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from whichgpu.engine.core.errors import Problem
-from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.errors import Problem, RulebookError
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook import KnownNames
-from whichgpu.engine.rules.rulebook import load_rulebook
-from whichgpu.engine.rules.rulebook import load_rules_text
+from whichgpu.engine.rules.rulebook import KnownNames, load_rulebook, load_rules_text
 
 
 BASE: list[dict[str, Any]] = [

@@ -1,0 +1,56 @@
+"""How the plans of a decision are linked, as columns: the speeds of the links inside and between their machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.plans.topology import Fabric, fabric_of
+from whichgpu.engine.sizing import (
+    NO_LINK,
+    Ints,
+    LinkSpeed,
+    Rows,
+    Split,
+    ceiling,
+    choose,
+    link_speed,
+    network_of,
+    split_of,
+)
+
+
+class LinkTable:
+    """What joins copies of each GPU, by its position."""
+
+    def __init__(self, gpus: Sequence[Gpu], *, desk: bool = False) -> None:
+        """Read the fabric of every GPU; at a ``desk`` no more cards are joined than a workstation holds."""
+        self.fabrics = tuple(fabric_of(gpu, desk=desk) for gpu in gpus)
+        pairs = tuple(zip(gpus, self.fabrics, strict=True))
+
+        def column(read: Callable[[Gpu, Fabric], float]) -> Any:
+            return np.array([read(gpu, fabric) for gpu, fabric in pairs])
+
+        self._machine = column(lambda _, fabric: fabric.machine)
+        self._domain = column(lambda _, fabric: fabric.domain)
+        own = [link_speed(gpu, fabric.link) for gpu, fabric in pairs]
+        bus = [link_speed(gpu, "pcie") for gpu, _ in pairs]
+        self._own = LinkSpeed(np.array([link.gbs for link in own]), np.array([link.latency_s for link in own]))
+        self._bus = LinkSpeed(np.array([link.gbs for link in bus]), np.array([link.latency_s for link in bus]))
+        self._network_gbs = column(lambda gpu, fabric: network_of(gpu, fabric.node_link).gbs)
+        self._network_latency_s = column(lambda gpu, fabric: network_of(gpu, fabric.node_link).latency_s)
+        self._network_shared = column(lambda gpu, fabric: network_of(gpu, fabric.node_link).shared)
+
+    def split(self, which: Ints, rows: Rows) -> Split:
+        """The rows with the speeds of their links; ``which`` is the GPU of each row by its position."""
+        count, machine = rows.count, self._machine[which]
+        inside = np.minimum(count, machine)
+        link = choose(inside <= self._domain[which], self._own.take(which), self._bus.take(which))
+        link = choose(inside > 1, link, NO_LINK)
+        nodes = ceiling(count, machine)
+        per_node = np.where(self._network_shared[which], ceiling(count, nodes), 1)
+        network = LinkSpeed(self._network_gbs[which] / per_node, self._network_latency_s[which])
+        return split_of(rows, link, network, nodes)

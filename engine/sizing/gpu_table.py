@@ -1,0 +1,72 @@
+"""GPUs as columns: what each delivers in arithmetic and memory bandwidth, for formulas that run over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Pick
+from whichgpu.engine.sizing.rows import Bools, Floats, Ints
+from whichgpu.engine.sizing.speed_peaks import Peak, bandwidth_use, of_a_known_generation, peak_of, training_use
+
+
+class Peaks(NamedTuple):
+    """Dense peaks of GPUs and the share of them that large matrix products reach; NaN where a GPU has none."""
+
+    flops: Floats  # per second
+    share: Floats
+    of_fp8: Floats  # 1 where the arithmetic is FP8, else 0
+    of_fp32: Floats
+
+    def take(self, which: Ints) -> Peaks:
+        """Those of some GPUs, by their positions."""
+        return Peaks(*(column[which] for column in self))
+
+
+class GpuTable:
+    """Figures of GPUs by their position. A column is read once for all of them and kept, as GPUs do not change."""
+
+    def __init__(self, gpus: Sequence[Gpu]) -> None:
+        self.gpus = tuple(gpus)
+        self.position = {gpu.id: place for place, gpu in enumerate(self.gpus)}
+        self._columns: dict[Hashable, Floats] = {}
+        self._peaks: dict[tuple[str, ...], Peaks] = {}
+
+    def column(self, name: Hashable, read: Callable[[Gpu], float | None]) -> Floats:
+        """What ``read`` gives for each GPU, NaN where it gives nothing; the same name always stands for the same."""
+        if name not in self._columns:
+            values = (read(gpu) for gpu in self.gpus)
+            self._columns[name] = np.array([np.nan if value is None else value for value in values], np.float64)
+        return self._columns[name]
+
+    def bandwidth(self) -> Floats:
+        """Peak memory bandwidth in bytes per second; NaN where it is not known."""
+        return self.column("bandwidth", lambda gpu: gpu.mem_bw_tbs * 1e12 if gpu.mem_bw_tbs else None)
+
+    def bandwidth_in_reach(self, pick: Pick) -> Floats:
+        """Memory bandwidth that decoding reaches, in bytes per second."""
+        return self.bandwidth() * self.column(("bandwidth_use", pick), lambda gpu: bandwidth_use(gpu).at(pick))
+
+    def training_use(self, pick: Pick) -> Floats:
+        """Share of the dense peak that large micro-batches reach in training at 16 bits."""
+        return self.column(("training_use", pick), lambda gpu: training_use(gpu, pick))
+
+    def of_a_known_generation(self) -> Bools:
+        """Whose training was measured on the generation."""
+        return self.column("known_generation", of_a_known_generation) > 0
+
+    def peaks(self, precisions: tuple[str, ...]) -> Peaks:
+        """The peak of each GPU in the first of the precisions that it has."""
+        if precisions not in self._peaks:
+            none = Peak("", np.nan, np.nan)
+            found = [peak_of(gpu, precisions) or none for gpu in self.gpus]
+            self._peaks[precisions] = Peaks(
+                np.array([peak.flops for peak in found]),
+                np.array([peak.share for peak in found]),
+                np.array([peak.precision == "fp8" for peak in found], np.float64),
+                np.array([peak.precision == "fp32" for peak in found], np.float64),
+            )
+        return self._peaks[precisions]
