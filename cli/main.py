@@ -13,7 +13,7 @@ from whichgpu.cli import exits
 from whichgpu.engine.core import nearest_words
 
 
-class Entry(Struct, frozen=True):
+class CommandEntry(Struct, frozen=True):
     """The module of a command in ``cli/commands``, its name there, and its line in the list of commands."""
 
     module: str
@@ -21,28 +21,28 @@ class Entry(Struct, frozen=True):
     help: str
 
 
-COMMANDS: dict[str, Entry] = {
-    "ask": Entry("ask", "ask", "Answer a few questions and get a recommendation."),
-    "resume": Entry("ask", "resume", "Go on with an interview that was begun with ask."),
-    "recommend": Entry("recommend", "recommend", "Recommend GPUs for a workload file."),
-    "size": Entry("size", "size", "Memory, speed and fit on GPUs that you have or name."),
-    "init": Entry("init", "init", "Write a commented workload file to fill in."),
-    "why": Entry("why", "why", "How a conclusion came about, down to inputs and sources."),
-    "why-not": Entry("why_not", "why_not", "What stands against a GPU, and the nearest change for it."),
-    "what-if": Entry("compare", "what_if", "Decide again with facts changed, and compare."),
-    "diff": Entry("compare", "diff", "Compare two decisions."),
-    "replay": Entry("compare", "replay", "Decide again by today's rules and prices, and compare."),
-    "sensitivity": Entry("sensitivity", "sensitivity", "Which facts flip the decision, at which value."),
-    "verdicts": Entry("verdicts", "verdicts", "What became of every rule."),
-    "audit": Entry("audit", "audit", "Whether a saved decision is intact, complete and reproducible."),
-    "report": Entry("report", "report", "Write a decision as one self-contained page."),
-    "gpus": Entry("catalogue", "gpus", "Look at the GPUs, with sources."),
-    "models": Entry("catalogue", "models", "Look at the models, with sources."),
-    "prices": Entry("prices", "prices", "Look at the price snapshot, or import offers."),
-    "facts": Entry("facts", "facts", "Look at the facts that a workload can state."),
-    "rules": Entry("rules", "rules", "Check, test and show the rules."),
-    "schema": Entry("schema", "schema", "Print the JSON Schema of an answer."),
-    "doctor": Entry("doctor", "doctor", "Which engine fires and why, versions, digests, price dates."),
+COMMANDS: dict[str, CommandEntry] = {
+    "ask": CommandEntry("ask", "ask", "Answer a few questions and get a recommendation."),
+    "resume": CommandEntry("ask", "resume", "Go on with an interview that was begun with ask."),
+    "recommend": CommandEntry("recommend", "recommend", "Recommend GPUs for a workload file."),
+    "size": CommandEntry("size", "size", "Memory, speed and fit on GPUs that you have or name."),
+    "init": CommandEntry("init", "init", "Write a commented workload file to fill in."),
+    "why": CommandEntry("why", "why", "How a conclusion came about, down to inputs and sources."),
+    "why-not": CommandEntry("why_not", "why_not", "What stands against a GPU, and the nearest change for it."),
+    "what-if": CommandEntry("compare", "what_if", "Decide again with facts changed, and compare."),
+    "diff": CommandEntry("compare", "diff", "Compare two decisions."),
+    "replay": CommandEntry("compare", "replay", "Decide again by today's rules and prices, and compare."),
+    "sensitivity": CommandEntry("sensitivity", "sensitivity", "Which facts flip the decision, at which value."),
+    "verdicts": CommandEntry("verdicts", "verdicts", "What became of every rule."),
+    "audit": CommandEntry("audit", "audit", "Whether a saved decision is intact, complete and reproducible."),
+    "report": CommandEntry("report", "report", "Write a decision as one self-contained page."),
+    "gpus": CommandEntry("catalogue", "gpus", "Look at the GPUs, with sources."),
+    "models": CommandEntry("catalogue", "models", "Look at the models, with sources."),
+    "prices": CommandEntry("prices", "prices", "Look at the price snapshot, or import offers."),
+    "facts": CommandEntry("facts", "facts", "Look at the facts that a workload can state."),
+    "rules": CommandEntry("rules", "rules", "Check, test and show the rules."),
+    "schema": CommandEntry("schema", "schema", "Print the JSON Schema of an answer."),
+    "doctor": CommandEntry("doctor", "doctor", "Which engine fires and why, versions, digests, price dates."),
 }
 
 

@@ -73,7 +73,8 @@ def test_every_room_has_a_page_with_all_that_it_exports(hooks: ModuleType) -> No
         path.name for path in (ROOT / "engine").iterdir() if (path / "__init__.py").exists()
     )
     assert "::: whichgpu.engine.plans.costs" in hooks.reference_of(ROOT / "engine" / "plans")
-    assert "::: whichgpu.engine.advisor.api\n" in hooks.reference_of(ROOT / "engine" / "advisor")
+    page = hooks.reference_of(ROOT / "engine" / "advisor")
+    assert "::: whichgpu.engine.advisor.api\n    options: {members: [decide, size]}" in page
 
 
 @pytest.mark.parametrize(

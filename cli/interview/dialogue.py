@@ -60,7 +60,7 @@ class Dialogue:
         if self.again is not None:
             fact = self.interviewer.advisor.vocabulary.facts[self.again]
             self.again = None
-            return Question(fact, "start" if fact.settle == "must_ask" else "plans")
+            return Question(fact, "start" if fact.when_unstated == "must_ask" else "plans")
         return self.interviewer.next_question(self.state)
 
     def _ask(self, question: Question) -> None:
@@ -151,7 +151,7 @@ class Dialogue:
         return True
 
     def _skip(self, fact: FactDef) -> bool:
-        if fact.settle == "must_ask":
+        if fact.when_unstated == "must_ask":
             self.tell([Paragraph("Nothing can be said before this is known; unknown will do.")])
             return False
         later = fact.name not in self.state.skipped

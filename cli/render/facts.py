@@ -67,10 +67,10 @@ def _range(fact: FactDef) -> str:
 
 def settles(fact: FactDef) -> str:
     """What happens when nobody states the fact."""
-    if isinstance(fact.settle, str):
-        return {"must_ask": "must be given", "leave_unknown": "stays unknown"}[fact.settle]
+    if isinstance(fact.when_unstated, str):
+        return {"must_ask": "must be given", "leave_unknown": "stays unknown"}[fact.when_unstated]
     says = []
-    for entry in fact.settle:
+    for entry in fact.when_unstated:
         when = entry.when
         because = f": {entry.because.rstrip('.')}" if entry.because else ""
         says.append(f"{value_text(entry.assume)} is assumed{f' where {when}' if when else ''}{because}")

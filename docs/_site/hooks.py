@@ -6,6 +6,7 @@ in the repository are made to hold on the site; a diagram that would need a scri
 
 from __future__ import annotations
 
+import ast
 import posixpath
 import re
 import shutil
@@ -85,15 +86,13 @@ def rooms() -> list[Path]:
 
 
 def reference_of(room: Path) -> str:
-    """The page of a room: what its packages export; every module of a package that exports nothing by name."""
-    lines = [f"# {room.name}", ""]
-    for package in sorted(path.parent for path in room.rglob("__init__.py")):
-        name = ".".join(("whichgpu", *package.relative_to(ROOT).parts))
-        lines.append(f"::: {name}")
-        if "__all__" not in (package / "__init__.py").read_text(encoding="utf-8"):
-            modules = sorted(path.stem for path in package.glob("*.py") if not path.stem.startswith("_"))
-            lines += ["    options: {members: false}", *(f"\n::: {name}.{module}" for module in modules)]
-        lines.append("")
+    """The page of a room: what it exports, by the module that holds it, in the order of its ``__init__.pyi``."""
+    name = ".".join(("whichgpu", *room.relative_to(ROOT).parts))
+    lines = [f"# {room.name}", "", f"::: {name}", "    options: {members: false}", ""]
+    for line in ast.parse((room / "__init__.pyi").read_text(encoding="utf-8")).body:
+        if isinstance(line, ast.ImportFrom):
+            members = ", ".join(alias.name for alias in line.names)
+            lines += [f"::: {name}.{line.module}", f"    options: {{members: [{members}]}}", ""]
     return "\n".join(lines) + "\n"
 
 

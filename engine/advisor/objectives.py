@@ -8,10 +8,10 @@ from pathlib import Path
 
 from whichgpu.engine.advisor.options import TradeOffSettings
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.core import Entry, KnowledgeError, Problem, locate, nearest_words, read_constants
+from whichgpu.engine.core import FrozenModel, KnowledgeError, Problem, locate, nearest_words, read_constants
 
 
-class _Entry(Entry):
+class _Entry(FrozenModel):
     meaning: str
     aim: str
     best_plan: str
@@ -22,19 +22,19 @@ class _Entry(Entry):
     sources: tuple[str, ...]
 
 
-class _Evidence(Entry):
+class _Evidence(FrozenModel):
     cost_points: float
     speed_points: float
     around_usd_per_hour: float
     sources: tuple[str, ...]
 
 
-class _Guides(Entry):
+class _Guides(FrozenModel):
     most_cost_ratio: float
     sources: tuple[str, ...]
 
 
-class _Dominance(Entry):
+class _Dominance(FrozenModel):
     margin: float
     sources: tuple[str, ...]
 
@@ -43,7 +43,7 @@ class _TradeOffs(TradeOffSettings):
     sources: tuple[str, ...]
 
 
-class ObjectivesFile(Entry):
+class ObjectivesFile(FrozenModel):
     """Everything in ``knowledge/objectives.yaml``."""
 
     objectives: dict[str, _Entry]

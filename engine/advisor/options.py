@@ -12,7 +12,7 @@ from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import Measures, is_job, length_known, measure
 from whichgpu.engine.catalogue import profile_of
-from whichgpu.engine.core import Entry, Facts, Value
+from whichgpu.engine.core import Facts, FrozenModel, Value
 from whichgpu.engine.rules import Rule, Vocabulary, coerce, inside
 
 
@@ -31,7 +31,7 @@ _PAIRED = 6
 _LASTING_STAGES = frozenset({"production", "maintenance"})
 
 
-class TradeOffSettings(Entry):
+class TradeOffSettings(FrozenModel):
     """What is tried and what is shown. From ``knowledge/objectives.yaml``."""
 
     least_gain: float  # share by which an option must be cheaper or faster

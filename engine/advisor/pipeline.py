@@ -1,4 +1,4 @@
-"""The pipeline of one decision: settle, plan, reject, survey, prefer, rank, advise."""
+"""The pipeline of one decision: resolve, plan, reject, survey, prefer, rank, advise."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _must_ask(vocabulary: Vocabulary, intake: ResolvedFacts) -> NoAnswer | None:
     missing = tuple(
         name
         for name, fact in vocabulary.facts.items()
-        if fact.settle == "must_ask" and fact.scope == "workload" and name not in intake.facts
+        if fact.when_unstated == "must_ask" and fact.scope == "workload" and name not in intake.facts
     )
     return NoAnswer("facts_missing", facts=missing) if missing else None
 

@@ -18,7 +18,9 @@ class Gap(NamedTuple):
 def wishes(vocabulary: Vocabulary) -> frozenset[str]:
     """Workload facts that stay unknown until said. A rule that waits for one has no objection: no wish, no limit."""
     return frozenset(
-        name for name, fact in vocabulary.facts.items() if fact.scope == "workload" and fact.settle == "leave_unknown"
+        name
+        for name, fact in vocabulary.facts.items()
+        if fact.scope == "workload" and fact.when_unstated == "leave_unknown"
     )
 
 

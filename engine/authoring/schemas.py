@@ -173,7 +173,7 @@ def _without_bands(schema: Schema) -> None:
 
 
 def _settles(schema: Schema) -> None:
-    """``settle`` may be one assumption, without a list around it."""
+    """``when_unstated`` may be one assumption, without a list around it."""
     entry = schema["$defs"]["entry"]
     for branch in ("then", "else"):
-        entry[branch]["properties"]["settle"]["anyOf"].append({"$ref": "#/$defs/Assume"})
+        entry[branch]["properties"]["when_unstated"]["anyOf"].append({"$ref": "#/$defs/Assume"})

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from whichgpu.engine.core import Entry
+from whichgpu.engine.core import FrozenModel
 
 
 Link = Literal[
@@ -26,7 +26,7 @@ ModelKind = Literal[
 ]
 
 
-class Gpu(Entry):
+class Gpu(FrozenModel):
     """One accelerator as it can be bought or rented. Tensor figures are dense; links count both directions, per GPU."""
 
     id: str  # nvidia-a100-80gb-sxm
@@ -84,7 +84,7 @@ class Gpu(Entry):
     notes: tuple[str, ...] = ()
 
 
-class Moe(Entry):
+class Moe(FrozenModel):
     """Mixture of experts."""
 
     experts: int
@@ -95,7 +95,7 @@ class Moe(Entry):
     every: int = 1  # one layer in so many has experts, the others are dense
 
 
-class Mla(Entry):
+class Mla(FrozenModel):
     """Multi-head latent attention: what is cached per token is latent + rope, on every tensor rank."""
 
     kv_lora_rank: int
@@ -105,7 +105,7 @@ class Mla(Entry):
     v_head_dim: int | None = None
 
 
-class ModelSpec(Entry):
+class ModelSpec(FrozenModel):
     """One neural network. ``kind`` says which sizing applies; dimensions that nobody published are None."""
 
     id: str
@@ -147,7 +147,7 @@ class ModelSpec(Entry):
     notes: tuple[str, ...] = ()
 
 
-class Offer(Entry):
+class Offer(FrozenModel):
     """One rentable shape of the dated price snapshot."""
 
     provider: str
@@ -172,7 +172,7 @@ class Offer(Entry):
         return (self.source,) if self.committed_source is None else (self.source, self.committed_source)
 
 
-class SourceRecord(Entry):
+class SourceRecord(FrozenModel):
     """Where knowledge comes from: a guide, a data set, a paper, a page."""
 
     id: str
@@ -187,7 +187,7 @@ class SourceRecord(Entry):
     notes: tuple[str, ...] = ()
 
 
-class MemoryReserve(Entry):
+class MemoryReserve(FrozenModel):
     """What the driver keeps of a device's memory for itself: ``base_mib`` plus ``share`` of the device."""
 
     vendor: str
@@ -197,7 +197,7 @@ class MemoryReserve(Entry):
     notes: tuple[str, ...] = ()
 
 
-class CostItem(Entry):
+class CostItem(FrozenModel):
     """One dated cost: a system's price or power, electricity, colocation, staff, ..."""
 
     id: str

@@ -7,13 +7,13 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from whichgpu.engine.core import Entry, KnowledgeError, Problem, nearest_words, read_constants
+from whichgpu.engine.core import FrozenModel, KnowledgeError, Problem, nearest_words, read_constants
 
 
 SizedAs = Literal["serving", "adapters", "full", "from_scratch", "trial"]
 
 
-class TaskProfile(Entry):
+class TaskProfile(FrozenModel):
     """What one choice of the fact ``task`` means."""
 
     sized_as: SizedAs
@@ -24,7 +24,7 @@ class TaskProfile(Entry):
     sources: tuple[str, ...]
 
 
-class TasksFile(Entry):
+class TasksFile(FrozenModel):
     """Everything in ``knowledge/tasks.yaml``."""
 
     tasks: dict[str, TaskProfile]

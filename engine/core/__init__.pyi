@@ -3,7 +3,7 @@ from .canonical import canonical_json as canonical_json, digest as digest, json_
 from .constants import (
     TURNED as TURNED,
     Banded as Banded,
-    Entry as Entry,
+    FrozenModel as FrozenModel,
     Pick as Pick,
     read_constants as read_constants,
 )

@@ -18,13 +18,13 @@ Pick = Literal["value", "low", "high"]
 TURNED: dict[Pick, Pick] = {"value": "value", "low": "high", "high": "low"}
 
 
-class Entry(BaseModel):
+class FrozenModel(BaseModel):
     """Frozen, and closed to unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Banded(Entry):
+class Banded(FrozenModel):
     """A constant with the band it was seen in and where."""
 
     value: float

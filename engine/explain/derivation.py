@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.core import Value
-from whichgpu.engine.explain.evidence import Entry, Evidence
+from whichgpu.engine.explain.evidence import Evidence, TraceEntry
 from whichgpu.engine.rules import FactDef, Vocabulary, format_number, format_value
 
 
@@ -92,7 +92,7 @@ class StepBuilder:
         step = self.entry(entry, says, name)
         return replace(step, fact=name, value=value)
 
-    def entry(self, entry: Entry, says: str, fact: str | None = None) -> Step:
+    def entry(self, entry: TraceEntry, says: str, fact: str | None = None) -> Step:
         """A trace entry as a step, with what it was made from below it."""
         told = self.told.setdefault(entry["seq"], set())
         step = Step(
@@ -140,7 +140,7 @@ _MADE_FROM = {
 }
 
 
-def narrowed(entry: Entry, fact: str | None) -> list[Mapping[str, Any]]:
+def narrowed(entry: TraceEntry, fact: str | None) -> list[Mapping[str, Any]]:
     """The inputs of one fact of an entry that settles several: memory from memory, cost from cost."""
     matched: list[Mapping[str, Any]] = list(entry["matched"])
     if fact is None or entry.get("calculator") != "plans":

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 
-Entry = Mapping[str, Any]
+TraceEntry = Mapping[str, Any]
 PlanDict = Mapping[str, Any]
 
 
@@ -17,12 +17,12 @@ class Evidence(Struct, frozen=True):
     """The trace of one decision, for look-ups in every direction."""
 
     decision: Mapping[str, Any]
-    by_seq: Mapping[int, Entry]
-    by_rule: Mapping[str, tuple[Entry, ...]]
-    by_scope: Mapping[str, tuple[Entry, ...]]
+    by_seq: Mapping[int, TraceEntry]
+    by_rule: Mapping[str, tuple[TraceEntry, ...]]
+    by_scope: Mapping[str, tuple[TraceEntry, ...]]
     plans: Mapping[str, PlanDict]  # by plan id, the recommendation first
 
-    def producer(self, fact: str, scope: str = "workload") -> Entry | None:
+    def producer(self, fact: str, scope: str = "workload") -> TraceEntry | None:
         """The entry that settled a fact: for the workload where it is one of its facts, else in the scope."""
         known = self.decision["facts"].get(fact)
         if known is not None and isinstance(known["seq"], int):
@@ -32,11 +32,11 @@ class Evidence(Struct, frozen=True):
                 return entry
         return None
 
-    def of_kind(self, scope: str, kind: str) -> tuple[Entry, ...]:
+    def of_kind(self, scope: str, kind: str) -> tuple[TraceEntry, ...]:
         """The entries of one kind about one plan, or about the workload."""
         return tuple(entry for entry in self.by_scope.get(scope, ()) if entry["kind"] == kind)
 
-    def rejections(self, gpu: str) -> tuple[Entry, ...]:
+    def rejections(self, gpu: str) -> tuple[TraceEntry, ...]:
         """The entries that reject plans of a GPU."""
         rejected = (entry for entry in self.by_seq.values() if entry["kind"] == "rejected")
         return tuple(entry for entry in rejected if entry["effects"].get("gpu") == gpu)
@@ -55,8 +55,8 @@ def plan_id(plan: PlanDict) -> str:
 
 def gather(decision: Mapping[str, Any]) -> Evidence:
     """Index a decision that has the shape of the contract."""
-    by_rule: dict[str, list[Entry]] = {}
-    by_scope: dict[str, list[Entry]] = {}
+    by_rule: dict[str, list[TraceEntry]] = {}
+    by_scope: dict[str, list[TraceEntry]] = {}
     for entry in decision["trace"]:
         by_scope.setdefault(entry["scope"], []).append(entry)
         if entry.get("rule"):

@@ -59,7 +59,7 @@ def _decided_at_loss(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -
 
 def _changeable(advisor: Advisor, names: Iterable[str], outcome: Outcome) -> tuple[str, ...]:
     """Facts that a person may state, the stated ones first."""
-    given = {name for name, fact in outcome.intake.settled.items() if fact.claim.origin == "given"}
+    given = {name for name, fact in outcome.intake.resolved.items() if fact.claim.origin == "given"}
     facts = advisor.vocabulary.facts
     found = [
         name

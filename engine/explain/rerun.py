@@ -189,7 +189,7 @@ def probes(fact: FactDef, now: Value | None, rules: tuple[Rule, ...], *, stated:
         stated: whether the workload states it, so that it can be taken away.
     """
     found = [value for value in _values(fact, rules) if value != now]
-    essential = fact.settle == "must_ask" and now is not None
+    essential = fact.when_unstated == "must_ask" and now is not None
     changes = [FactChange(fact.name, now, value, essential) for value in dict.fromkeys(found)]
     if stated and not essential:
         changes.append(FactChange(fact.name, now, None))

@@ -175,7 +175,7 @@ def _side(change: FactChange) -> bool | None:
 def _origins(base: Outcome, decision: Mapping[str, Any], advisor: Advisor) -> dict[str, str]:
     """Facts to vary, with how they stand: what was stated or assumed, and what rules would still like to know."""
     found: dict[str, str] = {}
-    for name, fact in base.intake.settled.items():
+    for name, fact in base.intake.resolved.items():
         definition = advisor.vocabulary.facts[name]
         stated = fact.claim.origin == "given"
         if stated or (fact.claim.origin == "assumed" and definition.role == "input"):

@@ -10,7 +10,7 @@ from whichgpu.engine.advisor import better_words
 from whichgpu.engine.core import InputError, Problem, nearest_words
 from whichgpu.engine.explain.derivation import Phrases, Step, StepBuilder, to_dict
 from whichgpu.engine.explain.differences import shown
-from whichgpu.engine.explain.evidence import Entry, Evidence, plan_id
+from whichgpu.engine.explain.evidence import Evidence, TraceEntry, plan_id
 
 
 __all__ = ["Explainer", "Step", "to_dict"]
@@ -187,7 +187,7 @@ class Explainer:
         says = f"rule {rule}: {_verdict(verdicts[0])}" if verdicts else f"rule {rule}"
         return Step(says, "conclusion", steps=steps)
 
-    def _effect(self, entry: Entry) -> str:
+    def _effect(self, entry: TraceEntry) -> str:
         """What a rule did, where."""
         effects = entry["effects"]
         if entry["kind"] == "rejected":
@@ -229,7 +229,7 @@ class Explainer:
         return Step(f"{word}: {remarks[0]['text']}", "conclusion", sources=sources, steps=tuple(steps))
 
     def _unknown_fact(self, name: str) -> Step | None:
-        """A fact of the vocabulary that this decision did not settle: who would have read it."""
+        """A fact of the vocabulary that this decision did not resolve: who would have read it."""
         if self.phrases.vocabulary.fact(name) is None:
             return None
         waiting = [entry["id"] for entry in self.evidence.decision["rules"] if name in entry.get("missing", ())]
@@ -252,7 +252,7 @@ class Explainer:
         return self.gpu_names.get(gpu, gpu)
 
 
-def _points(entry: Entry) -> str:
+def _points(entry: TraceEntry) -> str:
     points, reason = entry["effects"].get("points", 0), entry["effects"].get("reason", "")
     return f"{points:+.2f} for {reason}" if isinstance(points, float) else f"{points:+d} for {reason}"
 

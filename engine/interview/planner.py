@@ -148,7 +148,7 @@ class Interviewer:
     def next_question(self, state: State) -> Question | Done:
         """What to ask next, or what was not asked and why."""
         facts = self.advisor.vocabulary.facts
-        for name in sorted(name for name, fact in facts.items() if fact.settle == "must_ask"):
+        for name in sorted(name for name, fact in facts.items() if fact.when_unstated == "must_ask"):
             if name not in state.answered:
                 return Question(facts[name], "start")
         view = self.view(state)
@@ -211,7 +211,7 @@ class Interviewer:
 
         In which precision weights are kept is the person's choice, whatever form the model was published in.
         """
-        settled = intake.settled.get(name)
+        settled = intake.resolved.get(name)
         if settled is None or settled.claim.origin == "assumed":
             return True
         return settled.claim.origin == "looked_up" and self.advisor.vocabulary.facts[name].topic == "precision"

@@ -48,7 +48,7 @@ def _resolve(
     rule_index: RuleIndex, producers: Producers, intake: ResolvedFacts, open_facts: OpenFacts, waiting: set[str]
 ) -> None:
     fact = producers.fact
-    settled = intake.settled.get(fact)
+    settled = intake.resolved.get(fact)
     origin = settled.claim.origin if settled else None
     if origin == "given":
         return

@@ -101,7 +101,7 @@ def missing_answers(interviewer: Interviewer, state: State) -> tuple[Missing, ..
     base = answered(outcome)
     found = []
     for fact in state.unknown:
-        settled = outcome.intake.settled.get(fact)
+        settled = outcome.intake.resolved.get(fact)
         assumed = settled.claim.value if settled is not None else None
         tried = ((effect.value, effect.answer) for effect in effects_of(interviewer, state, fact))
         changes = tuple((value, other) for value, other in tried if other is not None and other != base)

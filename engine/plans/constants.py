@@ -5,24 +5,24 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from whichgpu.engine.core import Entry, read_constants
+from whichgpu.engine.core import FrozenModel, read_constants
 
 
-class Factor(Entry):
+class Factor(FrozenModel):
     """A number and its ground."""
 
     value: float
     source: str
 
 
-class Bound(Entry):
+class Bound(FrozenModel):
     """A whole number and its ground."""
 
     value: int
     source: str
 
 
-class Safety(Entry):
+class Safety(FrozenModel):
     """By what factor an estimate is raised before it is compared with the card, by how it was made."""
 
     training: Factor
@@ -31,7 +31,7 @@ class Safety(Entry):
     stated: Factor
 
 
-class PlanConstants(Entry):
+class PlanConstants(FrozenModel):
     """Everything in ``knowledge/plans.yaml``."""
 
     safety: Safety

@@ -5,24 +5,24 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from whichgpu.engine.core import Entry, read_constants
+from whichgpu.engine.core import FrozenModel, read_constants
 
 
-class Constant(Entry):
+class Constant(FrozenModel):
     """One number and where it comes from."""
 
     value: float
     source: str
 
 
-class Default(Entry):
+class Default(FrozenModel):
     """What is taken when a workload says nothing, and why that had to be."""
 
     value: float
     because: str
 
 
-class WeightFormat(Entry):
+class WeightFormat(FrozenModel):
     """Bytes per stored parameter."""
 
     body: float
@@ -30,7 +30,7 @@ class WeightFormat(Entry):
     source: str
 
 
-class EngineReserve(Entry):
+class EngineReserve(FrozenModel):
     """What a serving engine takes beside weights and KV cache, GiB per GPU."""
 
     before: str | None = None  # holds for versions below this one
@@ -47,7 +47,7 @@ class EngineReserve(Entry):
     source: str
 
 
-class Mxfp4Padding(Entry):
+class Mxfp4Padding(FrozenModel):
     """Multiples to which the sides of experts are rounded up for the kernels of 4-bit floats."""
 
     hidden: int
@@ -55,7 +55,7 @@ class Mxfp4Padding(Entry):
     source: str
 
 
-class RecentPrefill(Entry):
+class RecentPrefill(FrozenModel):
     """From a version on, a prompt's passing through a layer is hardly seen in the peak."""
 
     since: str
@@ -63,7 +63,7 @@ class RecentPrefill(Entry):
     source: str
 
 
-class Context(Entry):
+class Context(FrozenModel):
     """The driver's context on one GPU, GiB."""
 
     default_gib: float
@@ -73,7 +73,7 @@ class Context(Entry):
     source: str
 
 
-class Allocator(Entry):
+class Allocator(FrozenModel):
     """What the caching allocator holds beyond the tensors, as a share of them."""
 
     one_gpu: float
@@ -83,7 +83,7 @@ class Allocator(Entry):
     source: str
 
 
-class Recipe(Entry):
+class Recipe(FrozenModel):
     """Bytes per trained parameter, without the optimiser's moments."""
 
     weights: float
@@ -92,7 +92,7 @@ class Recipe(Entry):
     source: str
 
 
-class OptimizerState(Entry):
+class OptimizerState(FrozenModel):
     """Bytes of moments per trained parameter."""
 
     moments: float
@@ -100,7 +100,7 @@ class OptimizerState(Entry):
     source: str
 
 
-class Framework(Entry):
+class Framework(FrozenModel):
     """How a training framework departs from plain Hugging Face behaviour."""
 
     chunked_loss: bool = False
@@ -123,7 +123,7 @@ class Framework(Entry):
     source: str
 
 
-class Training(Entry):
+class Training(FrozenModel):
     """Constants of training memory."""
 
     recipes: dict[str, Recipe]
@@ -142,7 +142,7 @@ class Training(Entry):
     frameworks: dict[str, Framework]
 
 
-class Typical(Entry):
+class Typical(FrozenModel):
     """The shape of a published dense decoder, for models known only by their size."""
 
     hidden_per_layer: int
@@ -155,7 +155,7 @@ class Typical(Entry):
     source: str
 
 
-class Diffusion(Entry):
+class Diffusion(FrozenModel):
     """Image and video generators."""
 
     text_encoder_small_b: Constant
@@ -175,14 +175,14 @@ class Diffusion(Entry):
     frames_per_latent: Constant
 
 
-class Backbone(Entry):
+class Backbone(FrozenModel):
     """A backbone without its classifier; GMAC at 224 pixels."""
 
     params_m: float
     gmacs: float
 
 
-class Head(Entry):
+class Head(FrozenModel):
     """What stands on a backbone: parameters, GMAC at the native size, and maps kept for the backward pass."""
 
     params_m: float
@@ -191,7 +191,7 @@ class Head(Entry):
     fixed_m: float  # million elements for each picture, whatever its size
 
 
-class Parts(Entry):
+class Parts(FrozenModel):
     """Of what detectors and segmenters are composed."""
 
     backbones: dict[str, Backbone]
@@ -202,7 +202,7 @@ class Parts(Entry):
     source: str
 
 
-class Vision(Entry):
+class Vision(FrozenModel):
     """Convolutional and vision networks."""
 
     activations_per_gmac: Constant
@@ -217,7 +217,7 @@ class Vision(Entry):
     parts: Parts
 
 
-class Other(Entry):
+class Other(FrozenModel):
     """Networks known by their size only."""
 
     activations_share: Constant
@@ -229,7 +229,7 @@ class Other(Entry):
     speech_vocab: Constant
 
 
-class RemedyText(Entry):
+class RemedyText(FrozenModel):
     """A change that makes a job lighter, and what it costs."""
 
     change: str
@@ -237,7 +237,7 @@ class RemedyText(Entry):
     source: str
 
 
-class SizingConstants(Entry):
+class SizingConstants(FrozenModel):
     """Everything in ``knowledge/sizing.yaml``."""
 
     weights: dict[str, WeightFormat]

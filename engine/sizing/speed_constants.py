@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from whichgpu.engine.core import Banded, Entry, read_constants
+from whichgpu.engine.core import Banded, FrozenModel, read_constants
 
 
-class EngineSteps(Entry):
+class EngineSteps(FrozenModel):
     """What a serving engine adds to one decode step, microseconds; ``low`` and ``high`` scale it for the band."""
 
     before: str | None = None  # holds for versions below this one
@@ -22,7 +22,7 @@ class EngineSteps(Entry):
     source: str
 
 
-class LinkUse(Entry):
+class LinkUse(FrozenModel):
     """How much of a link collectives get, and how long a small one takes."""
 
     share: float
@@ -31,7 +31,7 @@ class LinkUse(Entry):
     source: str
 
 
-class NodeLinkUse(Entry):
+class NodeLinkUse(FrozenModel):
     """A network between nodes."""
 
     share: float
@@ -42,7 +42,7 @@ class NodeLinkUse(Entry):
     source: str
 
 
-class ServingSpeed(Entry):
+class ServingSpeed(FrozenModel):
     """Serving of language models."""
 
     prefill_share: Banded
@@ -55,7 +55,7 @@ class ServingSpeed(Entry):
     cache_copies: Banded
 
 
-class TrainingSpeed(Entry):
+class TrainingSpeed(FrozenModel):
     """Training of transformers."""
 
     half_tokens: Banded
@@ -69,7 +69,7 @@ class TrainingSpeed(Entry):
     scale_from_gpus: Banded
 
 
-class SpeechSpeed(Entry):
+class SpeechSpeed(FrozenModel):
     """Speech recognition."""
 
     window_positions: Banded
@@ -78,7 +78,7 @@ class SpeechSpeed(Entry):
     training_share: Banded
 
 
-class VisionSpeed(Entry):
+class VisionSpeed(FrozenModel):
     """Convolutional and other image networks."""
 
     conv_training_use: Banded
@@ -89,7 +89,7 @@ class VisionSpeed(Entry):
     reference_px_detection: Banded
 
 
-class DiffusionSpeed(Entry):
+class DiffusionSpeed(FrozenModel):
     """Image and video generation."""
 
     flops_per_byte: Banded
@@ -100,7 +100,7 @@ class DiffusionSpeed(Entry):
     video_width_share: Banded
 
 
-class SpeedConstants(Entry):
+class SpeedConstants(FrozenModel):
     """Everything in ``knowledge/speed.yaml``."""
 
     memory_bandwidth_use: dict[str, Banded]

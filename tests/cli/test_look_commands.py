@@ -36,7 +36,7 @@ def test_one_fact_in_full(whichgpu: Whichgpu) -> None:
     assert "if not given:" in ran.out
     assert "must be given" in ran.out
     assert "- inference: " in ran.out
-    assert json.loads(whichgpu("facts", "task", "--format", "json").out)["settle"] == "must_ask"
+    assert json.loads(whichgpu("facts", "task", "--format", "json").out)["when_unstated"] == "must_ask"
     assert whichgpu("facts", "task", "--format", "markdown").out.startswith("# task\n")
 
 

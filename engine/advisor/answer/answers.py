@@ -153,7 +153,7 @@ def assumptions(
     outcome: Outcome, undecided: Mapping[str, frozenset[str]], vocabulary: Vocabulary
 ) -> list[part_types.Assumption]:
     """What was taken for granted: defaults of the vocabulary, and inputs that the sizing filled in."""
-    settled = outcome.intake.settled
+    settled = outcome.intake.resolved
     assumed = {item.fact: (item.value, item.because) for item in reversed(outcome.assumed) if item.fact not in settled}
     for name, fact in settled.items():
         if fact.claim.origin == "assumed":
@@ -184,7 +184,7 @@ def open_questions(
     questions: list[part_types.OpenQuestion] = []
     for name in dict.fromkeys([*blocking, *sorted(asked), *rest]):
         fact = vocabulary.facts.get(name)
-        source = outcome.final.settled.get(name)
+        source = outcome.final.resolved.get(name)
         if fact is None or fact.scope != "workload":
             continue
         if name in facts and (source is None or source.claim.origin != "assumed"):

@@ -154,7 +154,7 @@ def _because_of_evidence(entry: Judged, answer: Judged) -> str:
 def _stated(rule: Rule, outcome: Outcome) -> list[str]:
     """The facts of the workload that a rule reads, and those behind figures that it reads of all plans."""
     found = {name for name in rule.reads if name in outcome.intake.facts}
-    surveyed = outcome.round.survey.settled if outcome.round else {}
+    surveyed = outcome.round.survey.resolved if outcome.round else {}
     for name in rule.reads & surveyed.keys():
         found |= {inner for inner in surveyed[name].claim.inputs if inner in outcome.intake.facts}
     return sorted(found)

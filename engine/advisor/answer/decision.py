@@ -100,7 +100,7 @@ def decision_dict(
         "objective_stated": outcome.objective.stated,
         "facts": {
             name: {"value": fact.value, "origin": fact.claim.origin, "seq": trace.seq(name) if trace else None}
-            for name, fact in sorted(outcome.final.settled.items())
+            for name, fact in sorted(outcome.final.resolved.items())
         },
         "recommendation": recommendation,
         "no_answer": no_answer_dict(outcome.no_answer, outcome, vocabulary),

@@ -9,7 +9,7 @@ from whichgpu.engine.advisor.answer.wording import because, rejection_text, say
 from whichgpu.engine.advisor.outcome import CandidateJudgement, Fired, Judged, Rejection
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts, Value
-from whichgpu.engine.plans import Entry as CostEntry, Plan, cost_grounds
+from whichgpu.engine.plans import Plan, SourcedAmount, cost_grounds
 from whichgpu.engine.rules import Effect, ResolvedFacts, Rule, Vocabulary, facts_read, words
 from whichgpu.engine.sizing import Figure, Term
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import trace_types
 
 
-Entry = dict[str, Any]
-_Made = Term | Figure | CostEntry
+TraceEntry = dict[str, Any]
+_Made = Term | Figure | SourcedAmount
 
 #: Facts of a plan that are choices of the planner; all else about it is worked out.
 _LAYOUT = frozenset(
@@ -42,7 +42,7 @@ class TraceBuilder:
         self._reads: dict[str, tuple[tuple[str, ...], ...]] = {}
         self._words: dict[tuple[object, ...], str] = {}
         self._stand_ins: dict[tuple[str, ...], int] = {}
-        self.entries: list[Entry] = []
+        self.entries: list[TraceEntry] = []
 
     def seq(self, fact: str, scope: str = "workload") -> int | None:
         """The entry that settled a fact, in the scope or else in the workload's."""
@@ -59,7 +59,7 @@ class TraceBuilder:
             plan_id: the plan that such a figure is about.
         """
         stated = stated or {}
-        for name, fact in resolved.settled.items():
+        for name, fact in resolved.resolved.items():
             if ("workload", name) in self._seq_of:
                 continue
             claim = fact.claim
@@ -99,7 +99,7 @@ class TraceBuilder:
         scope: str,
         calculator: str,
         effects: Mapping[str, Any],
-        matched: list[Entry],
+        matched: list[TraceEntry],
         sources: Iterable[str],
         because: str | None = None,
     ) -> None:
@@ -210,13 +210,13 @@ class TraceBuilder:
         self,
         kind: str,
         scope: str,
-        matched: list[Entry],
+        matched: list[TraceEntry],
         effects: Mapping[str, Any],
         sources: Iterable[str],
         calculator: str | None = None,
         because: str | None = None,
-    ) -> Entry:
-        entry: Entry = {
+    ) -> TraceEntry:
+        entry: TraceEntry = {
             "seq": len(self.entries) + 1,
             "kind": kind,
             "rule": None,
@@ -232,14 +232,14 @@ class TraceBuilder:
 
     def _of_rule(
         self, kind: str, rule: Rule, facts: Facts, scope: str, effects: Mapping[str, Any], ground: str | None = None
-    ) -> Entry:
+    ) -> TraceEntry:
         """The entry of a rule that fired, with its general ground where no other is given."""
         ground = because(rule, facts, self._vocabulary) if ground is None else ground
         entry = self._entry(kind, scope, self._matched(rule, facts, scope), effects, rule.sources, None, ground)
         entry["rule"] = rule.id
         return entry
 
-    def _matched(self, rule: Rule, facts: Facts, scope: str) -> list[Entry]:
+    def _matched(self, rule: Rule, facts: Facts, scope: str) -> list[TraceEntry]:
         if rule.id not in self._reads:
             self._reads[rule.id] = tuple(tuple(sorted(facts_read(condition.expr))) for condition in rule.when)
         matched = []
@@ -255,7 +255,7 @@ class TraceBuilder:
                 matched.append({"condition": self._words[key], "fact": name, "value": value, "seq": seq})
         return matched
 
-    def _read(self, names: Iterable[str], facts: Facts, scope: str) -> list[Entry]:
+    def _read(self, names: Iterable[str], facts: Facts, scope: str) -> list[TraceEntry]:
         return [
             {"condition": None, "fact": name, "value": facts.get(name), "seq": self.seq(name, scope)} for name in names
         ]

@@ -19,7 +19,7 @@ from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.authoring.book.links import turned_round
 from whichgpu.engine.authoring.guides.numbers import missing_numbers
 from whichgpu.engine.authoring.testing.expectations import same
-from whichgpu.engine.core import Entry as Record, KnowledgeError, problems_from_pydantic, read_document, registered
+from whichgpu.engine.core import FrozenModel, KnowledgeError, problems_from_pydantic, read_document, registered
 from whichgpu.engine.rules import Disagree
 
 
@@ -32,7 +32,7 @@ _FEWER_THAN = 60
 _CLOSE = 0.02
 
 
-class GpuValue(Record):
+class GpuValue(FrozenModel):
     """A figure of one GPU in the catalogue: what it ``is``, or the GPU whose figure it is ``above``."""
 
     gpu: str
@@ -41,7 +41,7 @@ class GpuValue(Record):
     above: str | None = None
 
 
-class Sum(Record):
+class Sum(FrozenModel):
     """What a calculator gives for stated facts."""
 
     calculator: str
@@ -49,7 +49,7 @@ class Sum(Record):
     is_: float = Field(alias="is")
 
 
-class Entry(Record):
+class CoverageEntry(FrozenModel):
     """One heuristic of the manifest."""
 
     rules: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class Standing(Struct, frozen=True):
     section: str
     paraphrase: str
     numbers: tuple[str, ...]
-    entry: Entry | None
+    entry: CoverageEntry | None
 
     def where(self) -> list[str]:
         """What carries it, in short; or that it is set aside, and why."""
@@ -101,7 +101,7 @@ class Standing(Struct, frozen=True):
         return said
 
 
-def read_manifest(folder: Path) -> dict[str, Entry]:
+def read_manifest(folder: Path) -> dict[str, CoverageEntry]:
     """The manifest of a knowledge folder; empty where it has none.
 
     Raises:
@@ -110,11 +110,11 @@ def read_manifest(folder: Path) -> dict[str, Entry]:
     if not (folder / "coverage.yaml").is_file():
         return {}
     document = read_document(folder / "coverage.yaml", error=KnowledgeError, cached=True)
-    entries: dict[str, Entry] = {}
+    entries: dict[str, CoverageEntry] = {}
     problems = []
     for name, raw in document.plain["coverage"].items():
         try:
-            entries[name] = Entry.model_validate(raw)
+            entries[name] = CoverageEntry.model_validate(raw)
         except ValidationError as error:
             problems += problems_from_pydantic(error, document.node, ("coverage", name))
     if problems:
@@ -122,7 +122,7 @@ def read_manifest(folder: Path) -> dict[str, Entry]:
     return entries
 
 
-def standings(advisor: Advisor, manifest: Mapping[str, Entry] | None = None) -> list[Standing]:
+def standings(advisor: Advisor, manifest: Mapping[str, CoverageEntry] | None = None) -> list[Standing]:
     """Every heuristic with its entry, in the order of the catalogue; by default of the manifest beside it."""
     folder = Path(advisor.knowledge.folder)
     entries = read_manifest(folder) if manifest is None else manifest
@@ -163,7 +163,7 @@ def uncarried(advisor: Advisor) -> list[str]:
     return sorted(s.id for s in rest if s.entry is None or not (s.entry.by_hand or s.entry.set_aside))
 
 
-def check_coverage(advisor: Advisor, manifest: Mapping[str, Entry] | None = None) -> list[str]:
+def check_coverage(advisor: Advisor, manifest: Mapping[str, CoverageEntry] | None = None) -> list[str]:
     """Everything in which the manifest, the catalogue and the rest of the project differ, in words."""
     entries = read_manifest(Path(advisor.knowledge.folder)) if manifest is None else manifest
     listed = standings(advisor, entries)
@@ -192,7 +192,7 @@ def unreported(advisor: Advisor) -> list[str]:
 
 def _faults(
     standing: Standing,
-    entry: Entry,
+    entry: CoverageEntry,
     actual: Mapping[str, Mapping[str, tuple[str, ...]]],
     known: set[str],
     advisor: Advisor,
@@ -219,7 +219,7 @@ def _faults(
             yield "without_numbers says why numbers are missing, and none is"
 
 
-def _aside_faults(entry: Entry, known: set[str], advisor: Advisor) -> Iterator[str]:
+def _aside_faults(entry: CoverageEntry, known: set[str], advisor: Advisor) -> Iterator[str]:
     if not entry.because:
         yield "it is set aside without because"
     if entry.carried:

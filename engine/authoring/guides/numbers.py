@@ -11,7 +11,7 @@ from whichgpu.engine.rules import ConsiderCounts, Monitor, Points, Rule, SetFact
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.authoring.guides.guides import Entry
+    from whichgpu.engine.authoring.guides.guides import CoverageEntry
 
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 #: Names of cards carry their memory: nvidia-a100-40gb.
@@ -31,7 +31,7 @@ _SCALES = {"TB": (1.0, 1000.0), "K": (1.0, 1000.0), "%": (1.0, 0.01)}
 _NO_AMOUNT = "24/7"
 
 
-def missing_numbers(stated: Iterable[str], entry: Entry, advisor: Advisor) -> list[str]:
+def missing_numbers(stated: Iterable[str], entry: CoverageEntry, advisor: Advisor) -> list[str]:
     """The stated numbers that stand in no carrier. A number that the catalogue itself derived is not looked for."""
     there = list(_there(entry, advisor))
     return [
@@ -63,7 +63,7 @@ def numbers_in(text: str) -> Iterator[float]:
     yield from (_WORDS[word] for word in re.findall(r"[a-z]+", plain.lower()) if word in _WORDS)
 
 
-def _there(entry: Entry, advisor: Advisor) -> Iterator[float]:
+def _there(entry: CoverageEntry, advisor: Advisor) -> Iterator[float]:
     knowledge = advisor.knowledge
     for name in entry.rules:
         if name in advisor.rules:

@@ -12,8 +12,8 @@ from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts, Pick, Value, number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.ownership import (
-    Entry,
     Ownership,
+    SourcedAmount,
     bought_count,
     ownership_of,
     planning_years,
@@ -42,7 +42,7 @@ class CostComparison(Struct, frozen=True):
     count: int
     owned: bool  # the plan's hardware is there already
     owning: Ownership
-    rent: Entry | None  # US dollars per GPU-hour
+    rent: SourcedAmount | None  # US dollars per GPU-hour
     bill_month: float | None  # the stated cloud bill, which is what renting costs
     usage: Usage | None
     years: float
@@ -258,11 +258,11 @@ def _base(
     return owning, done / busy if busy else 1.0
 
 
-def _rent(facts: Facts, plan: Plan | None) -> Entry | None:
+def _rent(facts: Facts, plan: Plan | None) -> SourcedAmount | None:
     quote = number(facts, "rent_quote_usd_h") if quoted_for(plan.gpu if plan else None, facts) else None
     if quote:
         inputs: dict[str, Value] = {"rent_quote_usd_h": quote}
-        return Entry(quote, "the user's own quote per GPU-hour", "stated: rent_quote_usd_h", inputs)
+        return SourcedAmount(quote, "the user's own quote per GPU-hour", "stated: rent_quote_usd_h", inputs)
     if plan is None:
         return None
     rented = plan.cost.origin == "offer"
@@ -272,4 +272,4 @@ def _rent(facts: Facts, plan: Plan | None) -> Entry | None:
         return None
     source = f"{offer.provider} {offer.instance or ''} seen {offer.as_of} ({offer.source})"
     inputs = {("plan.usd_per_hour" if rented else "plan.rented_usd_per_hour"): per_hour, "plan.count": plan.count}
-    return Entry(per_hour / plan.count, "price per hour of the rented machines / GPUs used", source, inputs)
+    return SourcedAmount(per_hour / plan.count, "price per hour of the rented machines / GPUs used", source, inputs)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
-from whichgpu.engine.core import Banded, Entry, read_constants
+from whichgpu.engine.core import Banded, FrozenModel, read_constants
 
 
 class Constant(Banded):
@@ -27,14 +27,14 @@ def stated(name: str, value: float) -> Constant:
     return Constant(value=value, low=value, high=value, source=f"stated: {name}")
 
 
-class ClassTiers(Entry):
+class ClassTiers(FrozenModel):
     """Provider classes, the preferred ones first; those of one tier compete on price."""
 
     tiers: tuple[tuple[str, ...], ...]
     because: str
 
 
-class PriceChoice(Entry):
+class PriceChoice(FrozenModel):
     """Which of several prices for the same GPUs stands for what the market asks."""
 
     lowest_providers: int = Field(ge=1)  # the median is taken of so many, one price each
@@ -43,7 +43,7 @@ class PriceChoice(Entry):
     because: str
 
 
-class ListPrices(Entry):
+class ListPrices(FrozenModel):
     """What is priced per GPU rather than in fixed shapes."""
 
     classes: frozenset[str]  # whose price is scaled up, and called assumed, where no machine is large enough
@@ -51,28 +51,28 @@ class ListPrices(Entry):
     because: str
 
 
-class Clusters(Entry):
+class Clusters(FrozenModel):
     """Who rents several nodes joined by a network made for training."""
 
     providers: frozenset[str]
     because: str
 
 
-class LesserShapes(Entry):
+class LesserShapes(FrozenModel):
     """Shapes of one GPU that rank as another class than their provider's."""
 
     instances: dict[str, str]
     because: str
 
 
-class ModuleBoards(Entry):
+class ModuleBoards(FrozenModel):
     """How many modules the smallest board holds, by series; others come by the node."""
 
     smallest: dict[str, int] = Field(default={})
     because: str = ""
 
 
-class Scope(Entry):
+class Scope(FrozenModel):
     """What a guide's line was drawn for. What is left out is not limited; what is unknown does not limit."""
 
     segments: frozenset[str] = frozenset()  # of the plan's GPU
@@ -83,7 +83,7 @@ class Scope(Entry):
     own_side_only: bool = False  # the line's "rent" was drawn for anything
 
 
-class ThresholdRule(Entry):
+class ThresholdRule(FrozenModel):
     """A guide's single-figure rule: rent below one value, own from another."""
 
     fact: str
@@ -96,7 +96,7 @@ class ThresholdRule(Entry):
     applies: Scope = Scope()
 
 
-class EconomicsConstants(Entry):
+class EconomicsConstants(FrozenModel):
     """Everything in ``knowledge/economics.yaml``."""
 
     class_tiers: dict[str, ClassTiers]  # "firm", "interruptible"

@@ -26,7 +26,7 @@ _ASSUMED = (
 _NOTHING_LEFT = 1e-9
 
 
-class Entry(Struct, frozen=True):
+class SourcedAmount(Struct, frozen=True):
     """One amount: what it is worth, how it was computed and who says so."""
 
     value: float
@@ -42,7 +42,7 @@ class Ownership(Struct, frozen=True):
     """
 
     count: int
-    purchase: Entry | None  # US dollars, all GPUs; None where no price is known
+    purchase: SourcedAmount | None  # US dollars, all GPUs; None where no price is known
     power_w: float | None  # rated draw that is paid for; None leaves energy out
     busy_energy_usd_h: float  # per busy GPU-hour, above what is drawn when idle
     idle_energy_month: float
@@ -163,7 +163,7 @@ def ownership_of(
     )
 
 
-def purchase_of(gpu: Gpu, count: int, facts: Facts, constants: EconomicsConstants) -> Entry | None:
+def purchase_of(gpu: Gpu, count: int, facts: Facts, constants: EconomicsConstants) -> SourcedAmount | None:
     """What so many of a GPU cost to buy with the machine around them; None without a price."""
     return _purchase(gpu, count, facts, constants, desk=at_desk(gpu, count, facts), pick="value")
 
@@ -227,13 +227,13 @@ def _staff_month(facts: Facts, count: int, constants: EconomicsConstants, pick: 
     return 0.0 if facts.get("has_ops_team") is True else constants["staff_usd_per_gpu_month"].at(pick) * count
 
 
-def _there_already(count: int) -> Entry:
-    return Entry(0.0, "the hardware is there already", "stated: gpus_owned", {"plan.count": count})
+def _there_already(count: int) -> SourcedAmount:
+    return SourcedAmount(0.0, "the hardware is there already", "stated: gpus_owned", {"plan.count": count})
 
 
 def _purchase(
     gpu: Gpu | None, count: int, facts: Facts, constants: EconomicsConstants, *, desk: bool, pick: Pick
-) -> Entry | None:
+) -> SourcedAmount | None:
     bought = bought_count(gpu, count, constants) if gpu else count
     inputs: dict[str, Value] = {"plan.count": count}
     words, board = "x GPUs", ""
@@ -243,7 +243,9 @@ def _purchase(
     quote = number(facts, "buy_quote_usd") if quoted_for(gpu, facts) else None
     if quote:
         inputs["buy_quote_usd"] = quote
-        return Entry(quote * bought, f"the user's own quote per GPU {words}", f"stated: buy_quote_usd{board}", inputs)
+        return SourcedAmount(
+            quote * bought, f"the user's own quote per GPU {words}", f"stated: buy_quote_usd{board}", inputs
+        )
     price = _street_price(gpu, pick) if gpu else None
     if gpu is None or price is None:
         return None
@@ -253,17 +255,17 @@ def _purchase(
     if desk:
         host = 0.0 if "current_gpu" in facts or stands_alone(gpu) else constants["workstation_host_usd"].at(pick)
         source = f"{seen}; host: {constants['workstation_host_usd'].source}"
-        return Entry(price * bought + host, f"{words} + host", source, inputs | {"host_usd": host})
+        return SourcedAmount(price * bought + host, f"{words} + host", source, inputs | {"host_usd": host})
     share = constants["gpu_share_of_system"].at(TURNED[pick])
     source = f"{seen}; {constants['gpu_share_of_system'].source}{board}"
     inputs["gpu_share_of_system"] = share
     slot = 0.0 if in_system(gpu) else constants["server_usd_per_card"].at(pick)
     if price / share - price >= slot:
-        return Entry(price * bought / share, f"{words} / GPU share of a system's price", source, inputs)
+        return SourcedAmount(price * bought / share, f"{words} / GPU share of a system's price", source, inputs)
     source = f"{seen}; server: {constants['server_usd_per_card'].source}"
     inputs = {**inputs, "server_usd_per_card": slot}
     inputs.pop("gpu_share_of_system")
-    return Entry((price + slot) * bought, f"{words} + share of a server for each", source, inputs)
+    return SourcedAmount((price + slot) * bought, f"{words} + share of a server for each", source, inputs)
 
 
 def _street_price(gpu: Gpu, pick: Pick) -> float | None:

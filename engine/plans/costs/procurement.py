@@ -11,7 +11,7 @@ from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.plans.costs.comparison import ComparisonSays, CostComparison, Side, compare_costs, growth_factor
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.ownership import Entry
+from whichgpu.engine.plans.costs.ownership import SourcedAmount
 from whichgpu.engine.sizing import Figure
 
 
@@ -283,13 +283,15 @@ def _source(name: str, comparison: CostComparison) -> str:
     return "; ".join(part for part in (purchase.source if purchase else None, rent, rates) if part)
 
 
-def comparison_entries(comparison: CostComparison) -> tuple[tuple[Side, Entry], ...]:
+def comparison_entries(comparison: CostComparison) -> tuple[tuple[Side, SourcedAmount], ...]:
     """The amounts that each sum is made of, with the name of the sum: ``rent``, ``own``."""
     rent, own, busy = comparison.rent_usd, comparison.own_usd, comparison.busy_hours_month
-    found: list[tuple[Side, Entry]] = []
+    found: list[tuple[Side, SourcedAmount]] = []
     if rent is not None:
         formula = "monthly rent x months of the horizon"
-        found.append(("rent", Entry(rent, formula, _source("lifetime_rent_usd", comparison), {"entry": "rent"})))
+        found.append(
+            ("rent", SourcedAmount(rent, formula, _source("lifetime_rent_usd", comparison), {"entry": "rent"}))
+        )
     if own is None or busy is None:
         return tuple(found)
     formulas = {
@@ -303,7 +305,9 @@ def comparison_entries(comparison: CostComparison) -> tuple[tuple[Side, Entry], 
     }
     for name, amount in comparison.owning.costs(comparison.years, busy).items():
         if amount or name == "purchase":
-            found.append(("own", Entry(amount, formulas[name], _entry_source(name, comparison), {"entry": name})))
+            found.append(
+                ("own", SourcedAmount(amount, formulas[name], _entry_source(name, comparison), {"entry": name}))
+            )
     return tuple(found)
 
 

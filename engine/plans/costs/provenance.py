@@ -6,13 +6,13 @@ from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.plans.costs.constants import EconomicsConstants, load_economics
 from whichgpu.engine.plans.costs.model import Cost, Quote
-from whichgpu.engine.plans.costs.ownership import Entry, ownership_of, planning_years
+from whichgpu.engine.plans.costs.ownership import SourcedAmount, ownership_of, planning_years
 
 
 _ENERGY = "kW x PUE x price per kWh + share of staff"
 
 
-def cost_grounds(cost: Cost, gpu: Gpu, count: int, facts: Facts) -> dict[str, Entry]:
+def cost_grounds(cost: Cost, gpu: Gpu, count: int, facts: Facts) -> dict[str, SourcedAmount]:
     """How the prices of an hour of a plan came about, by the name of the figure.
 
     Args:
@@ -35,11 +35,11 @@ def cost_grounds(cost: Cost, gpu: Gpu, count: int, facts: Facts) -> dict[str, En
 
 def _own_grounds(
     cost: Cost, usd_per_hour: float, gpu: Gpu, count: int, facts: Facts, constants: EconomicsConstants
-) -> Entry:
+) -> SourcedAmount:
     if cost.origin == "quote":
         words = "the user's own quote per GPU-hour x GPUs"
         quoted: dict[str, Value] = {"rent_quote_usd_h": usd_per_hour / count, "plan.count": count}
-        return Entry(usd_per_hour, words, "stated: rent_quote_usd_h", quoted)
+        return SourcedAmount(usd_per_hour, words, "stated: rent_quote_usd_h", quoted)
     bought = cost.origin == "purchase"
     owning = ownership_of(gpu, count, facts, constants, owned=not bought)
     rates = owning.rates if bought else {name: owning.rates[name] for name in ("usd_per_kwh", "pue")}
@@ -55,10 +55,10 @@ def _own_grounds(
         inputs["horizon_years"] = planning_years(facts, constants)[0]
     inputs |= {name: rate.value for name, rate in rates.items()}
     said = "; ".join(f"{name}: {rate.source}" for name, rate in rates.items())
-    return Entry(usd_per_hour, formula, f"{source}; {said}", inputs)
+    return SourcedAmount(usd_per_hour, formula, f"{source}; {said}", inputs)
 
 
-def _offered(cost: Cost, usd_per_hour: float, count: int) -> Entry:
+def _offered(cost: Cost, usd_per_hour: float, count: int) -> SourcedAmount:
     """The median of what the lowest providers ask, each of them an input."""
     quotes = cost.compared
     words = ", ".join(_machines(quote) for quote in quotes)
@@ -68,7 +68,7 @@ def _offered(cost: Cost, usd_per_hour: float, count: int) -> Entry:
         words = f"assumed, no machine on the list has as many GPUs: {words}, scaled by the GPU"
     inputs: dict[str, Value] = {f"usd_per_hour {quote.offer.provider}": quote.usd_per_hour for quote in quotes}
     sources = "; ".join(dict.fromkeys(quote.offer.source for quote in quotes))
-    return Entry(usd_per_hour, words, sources, {**inputs, "plan.count": count})
+    return SourcedAmount(usd_per_hour, words, sources, {**inputs, "plan.count": count})
 
 
 def _machines(quote: Quote) -> str:

@@ -132,10 +132,10 @@ def _check(fact: FactDef, document: Document) -> list[Problem]:
         _at(document, (*path, key), f"{fact.name}: {message}") for wrong, key, message in _conditions(fact) if wrong
     ]
     for assumption in fact.assumptions:
-        reading = read_value(fact, assumption.assume, place_of(find(document.node, (*path, "settle"))))
+        reading = read_value(fact, assumption.assume, place_of(find(document.node, (*path, "when_unstated"))))
         found += reading.problems
         if reading.value is None and not reading.problems:
-            found.append(_at(document, (*path, "settle"), f"{fact.name}: the assumed value is unknown"))
+            found.append(_at(document, (*path, "when_unstated"), f"{fact.name}: the assumed value is unknown"))
     return found
 
 

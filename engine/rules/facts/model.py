@@ -28,13 +28,13 @@ READABLE: dict[str, frozenset[str]] = {
 }
 
 
-class Entry(BaseModel):
+class VocabularyModel(BaseModel):
     """Frozen, and closed to unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
-class Assume(Entry):
+class Assume(VocabularyModel):
     """The value taken when nothing else settles the fact and the condition ``when`` holds, and on what ground."""
 
     assume: Any
@@ -42,7 +42,7 @@ class Assume(Entry):
     because: str = ""
 
 
-class FactDef(Entry):
+class FactDef(VocabularyModel):
     """One fact. ``min`` and ``max`` are in ``unit``; texts are plain words for people."""
 
     name: str
@@ -61,7 +61,7 @@ class FactDef(Entry):
     aliases: tuple[str, ...] = ()
     alias_when: str | None = None
     synonyms: dict[str, str] = Field(default_factory=dict)
-    settle: Literal["must_ask", "leave_unknown"] | tuple[Assume, ...] = "leave_unknown"
+    when_unstated: Literal["must_ask", "leave_unknown"] | tuple[Assume, ...] = "leave_unknown"
     askable: Literal["always", "if_it_matters", "on_request", "never"] = "never"
     asked_when: str | None = None  # the question makes sense only where this condition does not fail
     topic: str = ""
@@ -76,15 +76,15 @@ class FactDef(Entry):
     sources: tuple[str, ...] = ()
     encodes: tuple[str, ...] = ()
 
-    @field_validator("settle", mode="before")
+    @field_validator("when_unstated", mode="before")
     @classmethod
-    def _one_or_many(cls, settle: object) -> object:
-        return (settle,) if isinstance(settle, (dict, Assume)) else settle
+    def _one_or_many(cls, value: object) -> object:
+        return (value,) if isinstance(value, (dict, Assume)) else value
 
     @property
     def assumptions(self) -> tuple[Assume, ...]:
         """The values to assume, the first whose ``when`` holds applies; empty where none is ever assumed."""
-        return self.settle if isinstance(self.settle, tuple) else ()
+        return self.when_unstated if isinstance(self.when_unstated, tuple) else ()
 
     @property
     def spellings(self) -> dict[str, str]:
@@ -116,7 +116,7 @@ class FactDef(Entry):
         return tuple(dict.fromkeys(self.choice(spelling) or spelling for spelling in near))
 
 
-class Code(Entry):
+class Code(VocabularyModel):
     """An A- (advice) or W- (warning) code. Priority 1 is shown first."""
 
     code: str

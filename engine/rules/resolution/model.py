@@ -49,24 +49,24 @@ class LevelJudgement(Struct, frozen=True):
 
 
 class ResolvedFacts(Struct, frozen=True):
-    """All facts that hold, in the order in which they were settled, and the rules that fired meanwhile."""
+    """All facts that hold, in the order in which they were resolved, and the rules that fired meanwhile."""
 
     facts: dict[str, Value]
-    settled: dict[str, ResolvedFact]
+    resolved: dict[str, ResolvedFact]
     fired: tuple[Rule, ...] = ()
     collisions: tuple[Collision, ...] = ()
     judged: tuple[LevelJudgement, ...] = ()
 
     @property
     def assumed(self) -> frozenset[str]:
-        """Facts that nobody stated and nothing settled, so that the vocabulary's assumption holds."""
-        return frozenset(name for name, fact in self.settled.items() if fact.claim.origin == "assumed")
+        """Facts that nobody stated and nothing resolved, so that the vocabulary's assumption holds."""
+        return frozenset(name for name, fact in self.resolved.items() if fact.claim.origin == "assumed")
 
     def contradictions(self, tolerance: float = 0.05) -> list[tuple[ResolvedFact, FactCandidate]]:
         """Given values that differ from a looked-up or computed one, numbers by more than ``tolerance`` (a ratio)."""
         return [
             (fact, claim)
-            for fact in self.settled.values()
+            for fact in self.resolved.values()
             if fact.claim.origin == "given"
             for claim in fact.overruled
             if claim.origin in ("looked_up", "computed") and differ(fact.value, claim.value, tolerance)

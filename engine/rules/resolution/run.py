@@ -38,7 +38,7 @@ class Default(Struct, frozen=True):
 
 
 class Level(Struct, frozen=True):
-    """Producers that may run together, and the facts that are settled once they have."""
+    """Producers that may run together, and the facts that are resolved once they have."""
 
     calculators: tuple[Calculator, ...]
     rules: tuple[Rule, ...]
@@ -90,7 +90,7 @@ class _Run:
     """The mutable state of one settling."""
 
     facts: dict[str, Value]
-    settled: dict[str, ResolvedFact]
+    resolved: dict[str, ResolvedFact]
     context: dict[str, Value]
     claims: dict[str, list[FactCandidate]] = field(default_factory=dict)
     blocked: set[str] = field(default_factory=set)
@@ -104,13 +104,13 @@ class _Run:
     def close(self, fact: str) -> None:
         """Give the fact the value of its strongest claim; weaker claims that differ are kept beside it."""
         claims = sorted(self.claims.pop(fact, ()), key=lambda c: (PRECEDENCE.index(c.origin), c.by))
-        if fact in self.settled:
-            claims = [self.settled[fact].claim, *claims]
+        if fact in self.resolved:
+            claims = [self.resolved[fact].claim, *claims]
         if not claims:
             return
         best = claims[0]
         overruled = tuple(c for c in claims[1:] if c.value != best.value and c.origin != "assumed")
-        self.settled[fact] = ResolvedFact(fact, best, overruled)
+        self.resolved[fact] = ResolvedFact(fact, best, overruled)
         self.facts[fact] = best.value
 
 
@@ -152,10 +152,10 @@ class FactResolver:
         Args:
             given: facts that were stated; nothing overrules them.
             extra: further claims on facts, such as what a catalogue says, weighed by their origin.
-            before: what was settled at an earlier moment; it stands.
+            before: what was resolved at an earlier moment; it stands.
             context: facts of another scope (the chosen plan's, say) that the rules may read as well.
         """
-        run = _Run(dict(before.facts) if before else {}, dict(before.settled) if before else {}, dict(context or {}))
+        run = _Run(dict(before.facts) if before else {}, dict(before.resolved) if before else {}, dict(context or {}))
         for name in sorted(given):
             run.claim(name, FactCandidate("given", "input", given[name]))
             run.close(name)
@@ -174,7 +174,7 @@ class FactResolver:
                 _assume(self._defaults.get(fact, ()), run)
                 if fact not in run.blocked:
                     run.close(fact)
-        return ResolvedFacts(run.facts, run.settled, tuple(run.fired), tuple(run.collisions), tuple(run.judged))
+        return ResolvedFacts(run.facts, run.resolved, tuple(run.fired), tuple(run.collisions), tuple(run.judged))
 
 
 def _inputs_first(extra: Mapping[str, list[FactCandidate]]) -> list[str]:
@@ -216,7 +216,7 @@ def _fire(step: _Step, compiled: RuleLevel, run: _Run) -> None:
     by_id = {rule.id: rule for rule in step.level.rules}
     run.fired.extend(by_id[name] for name in resolution.fired)
     run.collisions.extend(resolution.collisions)
-    run.blocked.update(c.fact for c in resolution.collisions if c.fact not in run.settled)
+    run.blocked.update(c.fact for c in resolution.collisions if c.fact not in run.resolved)
     for fact, value in resolution.values.items():
         rule = by_id[resolution.set_by[fact][0]]
         inputs = tuple(sorted(rule.reads))
@@ -226,7 +226,7 @@ def _fire(step: _Step, compiled: RuleLevel, run: _Run) -> None:
 def _assume(defaults: Iterable[Default], run: _Run) -> None:
     """The first default of a fact that applies; of use only where no stronger claim stands."""
     for default in defaults:
-        if default.fact in run.settled or run.claims.get(default.fact):
+        if default.fact in run.resolved or run.claims.get(default.fact):
             return
         if default.when is None or evaluate(default.when, run.facts) is True:
             reads = tuple(sorted(default.reads))

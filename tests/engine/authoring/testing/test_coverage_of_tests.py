@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.authoring.guides.guides import Entry, check_coverage, read_manifest, standings, unreported
+from whichgpu.engine.authoring.guides.guides import CoverageEntry, check_coverage, read_manifest, standings, unreported
 from whichgpu.engine.authoring.guides.manifest import refreshed_manifest
 from whichgpu.engine.authoring.guides.numbers import numbers_in
 from whichgpu.engine.core.errors import KnowledgeError
 
 
 @pytest.fixture(scope="module")
-def manifest(advisor: Advisor) -> dict[str, Entry]:
+def manifest(advisor: Advisor) -> dict[str, CoverageEntry]:
     """The manifest as it is shipped."""
     return read_manifest(Path(advisor.knowledge.folder))
 
 
-def changed(manifest: dict[str, Entry], name: str, **fields: Any) -> dict[str, Entry]:
+def changed(manifest: dict[str, CoverageEntry], name: str, **fields: Any) -> dict[str, CoverageEntry]:
     """The manifest with one entry changed."""
     return {**manifest, name: manifest[name].model_copy(update=fields)}
 
@@ -65,7 +65,7 @@ def test_the_file_is_as_it_would_be_written_anew(advisor: Advisor) -> None:
     ],
 )
 def test_a_slip_in_the_manifest_is_found(
-    advisor: Advisor, manifest: dict[str, Entry], name: str, fields: dict[str, Any], fault: str
+    advisor: Advisor, manifest: dict[str, CoverageEntry], name: str, fields: dict[str, Any], fault: str
 ) -> None:
     faults = check_coverage(advisor, changed(manifest, name, **fields))
     assert [said for said in faults if said.startswith(f"{name}: ") and fault in said]
@@ -74,7 +74,7 @@ def test_a_slip_in_the_manifest_is_found(
 @pytest.mark.parametrize(
     ("name", "entry", "fault"),
     [
-        ("thunder-faq-t4-16gb", {"values": [{"gpu": "nvidia-t4", "field": "vram_gb", "is_": 24}]}, "is 16.0, not 24"),
+        ("thunder-faq-t4-16gb", {"values": [{"gpu": "nvidia-t4", "field": "vram_gb", "is": 24}]}, "is 16.0, not 24"),
         (
             "thunder-a100-bandwidth-over-t4",
             {"values": [{"gpu": "nvidia-t4", "field": "mem_bw_tbs", "above": "nvidia-a100-40gb-sxm"}]},
@@ -82,12 +82,12 @@ def test_a_slip_in_the_manifest_is_found(
         ),
         (
             "thunder-size-inference-2-bytes",
-            {"sums": [{"calculator": "weights_gb", "given": {"param_count_b": 1}, "is_": 4}]},
+            {"sums": [{"calculator": "weights_gb", "given": {"param_count_b": 1}, "is": 4}]},
             "is 2.0, not 4",
         ),
         (
             "thunder-size-inference-2-bytes",
-            {"sums": [{"calculator": "no_such_gb", "given": {}, "is_": 4}]},
+            {"sums": [{"calculator": "no_such_gb", "given": {}, "is": 4}]},
             "nothing computes no_such_gb",
         ),
         ("gmi-power-pue-air", {"costs": {"pue-air": [1.2, 1.5]}}, "pue-air is [1.3, 1.5], not [1.2, 1.5]"),
@@ -95,22 +95,24 @@ def test_a_slip_in_the_manifest_is_found(
     ],
 )
 def test_a_value_that_the_knowledge_does_not_have_is_found(
-    advisor: Advisor, manifest: dict[str, Entry], name: str, entry: dict[str, Any], fault: str
+    advisor: Advisor, manifest: dict[str, CoverageEntry], name: str, entry: dict[str, Any], fault: str
 ) -> None:
-    changed_entry = Entry.model_validate({**manifest[name].model_dump(exclude_unset=True), **entry})
+    changed_entry = CoverageEntry.model_validate(
+        {**manifest[name].model_dump(exclude_unset=True, by_alias=True), **entry}
+    )
     faults = check_coverage(advisor, {**manifest, name: changed_entry})
     assert [said for said in faults if said.startswith(f"{name}: ") and fault in said]
 
 
-def test_ids_that_either_side_does_not_know_are_found(advisor: Advisor, manifest: dict[str, Entry]) -> None:
-    stranger = {**manifest, "nobody-said-this": Entry(code=("whichgpu.engine.plans.targets:goals_of",))}
+def test_ids_that_either_side_does_not_know_are_found(advisor: Advisor, manifest: dict[str, CoverageEntry]) -> None:
+    stranger = {**manifest, "nobody-said-this": CoverageEntry(code=("whichgpu.engine.plans.targets:goals_of",))}
     assert "nobody-said-this is not in the catalogue of heuristics" in check_coverage(advisor, stranger)
     missing = {name: entry for name, entry in manifest.items() if name != "thunder-mem-must-fit"}
     assert "thunder-mem-must-fit is not in the manifest" in check_coverage(advisor, missing)
 
 
-def test_setting_much_aside_is_found(advisor: Advisor, manifest: dict[str, Entry]) -> None:
-    aside = Entry(set_aside="promotion", because="a test")
+def test_setting_much_aside_is_found(advisor: Advisor, manifest: dict[str, CoverageEntry]) -> None:
+    aside = CoverageEntry(set_aside="promotion", because="a test")
     lazy = {name: aside if index < 60 else entry for index, (name, entry) in enumerate(manifest.items())}
     assert any("fewer than 60 may be" in said for said in check_coverage(advisor, lazy))
 

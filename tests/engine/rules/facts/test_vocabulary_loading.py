@@ -16,7 +16,7 @@ facts:
     type: enum
     choices: [training, inference]
     synonyms: {serving: inference}
-    settle: must_ask
+    when_unstated: must_ask
   batch_size_per_gpu: {type: int, min: 1}
   concurrency:
     type: int
@@ -28,11 +28,11 @@ facts:
     unit: B
     min: 0
     aliases: [params]
-    settle: {assume: 7b, because: Most are small.}
+    when_unstated: {assume: 7b, because: Most are small.}
   precision:
     type: enum
     choices: [fp16, nf4]
-    settle:
+    when_unstated:
       - {assume: nf4, when: task == training}
       - {assume: fp16}
   plan.count: {type: int, available: plan, role: output}
@@ -64,7 +64,7 @@ def test_scopes_and_settling(tmp_path: Path):
     vocabulary = load(tmp_path)
     count = vocabulary.facts["plan.count"]
     assert (count.scope, count.askable) == ("plan", "never")
-    assert vocabulary.facts["task"].settle == "must_ask"
+    assert vocabulary.facts["task"].when_unstated == "must_ask"
     assert vocabulary.facts["task"].assumptions == ()
     (seven,) = vocabulary.facts["param_count_b"].assumptions
     assert seven.assume == "7b"
@@ -89,8 +89,8 @@ def test_scopes_and_settling(tmp_path: Path):
         ("{type: int, aliases: [zbroken]}", "its own alias"),
         ("{type: int, aliases: [params]}", "belongs to"),
         ("{type: int, otherwise: tsk}", "no fact is called 'tsk'; did you mean task?"),
-        ("{type: int, settle: {assume: many}}", "'many' is not a number"),
-        ("{type: int, settle: {assume: unknown}}", "the assumed value is unknown"),
+        ("{type: int, when_unstated: {assume: many}}", "'many' is not a number"),
+        ("{type: int, when_unstated: {assume: unknown}}", "the assumed value is unknown"),
         ("{type: itn}", "type: input should be"),
         ("{type: int, untt: GB}", "the key 'untt' is not known"),
         ("{unit: GB}", "the key 'type' is missing"),

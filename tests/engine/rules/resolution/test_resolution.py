@@ -51,17 +51,17 @@ def test_a_chain_of_producers_settles_in_order() -> None:
     )
     settled = settler.run({"size": 7.0})
     assert settled.facts == {"size": 7.0, "weights": 14.0, "class": "large"}
-    assert settled.settled["class"].claim == FactCandidate(
+    assert settled.resolved["class"].claim == FactCandidate(
         "derived", "heavy", "large", ("weights",), sources=("guide",)
     )
-    assert settled.settled["weights"].claim.inputs == ("size",)
+    assert settled.resolved["weights"].claim.inputs == ("size",)
 
 
 def test_a_given_value_stands_and_what_was_overruled_is_kept() -> None:
     settler = FactResolver([calculator("weights", ("size",), lambda size: size * 2.0)], [], [], Level)
     settled = settler.run({"size": 7.0, "weights": 20.0})
     assert settled.facts["weights"] == 20.0
-    assert [claim.value for claim in settled.settled["weights"].overruled] == [14.0]
+    assert [claim.value for claim in settled.resolved["weights"].overruled] == [14.0]
     assert [(fact.name, claim.value) for fact, claim in settled.contradictions()] == [("weights", 14.0)]
 
 
@@ -84,7 +84,7 @@ def test_looked_up_beats_computed_beats_derived_beats_assumed() -> None:
         [], [rule("r", SMALL, "weights", 3.0, reads={"size"})], [Default("weights", 4.0, "usual")], Level
     )
     assert without.run({"size": 1.0}).facts["weights"] == 3.0
-    assert without.run({"size": 9.0}).settled["weights"].claim.origin == "assumed"
+    assert without.run({"size": 9.0}).resolved["weights"].claim.origin == "assumed"
 
 
 def test_rules_that_collide_leave_the_fact_unknown_and_are_named() -> None:
@@ -167,6 +167,6 @@ def test_claims_from_outside_are_settled_behind_what_they_are_made_from() -> Non
         "b": [FactCandidate("computed", "x", 2.0)],
         "c": [FactCandidate("computed", "x", 3.0, ("b",))],
     }
-    assert list(FactResolver([], [], [], Level).run({}, extra=extra).settled) == ["b", "c", "a"]
+    assert list(FactResolver([], [], [], Level).run({}, extra=extra).resolved) == ["b", "c", "a"]
     circle = {"a": [FactCandidate("computed", "x", 1.0, ("b",))], "b": [FactCandidate("computed", "x", 2.0, ("a",))]}
-    assert set(FactResolver([], [], [], Level).run({}, extra=circle).settled) == {"a", "b"}
+    assert set(FactResolver([], [], [], Level).run({}, extra=circle).resolved) == {"a", "b"}
