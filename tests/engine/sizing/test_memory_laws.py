@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from whichgpu.engine.catalogue.model import Gpu, ModelSpec, Moe
@@ -83,7 +84,7 @@ def not_above(less: MemoryEstimate, more: MemoryEstimate) -> None:
 def test_terms_are_positive_and_sum_to_the_estimate(facts, model, layout):
     found = estimate(facts, model, layout)
     terms = found.terms
-    assert sum(term.value for term in terms) == found.per_gpu_gb
+    assert sum(term.value for term in terms) == pytest.approx(found.per_gpu_gb, rel=1e-12)
     assert all(term.value >= 0 for term in terms)
     assert all(term.formula and term.source and term.inputs for term in terms)
     assert sum(found.breakdown.values()) <= found.per_gpu_gb * (1 + 1e-9)
