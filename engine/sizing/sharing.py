@@ -22,13 +22,13 @@ def fullest_stage(shape: Shape, pipeline: Ints) -> tuple[Any, Any, Any]:
         even, left = np.divmod(shape.layers, pipeline)
         edge = (even + (left > np.maximum(0, pipeline - 2))) / shape.layers
         middle = (even + (left > 0)) / shape.layers
-    alone = pipeline <= 1
-    inner = ~alone & (edge * shape.body + max(shape.embedding, shape.head) < middle * shape.body)
+    split = np.asarray(pipeline > 1)
+    inner = split & (edge * shape.body + max(shape.embedding, shape.head) < middle * shape.body)
     last = shape.head > shape.embedding
     return (
-        np.where(alone, 1.0, np.where(inner, middle, edge)),
-        np.where(alone, 1.0, np.where(inner | last, 0.0, 1.0)),
-        np.where(alone, 1.0, np.where(inner | (not last), 0.0, 1.0)),
+        np.where(split, np.where(inner, middle, edge), 1.0),
+        np.where(split, np.where(inner | last, 0.0, 1.0), 1.0),
+        np.where(split, np.where(inner | (not last), 0.0, 1.0), 1.0),
     )
 
 
