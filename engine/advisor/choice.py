@@ -274,11 +274,11 @@ def _beaten(
             if not rivals or entry[1] < rivals[-1][1]:
                 rivals.append(entry)
 
-    def liking(entry: tuple[float, float, Contender]) -> tuple[Any, ...]:
+    def preference(entry: tuple[float, float, Contender]) -> tuple[Any, ...]:
         cost, time, plan = entry
         return (*(preferred(plan) if preferred else (cost * time,)), plan.id)
 
-    rivals = sorted(rivals, key=liking)
+    rivals = sorted(rivals, key=preference)
     found: dict[str, str] = {}
     for cost, time, plan in known:  # Whoever beats a plan costs less: what beats it in turn is found by then.
         by = None

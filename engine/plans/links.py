@@ -28,8 +28,7 @@ class LinkTable:
 
     def __init__(self, gpus: Sequence[Gpu], *, desk: bool = False) -> None:
         """Read the fabric of every GPU; at a ``desk`` no more cards are joined than a workstation holds."""
-        self.fabrics = tuple(fabric_of(gpu, desk=desk) for gpu in gpus)
-        pairs = tuple(zip(gpus, self.fabrics, strict=True))
+        pairs = tuple((gpu, fabric_of(gpu, desk=desk)) for gpu in gpus)
 
         def column(read: Callable[[Gpu, Fabric], float]) -> Any:
             return np.array([read(gpu, fabric) for gpu, fabric in pairs])

@@ -221,7 +221,7 @@ class PlanMaker:
         return speed.values if speed is not None else {}
 
     def prepare(self, gpus: Sequence[Gpu]) -> None:
-        """Compute the memory of all usual splits of these GPUs at once: first inside a machine, then beyond it."""
+        """Compute the memory of the usual splits of these GPUs inside a machine at once; few need more than one."""
         if self._needs is None:
             return
         counts = {(self.fabric(gpu), count) for gpu in gpus for count in self.counts(gpu)}

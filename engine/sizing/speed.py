@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -152,12 +151,14 @@ class JobSpeed:
         ends = link_speed(gpu, link), node_link_speed(gpu, node_link, per_node)
         split = split_of(rows_of([layout], batch), *ends, nodes)
         known = np.array([np.nan if room is None else room], np.float64)
-        values = row_of(self.columns(table, which, split, known), 0)
+        values = next(rows_of_values(self.columns(table, which, split, known)), {})
         if not values:
             return None
 
         def build() -> dict[str, Figure]:
-            slow, fast = (row_of(self.columns(table, which, split, known, pick), 0) for pick in ("low", "high"))
+            slow, fast = (
+                next(rows_of_values(self.columns(table, which, split, known, pick))) for pick in ("low", "high")
+            )
             words = _words_of(job)
             inputs = _inputs(job, gpu, layout, link, batch)
             figures: dict[str, Figure] = {}
@@ -174,12 +175,6 @@ def rows_of_values(columns: dict[str, Any]) -> Iterator[dict[str, float]]:
     names = tuple(columns)
     for row in zip(*(column.tolist() for column in columns.values()), strict=True):
         yield {name: value for name, value in zip(names, row, strict=True) if value == value}  # noqa: PLR0124 - NaN.
-
-
-def row_of(columns: dict[str, Any], row: int) -> dict[str, float]:
-    """The figures of one row that are known."""
-    values = {name: float(column[row]) for name, column in columns.items()}
-    return {name: value for name, value in values.items() if not math.isnan(value)}
 
 
 def _words_of(job: Job) -> dict[str, str]:

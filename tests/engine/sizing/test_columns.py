@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.memory import batch_of, memory_columns
+from whichgpu.engine.sizing.memory import memory_columns
 from whichgpu.engine.sizing.rows import SHARDINGS, rows_of
 
 
@@ -82,9 +82,3 @@ def test_speed_of_many_plans_is_that_of_each_alone(maker: PlanMaker, plans: list
         figures = speed.figures  # Built for the plan alone, with the ends of its bands.
         assert {name: figure.value for name, figure in figures.items()} == pytest.approx(speed.values, rel=1e-12)
         assert all(figure.low <= figure.value <= figure.high for figure in figures.values())
-
-
-def test_the_rows_of_a_job_without_a_batch_of_its_own_take_the_stated_one() -> None:
-    maker = MAKERS[0]
-    assert batch_of(maker.job) == 24
-    assert batch_of(MAKERS[4].job) == MAKERS[4].job.micro_batch
