@@ -16,7 +16,8 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.plans.maker import PlanMaker, rate_of
+from whichgpu.engine.plans.maker import PlanMaker
+from whichgpu.engine.plans.sizes import rate_of
 from whichgpu.engine.plans.targets import Goals, meets, shortfall, times_kept
 from whichgpu.engine.plans.topology import ladder, rounded_up
 from whichgpu.engine.sizing import Layout
