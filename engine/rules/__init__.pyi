@@ -32,6 +32,7 @@ from .language.tree import (
     Not as Not,
     Or as Or,
     facts_read as facts_read,
+    leaves as leaves,
     to_nnf as to_nnf,
     written as written,
 )

@@ -6,7 +6,7 @@ questions about classes of values, so De Morgan's laws hold for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import cast
 
 from msgspec import Struct
@@ -106,18 +106,6 @@ def literal(fact: str, mask: int, full: int) -> Formula:
     if not mask:
         return FALSE
     return TRUE if mask == full else Literal(fact, mask, full)
-
-
-def leaves(expr: Expr) -> Iterator[Expr]:
-    """The parts of a condition that ``and``, ``or`` and ``not`` join."""
-    match expr:
-        case And(operands) | Or(operands):
-            for part in operands:
-                yield from leaves(part)
-        case Not(operand):
-            yield from leaves(operand)
-        case _:
-            yield expr
 
 
 def uncertain(fact: str) -> bool:

@@ -16,7 +16,19 @@ from msgspec import Struct
 
 from whichgpu.engine.core import Scalar, Value
 from whichgpu.engine.rules.facts import FactDef, Vocabulary
-from whichgpu.engine.rules.language.tree import And, Compare, Const, Expr, FactRef, Known, Member, Not, Or, facts_read
+from whichgpu.engine.rules.language.tree import (
+    And,
+    Compare,
+    Const,
+    Expr,
+    FactRef,
+    Known,
+    Member,
+    Not,
+    Or,
+    facts_read,
+    leaves,
+)
 
 
 #: Stands for every text that no rule names.
@@ -29,19 +41,15 @@ ItemT = TypeVar("ItemT")
 
 def constants(expr: Expr) -> Iterator[tuple[str, Scalar]]:
     """Facts with the constants that a condition compares them with, in the order in which they are written."""
-    match expr:
-        case And(operands) | Or(operands):
-            for part in operands:
-                yield from constants(part)
-        case Not(operand):
-            yield from constants(operand)
-        case Member(FactRef(name), choices):
-            for value in choices:
+    for part in leaves(expr):
+        match part:
+            case Member(FactRef(name), choices):
+                for value in choices:
+                    yield name, value
+            case Compare(_, FactRef(name), Const(value)) | Compare(_, Const(value), FactRef(name)):
                 yield name, value
-        case Compare(_, FactRef(name), Const(value)) | Compare(_, Const(value), FactRef(name)):
-            yield name, value
-        case _:
-            return
+            case _:
+                pass
 
 
 def constants_compared(exprs: Iterable[Expr]) -> dict[str, frozenset[Scalar]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import Struct
@@ -142,6 +143,18 @@ def _negated(expr: Expr) -> Expr:  # noqa: PLR0911  # One case per kind of node.
             return Known(fact, not negated)
         case _:
             return Not(expr)
+
+
+def leaves(expr: Expr) -> Iterator[Expr]:
+    """The parts of a condition that ``and``, ``or`` and ``not`` join."""
+    match expr:
+        case And(operands) | Or(operands):
+            for part in operands:
+                yield from leaves(part)
+        case Not(operand):
+            yield from leaves(operand)
+        case _:
+            yield expr
 
 
 def conjuncts(expr: Expr) -> tuple[Expr, ...]:

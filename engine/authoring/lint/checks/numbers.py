@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, StatedNumber, check
-from whichgpu.engine.authoring.lint.formulas import leaves
-from whichgpu.engine.rules import Compare, Const, Expr, FactRef, Fallback, Member, Reject, Rule, SetFact
+from whichgpu.engine.rules import Compare, Const, Expr, FactRef, Fallback, Member, Reject, Rule, SetFact, leaves
 
 
 #: "About 7" and "7 to 13" are limits that leave some room.

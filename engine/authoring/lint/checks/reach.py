@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
-from whichgpu.engine.authoring.lint.formulas import leaves, opposite
+from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import named
-from whichgpu.engine.rules import Expr, Known, Rule, facts_read
+from whichgpu.engine.rules import Expr, Known, Rule, facts_read, leaves
 
 
 @check("error")

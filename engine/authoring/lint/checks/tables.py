@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
-from whichgpu.engine.authoring.lint.formulas import Formula, both, leaves, literal, opposite
+from whichgpu.engine.authoring.lint.formulas import Formula, both, literal, opposite
 from whichgpu.engine.authoring.lint.regions import named, shown
-from whichgpu.engine.rules import Known, Rule, Table, to_nnf
+from whichgpu.engine.rules import Known, Rule, Table, leaves, to_nnf
 
 
 @check("error", silence="with the table's name, or drop ``complete``")
