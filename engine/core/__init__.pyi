@@ -17,6 +17,17 @@ from .errors import (
     WhichgpuError as WhichgpuError,
     nearest_words as nearest_words,
 )
+from .fact_table import (
+    NO_YES as NO_YES,
+    Codes as Codes,
+    Column as Column,
+    FactTable as FactTable,
+    NumberColumn as NumberColumn,
+    Numbers as Numbers,
+    WordColumn as WordColumn,
+    column_of as column_of,
+    yes_no as yes_no,
+)
 from .folders import (
     distinct as distinct,
     is_rule_file as is_rule_file,

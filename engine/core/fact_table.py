@@ -1,0 +1,149 @@
+"""Facts of many plans as columns: one row for each plan, so that a condition is judged on all of them at once.
+
+Numbers lie in an array, NaN where a fact is not known. All other values (words, lists, yes or no) are numbered: a
+column holds the numbers, -1 where a fact is not known, and the list of values that they stand for. Facts that many rows
+share, such as those of a GPU, stand in a table of their own, which rows point to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whichgpu.engine.core.values import Facts, Value
+
+
+Numbers: TypeAlias = NDArray[np.float64]
+Codes: TypeAlias = NDArray[np.intp]
+
+
+class NumberColumn(NamedTuple):
+    """A fact that is a number."""
+
+    values: Numbers  # NaN: not known
+    whole: bool = False  # its values are integers
+
+    def take(self, rows: Codes) -> NumberColumn:
+        """Some of the rows."""
+        return NumberColumn(self.values[rows], self.whole)
+
+    def at(self, row: int) -> Value | None:
+        """The value in one row; None where it is not known."""
+        value = self.values[row].item()
+        return None if math.isnan(value) else int(value) if self.whole else value
+
+
+class WordColumn(NamedTuple):
+    """A fact that is a word, a list, or yes or no."""
+
+    codes: Codes  # positions in ``words``; -1: not known
+    words: tuple[Value, ...]
+
+    def take(self, rows: Codes) -> WordColumn:
+        """Some of the rows."""
+        return WordColumn(self.codes[rows], self.words)
+
+    def at(self, row: int) -> Value | None:
+        """The value in one row; None where it is not known."""
+        code = self.codes[row]
+        return None if code < 0 else self.words[code]
+
+
+Column: TypeAlias = NumberColumn | WordColumn
+
+NO, YES = 0, 1
+#: The values of a column of yes or no.
+NO_YES: tuple[Value, ...] = (False, True)
+
+
+def yes_no(yes: NDArray[np.bool_], known: NDArray[np.bool_] | None = None) -> WordColumn:
+    """A column of yes or no; not known where ``known`` is false."""
+    codes = yes.astype(np.intp)
+    return WordColumn(codes if known is None else np.where(known, codes, -1), NO_YES)
+
+
+def column_of(values: Sequence[Value | None]) -> Column:
+    """The column of a fact's values, None where it is not known: of numbers, if all that are known are numbers."""
+    known = [value for value in values if value is not None]
+    if all(value.__class__ is int or value.__class__ is float for value in known):
+        numbers = [np.nan if value is None else value for value in values]
+        return NumberColumn(np.array(numbers, np.float64), whole=all(value.__class__ is int for value in known))
+    places: dict[tuple[type, Value], int] = {}  # By class too: True equals 1.
+    codes = [-1 if value is None else places.setdefault((value.__class__, value), len(places)) for value in values]
+    return WordColumn(np.array(codes, np.intp), tuple(value for _, value in places))
+
+
+class FactTable:
+    """The facts of many plans, a column for each fact.
+
+    Args:
+        size: the number of rows.
+        columns: the facts by name; a fact without a column is known in no row.
+        shared: facts that rows have in common, such as those of their GPUs.
+        which: for each row its row in ``shared``.
+    """
+
+    def __init__(
+        self, size: int, columns: Mapping[str, Column], shared: FactTable | None = None, which: Codes | None = None
+    ) -> None:
+        self.size = size
+        self.own = dict(columns)
+        self.shared = shared
+        self.which = np.zeros(size, np.intp) if which is None else which
+        self._taken: dict[str, Column | None] = {}
+
+    @classmethod
+    def of(cls, fact_sets: Sequence[Facts]) -> FactTable:
+        """The table of fact sets, a row for each."""
+        names = dict.fromkeys(name for facts in fact_sets for name in facts)
+        return cls(len(fact_sets), {name: column_of([facts.get(name) for facts in fact_sets]) for name in names})
+
+    def column(self, name: str) -> Column | None:
+        """The column of a fact; None where no row has it."""
+        if name in self.own or self.shared is None:
+            return self.own.get(name)
+        if name not in self._taken:
+            shared = self.shared.column(name)
+            self._taken[name] = None if shared is None else shared.take(self.which)
+        return self._taken[name]
+
+    def only_shared(self, names: Iterable[str]) -> bool:
+        """Whether all these facts stand in the shared table, so that what they come to is the same wherever it is."""
+        return self.shared is not None and all(name not in self.own for name in names)
+
+    def add(self, columns: Mapping[str, Column]) -> None:
+        """Further facts. A fact that has a column already keeps it in the rows where it is known."""
+        for name, column in columns.items():
+            have = self.column(name)
+            self.own[name] = column if have is None else _where_unknown(have, column)
+
+    def take(self, rows: Codes) -> FactTable:
+        """Some of the rows."""
+        own = {name: column.take(rows) for name, column in self.own.items()}
+        return FactTable(len(rows), own, self.shared, self.which[rows])
+
+    def row(self, row: int) -> dict[str, Value]:
+        """All that is known in one row: what rows share first."""
+        facts = self.shared.row(int(self.which[row])) if self.shared is not None else {}
+        for name, column in self.own.items():
+            value = column.at(row)
+            if value is not None:
+                facts[name] = value
+        return facts
+
+    def rows(self) -> Iterator[dict[str, Value]]:
+        """The facts of each row."""
+        return map(self.row, range(self.size))
+
+
+def _where_unknown(have: Column, more: Column) -> Column:
+    values = [more.at(row) if have.at(row) is None else have.at(row) for row in range(_length(have))]
+    return column_of(values)
+
+
+def _length(column: Column) -> int:
+    return len(column.values if isinstance(column, NumberColumn) else column.codes)
