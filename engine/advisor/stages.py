@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 from msgspec import Struct
 
-from whichgpu.engine.core import Calculator, Facts, Problem, RulebookError
+from whichgpu.engine.core import Calculator, Codes, Column, Facts, FactTable, Problem, RulebookError, column_of
 from whichgpu.engine.rules import (
     Default,
     Evaluation,
@@ -31,6 +32,15 @@ class Run(Struct, frozen=True):
     """What a rule set came to: a resolution for each fact set, and the reference's view for verdicts."""
 
     resolutions: list[Resolution]
+    evaluation: Evaluation | None = None
+
+
+class TableRun(Struct, frozen=True):
+    """What a rule set came to on a table of facts: rows that match the same rules are one group."""
+
+    groups: Codes  # of each row
+    resolutions: list[Resolution]  # of each group
+    values: dict[str, Column]  # facts that the rules set
     evaluation: Evaluation | None = None
 
 
@@ -61,6 +71,16 @@ class RuleSet:
                 kept[matched] = self._resolver.resolve(matched, {})
             resolutions.append(kept[matched])
         return Run(resolutions, firing.evaluation)
+
+    def run_table(self, shared: Facts, table: FactTable) -> TableRun:
+        """What the rules come to on ``shared`` together with each row of a table."""
+        run = self.run(shared, list(table.rows()), [str(row) for row in range(table.size)])
+        kept: dict[int, int] = {}
+        groups = np.array([kept.setdefault(id(each), len(kept)) for each in run.resolutions], np.intp)
+        distinct = {id(each): each for each in run.resolutions}
+        names = dict.fromkeys(name for each in run.resolutions for name in each.values)
+        values = {name: column_of([each.values.get(name) for each in run.resolutions]) for name in names}
+        return TableRun(groups, [distinct[key] for key in kept], values, run.evaluation)
 
     def fired(self, resolution: Resolution) -> tuple[Rule, ...]:
         """The rules that fired, sorted by id."""

@@ -36,4 +36,5 @@ from .gate import (
 )
 from .maker import PlanMaker as PlanMaker
 from .model import Plan as Plan
+from .table import PlanTable as PlanTable
 from .topology import fabric_of as fabric_of, ladder as ladder

@@ -54,9 +54,7 @@ def plan_facts(
     """
     count = layout.count
     facts = _shape_facts(gpu, layout, fabric, machines, training=training)
-    facts["plan.offered"] = cost.origin != "none"
-    facts["plan.owned"] = cost.origin == "owned"
-    facts["plan.bought"] = cost.origin == "purchase"
+    facts |= origin_facts(cost)
     facts["plan.named"] = named
     if not training:
         facts["plan.replicas"] = layout.data
@@ -77,7 +75,7 @@ def plan_facts(
         facts["plan.max_concurrency"] = int(speeds["max_concurrency"])
     if meets_target is not None:
         facts["plan.meets_target"] = meets_target
-    _add_cost(facts, cost)
+    facts |= cost_facts(cost)
     if power_w is not None:
         facts["plan.power_w"] = power_w
     return facts
@@ -123,19 +121,36 @@ def _add_memory(facts: dict[str, Value], memory: MemoryEstimate | None, gpu: Gpu
         facts["plan.headroom_pct"] = 100.0 * (1.0 - memory.per_gpu_gb / usable)
 
 
-def _add_cost(facts: dict[str, Value], cost: Cost) -> None:
-    if cost.usd_per_hour is not None:
-        facts["plan.usd_per_hour"] = cost.usd_per_hour
-    if cost.usd_per_month is not None:
-        facts["plan.usd_per_month"] = cost.usd_per_month
-    if cost.usd_per_run is not None:
-        facts["plan.usd_per_run"] = cost.usd_per_run
-    if cost.usd_per_1m_tokens is not None:
-        facts["plan.usd_per_1m_tokens"] = cost.usd_per_1m_tokens
-    if cost.usd_per_1k_samples is not None:
-        facts["plan.usd_per_1k_samples"] = cost.usd_per_1k_samples
-    if cost.rented_usd_per_hour is not None:
-        facts["plan.rented_usd_per_hour"] = cost.rented_usd_per_hour
+def origin_facts(cost: Cost) -> dict[str, Value]:
+    """Whether there is a price, and whether it is that of hardware of one's own."""
+    return {
+        "plan.offered": cost.origin != "none",
+        "plan.owned": cost.origin == "owned",
+        "plan.bought": cost.origin == "purchase",
+    }
+
+
+#: Figures of a cost that are facts of a plan, by their names in both.
+_COST_FACTS = tuple(
+    (name, f"plan.{name}")
+    for name in (
+        "usd_per_hour",
+        "usd_per_month",
+        "usd_per_run",
+        "usd_per_1m_tokens",
+        "usd_per_1k_samples",
+        "rented_usd_per_hour",
+    )
+)
+
+
+def cost_facts(cost: Cost) -> dict[str, Value]:
+    """What is known of a cost, and the offer behind it."""
+    facts: dict[str, Value] = {}
+    for name, fact in _COST_FACTS:
+        value = getattr(cost, name)
+        if value is not None:
+            facts[fact] = value
     offer = cost.offer
     if offer is not None:
         facts["plan.assumed_price"] = cost.assumed
@@ -144,3 +159,4 @@ def _add_cost(facts: dict[str, Value], cost: Cost) -> None:
         facts["plan.provider"] = offer.provider
         if offer.region:
             facts["plan.region"] = offer.region
+    return facts

@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.plans.table import PlanTable
 from whichgpu.engine.sizing import Figure
 
 
@@ -35,16 +37,13 @@ class Refusal(Struct, frozen=True):
     problems: tuple[FigureProblem, ...]
 
 
-def through_gate(plans: Iterable[Plan]) -> tuple[list[Plan], tuple[Refusal, ...]]:
+def through_gate(plans: PlanTable) -> tuple[PlanTable, tuple[Refusal, ...]]:
     """The plans whose numbers can be true, in their order, and those that are refused."""
-    passed, refused = [], []
-    for plan in plans:
-        problems = figure_problems(plan)
-        if problems:
-            refused.append(Refusal(plan, problems))
-        else:
-            passed.append(plan)
-    return passed, tuple(refused)
+    refused = {row: Refusal(plan, problems) for row, plan in enumerate(plans) if (problems := figure_problems(plan))}
+    if not refused:
+        return plans, ()
+    passed = [row for row in range(len(plans)) if row not in refused]
+    return plans.take(np.array(passed, np.intp)), tuple(refused.values())
 
 
 def figure_problems(plan: Plan) -> tuple[FigureProblem, ...]:
