@@ -158,7 +158,7 @@ def _kept_back(
         if against and not answer.fallbacks and gain >= 1 + least_gain:
             yield against, gain
     job = is_job(found.survey.facts)
-    by_run = job and length_known([entry.ranked.plan for entry in found.judged])
+    by_run = job and length_known(found.surviving)
     measured = measures_of(
         found.rejected,
         job=job,
@@ -169,7 +169,7 @@ def _kept_back(
     for row in range(len(found.rejected)):
         gain = gain_of(measured.row(row), answer.measures, outcome.objective)
         if gain >= 1 + least_gain:
-            yield found.rejections[row].rules, gain
+            yield found.rejected_by[row], gain
 
 
 def gain_of(one: Measures, other: Measures, objective: Objective) -> float:

@@ -95,8 +95,10 @@ class PlanRound(Struct, frozen=True):
 
     plans: PlanTable
     rejected: PlanTable
-    rejections: Sequence[Rejection]  # of these plans
-    judged: Sequence[Judged]  # best first
+    rejected_by: Sequence[tuple[Rule, ...]]  # the rules against each of these
+    rejections: Sequence[Rejection]  # the same, a plan with its rules and facts
+    surviving: PlanTable  # best first
+    judged: Sequence[Judged]  # these, with all that was said of them
     survey: ResolvedFacts
     derived: dict[str, tuple[str, ...]] = msgspec.field(
         default_factory=dict

@@ -155,7 +155,7 @@ def _nothing_fits(
 ) -> NoAnswer | None:
     if plan_round.judged:
         return None
-    hits = [rule for rejection in plan_round.rejections for rule in rejection.rules]
+    hits = [rule for rules in plan_round.rejected_by for rule in rules]
     counts = Counter(rule.id for rule in hits)
     rules = sorted({rule.id: rule for rule in hits}.values(), key=lambda rule: (-counts[rule.id], rule.id))
 

@@ -89,10 +89,13 @@ def run_round(
         sides, survivors, alive, seen, tuple(beside), measures, preferring, lacking, evidence, rows, ids, order
     )
     rejected = np.flatnonzero(out)
+    rules = [stages.reject.fired(each) for each in rejecting.resolutions]
     return PlanRound(
         table,
         table.take(rejected),
+        [rules[group] for group in rejecting.groups[rejected].tolist()],
         OnDemand(len(rejected), lambda place: sides.rejection(int(rejected[place]))),
+        survivors.take(rows[order.order]),
         OnDemand(len(rows), judging.judged),
         survey,
         fired_by_plan,
