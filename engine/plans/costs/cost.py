@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import isnan
 from typing import Any, NamedTuple
 
@@ -12,11 +12,12 @@ from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts, number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.hardware import Hardware, choose, hardware_rows
-from whichgpu.engine.plans.costs.model import Cost, Rental
+from whichgpu.engine.plans.costs.model import Cost
 from whichgpu.engine.plans.costs.offers import OfferIndex
 from whichgpu.engine.plans.costs.ownership import owning_rates, planning_years
 from whichgpu.engine.plans.costs.power import at_desk, paid_power_w, plan_power_w
 from whichgpu.engine.plans.costs.purchase import purchase_usd, quoted_for
+from whichgpu.engine.plans.costs.rental_table import RentalTable
 from whichgpu.engine.plans.costs.spending import Spending, count_owned, quoted_rate
 from whichgpu.engine.plans.costs.usage import busy_hours
 from whichgpu.engine.sizing import Bools, Floats, GpuTable, Ints
@@ -43,11 +44,12 @@ class CostColumns(NamedTuple):
     assumed: Bools  # no offer has as many GPUs in one machine
     instances: Ints  # machines; 0 where nobody rents it out
     power_w: Floats  # rated draw
-    rentals: Sequence[Rental | None]  # what is known of renting each, whether or not that is the price
+    rental: Ints  # what is known of renting each, whether or not that is the price: its number in the table
+    rentals: RentalTable
 
     def cost(self, row: int) -> Cost:
         """The cost of one plan with the offers behind it."""
-        origin, rental = int(self.origin[row]), self.rentals[row]
+        origin, rental = self.origin.item(row), self.rentals.rentals[self.rental.item(row)]
         figures: dict[str, Any] = {name: known(getattr(self, name), row) for name in _FIGURES}
         if rental is None:
             return Cost(origin=ORIGINS[origin], **figures)
@@ -107,33 +109,16 @@ def cost_columns(
         samples_per_s: images or clips per second of the whole plan, for the cost per thousand of them.
         hours: wall time of one run; ``run_hours`` where unknown.
     """
-    constants, facts = index.constants, spending.facts
+    constants = index.constants
     hardware = hardware_rows(table, which, constants)
     gpus = [table.gpus[place] for place in which.tolist()]
-    rentals = index.rental_numbers(gpus, counts, together, linked, interruptible=spending.interruptible)
-    per_hour = index.rentals.figures(rentals).usd_per_hour.copy()
-    origin = np.where(np.isnan(per_hour), NONE, OFFER)
-
-    owned, quoted = _owned(table, which, counts, spending), _quoted(table, which, spending)
-    bought = ~owned & ~quoted
-    if not spending.buys:
-        bought &= hardware.device & (not spending.rents)
-    if bought.any():
-        rows = np.flatnonzero(bought)
-        named = _by_gpu(table, which[rows], lambda gpu: quoted_for(gpu, facts))
-        hour = _bought_hour(_rows(hardware, rows), counts[rows], per_hour[rows], named, facts, constants)
-        priced = ~np.isnan(hour)
-        per_hour[rows[priced]], origin[rows[priced]] = hour[priced], PURCHASE
-    if quoted.any() and spending.quote_usd_h is not None:
-        per_hour[quoted], origin[quoted] = spending.quote_usd_h * counts[quoted], QUOTE
-    if owned.any():
-        rows = np.flatnonzero(owned)
-        per_hour[rows], origin[rows] = _own_hour(_rows(hardware, rows), counts[rows], facts, constants), OWNED
-
+    rental = index.rental_numbers(gpus, counts, together, linked, interruptible=spending.interruptible)
+    rent = index.rentals.figures(rental).usd_per_hour
+    per_hour, origin = _hours(table, which, hardware, counts, rent, spending, constants)
     # Of what has no price of its own, or one that the user brought, renting says nothing.
-    rentals = np.where(np.isnan(per_hour) | (origin == QUOTE), 0, rentals)
-    found = index.rentals.figures(rentals)
-    duty = 1.0 if spending.always_paid else rental_duty(facts, counts, constants)
+    rental = np.where(np.isnan(per_hour) | (origin == QUOTE), 0, rental)
+    found = index.rentals.figures(rental)
+    duty = 1.0 if spending.always_paid else rental_duty(spending.facts, counts, constants)
     run = np.nan if spending.run_hours is None else spending.run_hours
     tokens, samples = (np.where(np.equal(speed, 0), np.nan, speed) for speed in (tokens_per_s, samples_per_s))
     return CostColumns(
@@ -150,8 +135,39 @@ def cost_columns(
         assumed=found.assumed > 0,
         instances=found.instances.astype(np.int64),
         power_w=plan_power_w(hardware, counts, constants),
-        rentals=index.rentals.taken(rentals),
+        rental=rental,
+        rentals=index.rentals,
     )
+
+
+def _hours(
+    table: GpuTable,
+    which: Ints,
+    hardware: Hardware,
+    counts: Ints,
+    rent: Floats,
+    spending: Spending,
+    constants: EconomicsConstants,
+) -> tuple[Floats, Ints]:
+    """What an hour of each plan costs, and on whose word."""
+    facts, per_hour, origin = spending.facts, rent.copy(), np.where(np.isnan(rent), NONE, OFFER)
+    owned, quoted = _owned(table, which, counts, spending), _quoted(table, which, spending)
+    bought = ~owned & ~quoted
+    if not spending.buys:
+        bought &= hardware.device & (not spending.rents)
+    if bought.any():
+        rows = np.flatnonzero(bought)
+        quotes = "buy_quote_usd" in facts or "rent_quote_usd_h" in facts
+        about = _by_gpu(table, which[rows], lambda gpu: quoted_for(gpu, facts)) if quotes else False
+        hour = _bought_hour(_rows(hardware, rows), counts[rows], rent[rows], about, facts, constants)
+        priced = ~np.isnan(hour)
+        per_hour[rows[priced]], origin[rows[priced]] = hour[priced], PURCHASE
+    if spending.quote_usd_h is not None:
+        per_hour[quoted], origin[quoted] = spending.quote_usd_h * counts[quoted], QUOTE
+    if owned.any():
+        rows = np.flatnonzero(owned)
+        per_hour[rows], origin[rows] = _own_hour(_rows(hardware, rows), counts[rows], facts, constants), OWNED
+    return per_hour, origin
 
 
 def cost_row(
@@ -214,19 +230,19 @@ def _quoted(table: GpuTable, which: Ints, spending: Spending) -> Bools:
 
 
 def _bought_hour(
-    hardware: Hardware, count: Ints, rent: Floats, named: Bools, facts: Facts, constants: EconomicsConstants
+    hardware: Hardware, count: Ints, rent: Floats, quoted: Any, facts: Facts, constants: EconomicsConstants
 ) -> Floats:
     """What owning costs over the horizon, spread over all its hours; NaN without a price or a TDP.
 
     A bought card costs nearly the same when it is idle; where its use is not known it is taken to be busy.
     """
     desk = at_desk(hardware, count, facts)
-    price = purchase_usd(hardware, count, facts, constants, desk=desk, quoted=named)
+    price = purchase_usd(hardware, count, facts, constants, desk=desk, quoted=quoted)
     power = paid_power_w(hardware, count, desk=desk, constants=constants)
     year, (years, _) = constants["hours_per_year"].value, planning_years(facts, constants)
     rent_usd_h, quote = rent / count, number(facts, "rent_quote_usd_h")
     hours = busy_hours(
-        facts, count, constants, rent_usd_h=np.where(named, quote, rent_usd_h) if quote else rent_usd_h, years=years
+        facts, count, constants, rent_usd_h=choose(quoted, quote, rent_usd_h) if quote else rent_usd_h, years=years
     )
     busy = (year if hours is None else choose(np.isnan(hours), year, hours)) / 12 * count
     rates = owning_rates(count, price, power, facts, constants, desk=desk)

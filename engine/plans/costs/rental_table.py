@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,7 +57,3 @@ class RentalTable:
     def figures(self, numbers: Ints) -> RentalFigures:
         """The figures of rentals by their numbers."""
         return RentalFigures(*self._figures[numbers].T)
-
-    def taken(self, numbers: Ints) -> Sequence[Rental | None]:
-        """The rentals themselves."""
-        return [self.rentals[number] for number in numbers.tolist()]
