@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import Facts
 from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.cost import cost_of, count_owned, quoted_rate, spending_of
+from whichgpu.engine.plans.costs.cost import cost_row, known
 from whichgpu.engine.plans.costs.offers import offer_index, wishes_from_facts
-from whichgpu.engine.plans.costs.power import plan_power_w
+from whichgpu.engine.plans.costs.spending import count_owned, quoted_rate, spending_of
 from whichgpu.engine.plans.facts import plan_facts
 from whichgpu.engine.plans.model import Cost, Plan
 from whichgpu.engine.plans.sizes import PlanSizes
@@ -75,7 +75,7 @@ class PlanMaker(PlanSizes):
         values = speed.values if speed is not None else {}
         fabric = self.fabric(gpu)
         together = self._together(layout)
-        cost = cost_of(
+        costs = cost_row(
             gpu,
             count,
             self._spending,
@@ -86,7 +86,7 @@ class PlanMaker(PlanSizes):
             samples_per_s=values.get("samples_per_s") if self.job.shape is None and not self.job.training else None,
             hours=values.get("hours"),
         )
-        power = plan_power_w(gpu, count, self._economics)
+        cost, power = costs.cost(0), known(costs.power_w, 0)
         precision = self._precision(gpu)
         machines = self._machines(fabric, layout, cost)
         inside = -(-count // machines)

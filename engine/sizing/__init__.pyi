@@ -19,7 +19,14 @@ from .memory import (
     own_gb as own_gb,
 )
 from .model import Figure as Figure, MemoryEstimate as MemoryEstimate, SpeedEstimate as SpeedEstimate, Term as Term
-from .rows import Ints as Ints, Rows as Rows, ceiling as ceiling, rows_of as rows_of
+from .rows import (
+    Bools as Bools,
+    Floats as Floats,
+    Ints as Ints,
+    Rows as Rows,
+    ceiling as ceiling,
+    rows_of as rows_of,
+)
 from .serving import PIPELINE_SHARE as PIPELINE_SHARE
 from .speed import (
     JobSpeed as JobSpeed,
