@@ -24,11 +24,18 @@ from whichgpu.engine.sizing import (
 
 
 class LinkTable:
-    """What joins copies of each GPU, by its position."""
+    """What joins copies of each GPU, by its position.
+
+    Many GPUs are joined alike: ``fabrics`` are the different ways, ``fabric`` the position of each GPU's among them.
+    """
 
     def __init__(self, gpus: Sequence[Gpu], *, desk: bool = False) -> None:
         """Read the fabric of every GPU; at a ``desk`` no more cards are joined than a workstation holds."""
         pairs = tuple((gpu, fabric_of(gpu, desk=desk)) for gpu in gpus)
+
+        self.fabrics = tuple(dict.fromkeys(fabric for _, fabric in pairs))
+        places = {fabric: place for place, fabric in enumerate(self.fabrics)}
+        self.fabric: Ints = np.array([places[fabric] for _, fabric in pairs], np.int64)
 
         def column(read: Callable[[Gpu, Fabric], float]) -> Any:
             return np.array([read(gpu, fabric) for gpu, fabric in pairs])

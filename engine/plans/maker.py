@@ -67,7 +67,7 @@ class PlanMaker(PlanSizes):
             layout: how the job is split; by default ``layout(gpu, count)``.
             timed: whether speed is computed; it may be left out of plans that are made to be rejected.
         """
-        usual, _ = self.layout(gpu, count)
+        usual = self.layout(gpu, count)
         layout = layout or usual
         memory = self.memory(gpu, layout)
         fits = self.fits(gpu, memory)

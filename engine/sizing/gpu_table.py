@@ -42,6 +42,10 @@ class GpuTable:
             self._columns[name] = np.array([np.nan if value is None else value for value in values], np.float64)
         return self._columns[name]
 
+    def usable_gb(self) -> Floats:
+        """Memory that a GPU can give, in decimal GB; NaN where it is not known."""
+        return self.column("usable_gb", lambda gpu: gpu.usable_gb)
+
     def bandwidth(self) -> Floats:
         """Peak memory bandwidth in bytes per second; NaN where it is not known."""
         return self.column("bandwidth", lambda gpu: gpu.mem_bw_tbs * 1e12 if gpu.mem_bw_tbs else None)
