@@ -96,6 +96,7 @@ def run_round(
         [rules[group] for group in rejecting.groups[rejected].tolist()],
         OnDemand(len(rejected), lambda place: sides.rejection(int(rejected[place]))),
         survivors.take(rows[order.order]),
+        evidence.scores[rows[order.order]],
         OnDemand(len(rows), judging.judged),
         survey,
         fired_by_plan,

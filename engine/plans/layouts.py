@@ -52,6 +52,11 @@ class Layouts(NamedTuple):
         each = (np.broadcast_to(column, len(self.data)) for column in (batch, context_gb, small_card))
         return Rows(*self, *each)
 
+    def at(self, row: int) -> Layout:
+        """One layout as an object."""
+        tensor, pipeline, data, number = (column.item(row) for column in self)
+        return Layout(tensor, pipeline, data, SHARDINGS[number])
+
     def each(self) -> list[Layout]:
         """Every layout as an object."""
         degrees = zip(*(column.tolist() for column in self), strict=True)

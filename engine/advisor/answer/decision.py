@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from whichgpu.engine.advisor.answer.answers import (
     assumptions,
     candidate_dict,
@@ -160,23 +162,23 @@ def _trace(
     return trace
 
 
-def _price_assumed(entry: Judged) -> bool:
-    return entry.facts.get("plan.assumed_price") is True and entry.facts.get("plan.named") is not True
-
-
 def pick_alternatives(outcome: Outcome) -> list[Judged]:
     """The best surviving plan of every family that evidence puts near the first, then further counts and splits."""
-    judged = outcome.judged
-    least = first_by_evidence(outcome.chosen, judged).ranked.score - FARTHEST_ALTERNATIVE if outcome.chosen else -inf
-    guessed = outcome.chosen is not None and not _price_assumed(outcome.chosen)
-    seen = {outcome.chosen.ranked.plan.gpu.family} if outcome.chosen else set()
-    first: list[Judged] = []
-    further: list[Judged] = []
-    for entry in judged:
-        # What has only a guessed price nobody could order.
-        if entry is outcome.chosen or entry.ranked.score < least or (guessed and _price_assumed(entry)):
-            continue
-        family = entry.ranked.plan.gpu.family
-        (further if family in seen else first).append(entry)
+    found, chosen = outcome.round, outcome.chosen
+    if found is None or not len(found.surviving):
+        return []
+    least = first_by_evidence(chosen, found.judged).ranked.score - FARTHEST_ALTERNATIVE if chosen else -inf
+    near = found.scores >= least
+    # What has only a guessed price nobody could order.
+    guessed = found.surviving.yes("plan.assumed_price") & ~found.surviving.yes("plan.named")
+    if chosen is not None:
+        near &= ~guessed | bool(guessed[0])
+        near[0] = False
+    seen = {chosen.ranked.plan.gpu.family} if chosen else set()
+    first: list[int] = []
+    further: list[int] = []
+    for place in np.flatnonzero(near).tolist():
+        family = found.surviving.gpus[place].family
+        (further if family in seen else first).append(place)
         seen.add(family)
-    return [*first, *further][:MOST_ALTERNATIVES]
+    return [found.judged[place] for place in [*first, *further][:MOST_ALTERNATIVES]]
