@@ -212,7 +212,7 @@ def test_doctor(whichgpu: Whichgpu, monkeypatch: pytest.MonkeyPatch) -> None:
     report = json.loads(whichgpu("doctor", "--format", "json").out)
     assert report["rulebook"]["rules"] == sum(layer["rules"] for layer in report["rulebook"]["layers"])
     assert all(entry["oldest"] <= entry["newest"] for entry in report["prices"])
-    monkeypatch.setenv("WHICHGPU_ENGINE", "reference")
+    monkeypatch.setenv("WHICHGPU_ENGINE", "generated")
     report = json.loads(whichgpu("doctor", "--format", "json").out)
-    assert report["fired_by"] == "reference"
-    assert report["because"] == "WHICHGPU_ENGINE=reference is set"
+    assert report["fired_by"] == "generated"
+    assert report["because"] == "WHICHGPU_ENGINE=generated is set"

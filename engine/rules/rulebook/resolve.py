@@ -122,7 +122,7 @@ def overriders(rules: Mapping[str, Rule]) -> dict[str, frozenset[str]]:
 
 
 def verdict_of(rule: Rule, facts: Facts, resolution: Resolution | None = None) -> Verdict:
-    """The verdict on one rule by the reference evaluation; ``resolution`` tells which matches were overridden."""
+    """The verdict on one rule; ``resolution`` tells which matches were overridden."""
     undecided = False
     unknown: set[str] = set()
     for condition in rule.when:
