@@ -9,6 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import compress
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +18,12 @@ from numpy.typing import NDArray
 from whichgpu.engine.core import Codes, Facts, FactTable, NumberColumn
 from whichgpu.engine.rules.inference.evaluator import Evaluator
 from whichgpu.engine.rules.inference.parts import Part
-from whichgpu.engine.rules.language.columns import FAILS, HOLDS, UNKNOWN, Truths, View
+from whichgpu.engine.rules.language.columns import Rows, View
 from whichgpu.engine.rules.rulebook.model import Rule, Verdict
 
 
-_VALUE = {HOLDS: True, FAILS: False, UNKNOWN: None}
+#: The truth of a part on each row: 1 where it holds, -1 where it does not, 0 where it is unknown.
+Truths: TypeAlias = NDArray[np.int8]
 
 
 class Evaluation(ABC):
@@ -118,10 +121,13 @@ class Evaluation(ABC):
         """What the shared facts do not dismiss: rules that hold by them alone, and numbers of those with more parts."""
         certain: list[str] = []
         waiting: list[int] = []
-        known = self._common  # Looked into here: most guards end at a part that another has asked for.
+        known, scalar, shared = self._common, self._evaluator.scalar, self.shared
         for guard in self._evaluator.guards:
             for part in guard.parts:
-                if (known[part] if part in known else self.common(part)) is not True:
+                if part not in known:
+                    value = scalar(part)(shared)
+                    known[part] = value if value is True or value is False else None
+                if known[part] is not True:
                     break
             else:
                 certain += guard.certain
@@ -180,12 +186,13 @@ class TableEvaluation(Evaluation):
         self.table = table
         self._view = View(shared, table)
         self._sharing = evaluator.sharing(table)
+        self._holding: dict[int, Rows] = {}
         self._columns: dict[int, Truths] = {}
         with np.errstate(all="ignore"):
             certain, waiting = self._standing()
             self._certain = frozenset(certain)
             self._waiting = waiting
-            self._holds: NDArray[np.bool_] = self._conjunctions(waiting, HOLDS) == HOLDS
+            self._holds = self._conjunctions(waiting)
         self._groups: tuple[Codes, list[frozenset[str]]] | None = None
 
     @property
@@ -209,7 +216,7 @@ class TableEvaluation(Evaluation):
         codes, groups = self._grouped()
         return [groups[code] for code in codes.tolist()]
 
-    def matching(self, rule: str) -> NDArray[np.bool_]:
+    def matching(self, rule: str) -> Rows:
         """On which rows a rule matches."""
         if rule in self._certain:
             return np.ones(self.size, np.bool_)
@@ -228,7 +235,8 @@ class TableEvaluation(Evaluation):
         """The truth of a local part on each row."""
         if part not in self._columns:
             with np.errstate(all="ignore"):
-                self._columns[part] = self._judged(part)
+                fails = self._evaluator.fails(part, self._view)
+                self._columns[part] = self._where(part).view(np.int8) - fails.view(np.int8)
         return self._columns[part]
 
     def undecided_alike(self, rule: str) -> Iterable[Sequence[int]]:
@@ -238,8 +246,8 @@ class TableEvaluation(Evaluation):
         if False in values or self.size == 0:
             return []
         columns = [self.column(part) for part in local]
-        whole = np.minimum.reduce([np.full(self.size, UNKNOWN if None in values else HOLDS, np.int8), *columns])
-        rows = np.flatnonzero(whole == UNKNOWN)
+        least = np.minimum.reduce([np.full(self.size, 0 if None in values else 1, np.int8), *columns])
+        rows = np.flatnonzero(least == 0)
         if not len(rows):
             return []
         reads = sorted({name for part in local for name in self.parts[part].reads})
@@ -251,58 +259,42 @@ class TableEvaluation(Evaluation):
         return alike.values()
 
     def _local(self, part: int, row: int) -> bool | None:
-        return _VALUE[self.column(part).item(row)]
+        truth = self.column(part).item(row)
+        return truth > 0 if truth else None
 
-    def _judged(self, part: int) -> Truths:
-        if part in self._sharing.truths:
-            return self._sharing.truths[part][self.table.which]
-        truth = self._evaluator.truths(part, self._view)
-        return truth if isinstance(truth, np.ndarray) else np.full(self.size, truth, np.int8)
+    def _where(self, part: int) -> Rows:
+        """On which rows a local part holds."""
+        if part not in self._holding:
+            settled = self._sharing.truths.get(part)
+            self._holding[part] = (
+                self._evaluator.holds(part, self._view) if settled is None else settled[self.table.which]
+            )
+        return self._holding[part]
 
-    def _conjunctions(self, numbers: list[int], least: int) -> Truths:
-        """For each of these rules the least of its local parts, on every row, where that can be ``least`` at all."""
+    def _conjunctions(self, numbers: list[int]) -> Rows:
+        """For each of these rules the rows on which all its local parts hold."""
         sharing = self._sharing
-        if not numbers:
-            return np.empty((0, self.size), np.int8)
-        chosen = np.array(numbers, np.intp)
         if sharing.whole is None:
-            result = np.full((len(numbers), self.size), HOLDS, np.int8)
+            result = np.ones((len(numbers), self.size), np.bool_)
         else:
-            result = sharing.whole.take(chosen, axis=0).take(self.table.which, axis=1)
-        open_rules = np.flatnonzero(result.max(axis=1, initial=FAILS) >= least).tolist()
-        distinct: dict[int, int] = {}
-        places: list[int] = []
-        starts: list[int] = []
-        where: list[int] = []
-        for place in open_rules:
-            parts = sharing.others[numbers[place]]
-            if parts:
-                where.append(place)
-                starts.append(len(places))
-                places += [distinct.setdefault(part, len(distinct)) for part in parts]
-        if where:
-            truths = np.empty((len(distinct), self.size), np.int8)
-            for part, place in distinct.items():
-                truths[place] = self._columns[part] = self._judged(part)
-            result[where] = np.minimum(result[where], np.minimum.reduceat(truths[places], starts, axis=0))
+            result = sharing.whole[numbers][:, self.table.which]
+        for place in np.flatnonzero(result.any(axis=1)).tolist():
+            rows = result[place]
+            for part in sharing.others[numbers[place]]:
+                np.logical_and(rows, self._where(part), out=rows)
         return result
 
     def _grouped(self) -> tuple[Codes, list[frozenset[str]]]:
         if self._groups is None:
             holds = self._holds
-            packed = np.packbits(holds, axis=0)
-            width, text = len(packed), np.ascontiguousarray(packed.T).tobytes()
-            numbers: dict[bytes, int] = {}
-            codes = [
-                numbers.setdefault(text[start : start + width], len(numbers))
-                for start in (range(0, width * self.size, width) if width else [0] * self.size)
-            ]
+            on_all: Rows = np.logical_and.reduce(holds, axis=1)
             names = [self._evaluator.local[number][0] for number in self._waiting]
-            groups = []
-            for key in numbers:
-                bits = np.unpackbits(np.frombuffer(key, np.uint8), count=len(names))
-                groups.append(self._certain.union(names[place] for place in np.flatnonzero(bits).tolist()))
-            self._groups = (np.array(codes, np.intp), groups)
+            always = self._certain.union(compress(names, on_all))
+            differing = np.flatnonzero(holds.any(axis=1) & ~on_all)
+            holds, names = holds[differing], [names[place] for place in differing.tolist()]
+            first, codes = _distinct(holds)
+            columns: list[list[bool]] = holds[:, first].T.tolist()
+            self._groups = (codes, [always.union(compress(names, column)) for column in columns])
         return self._groups
 
     def _known(self, name: str) -> Truths:
@@ -312,3 +304,16 @@ class TableEvaluation(Evaluation):
             return np.full(self.size, name in self.shared, np.int8)
         known = ~np.isnan(column.values) if isinstance(column, NumberColumn) else column.codes >= 0
         return known.astype(np.int8)
+
+
+def _distinct(flags: Rows) -> tuple[Codes, Codes]:
+    """The distinct columns of a matrix: where each is found first, and for every column the number of its own."""
+    packed = np.packbits(flags, axis=0)
+    flagged = np.zeros((flags.shape[1], len(packed) or 1), np.uint8)
+    flagged[:, : len(packed)] = packed.T
+    keys: list[bytes] = flagged.view(f"V{flagged.shape[1]}").ravel().tolist()
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    codes = np.array([numbers[key] for key in keys], np.intp)
+    first = np.empty(len(numbers), np.intp)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    return first, codes

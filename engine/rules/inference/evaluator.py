@@ -17,15 +17,7 @@ from msgspec import Struct
 from whichgpu.engine.core import FactTable
 from whichgpu.engine.rules.inference.parts import Parts, parts_of
 from whichgpu.engine.rules.language import Compiled, compile_expr
-from whichgpu.engine.rules.language.columns import (
-    HOLDS,
-    Condition,
-    Truths,
-    Unsuited,
-    View,
-    compile_columns,
-    truth_of,
-)
+from whichgpu.engine.rules.language.columns import Rows, Unsuited, View, Where, where_fails, where_holds
 from whichgpu.engine.rules.language.tree import is_local
 from whichgpu.engine.rules.rulebook.model import Rule
 
@@ -41,8 +33,8 @@ class Guard(Struct, frozen=True):
 class Sharing(Struct, frozen=True):
     """What a table of shared facts settles, by row of that table, and what it leaves."""
 
-    truths: dict[int, Truths]  # part -> truths
-    whole: Truths | None  # a row for each of ``Evaluator.local``: the least of its parts that are settled here
+    truths: dict[int, Rows]  # part -> where it holds
+    whole: Rows | None  # for each of ``Evaluator.local`` where all its parts hold that are settled here
     others: list[tuple[int, ...]]  # for each of ``Evaluator.local`` the parts that are not
 
 
@@ -72,24 +64,33 @@ class Evaluator:
         self.local_reads: tuple[str, ...] = tuple(
             sorted({fact for part in parts if part.local for fact in part.reads if is_local(fact)})
         )
-        self._columns: Callable[[int], Condition] = cache(lambda part: compile_columns(parts[part].expr))
+        self._holds: Callable[[int], Where] = cache(lambda part: where_holds(parts[part].expr))
+        self._fails: Callable[[int], Where] = cache(lambda part: where_fails(parts[part].expr))
         self._sharings: WeakKeyDictionary[FactTable, dict[frozenset[str], Sharing]] = WeakKeyDictionary()
         self._nothing_shared = Sharing({}, None, [local for _, local in self.local])
 
-    def truths(self, part: int, view: View) -> Truths | int:
-        """The truth of a local part on each row of a table; one for all where they do not differ."""
+    def holds(self, part: int, view: View) -> Rows:
+        """On which rows of a table a local part holds."""
+        return self._rows(self._holds(part), part, view, certain=True)
+
+    def fails(self, part: int, view: View) -> Rows:
+        """On which rows of a table a local part does not hold, for certain; on the others it holds or is unknown."""
+        return self._rows(self._fails(part), part, view, certain=False)
+
+    def _rows(self, where: Where, part: int, view: View, *, certain: bool) -> Rows:
         try:
-            return self._columns(part)(view)
+            rows = where(view)
         except Unsuited:
             judge = self.scalar(part)
-            return np.array([truth_of(judge({**view.shared, **facts})) for facts in view.table.rows()], np.int8)
+            return np.array([judge({**view.shared, **facts}) is certain for facts in view.table.rows()], np.bool_)
+        return np.full(view.table.size, rows) if isinstance(rows, bool) else rows
 
     def sharing(self, table: FactTable) -> Sharing:
         """What the table of shared facts behind a table settles; worked out once as long as that table lives."""
         if table.shared is None:
             return self._nothing_shared
         known = self._sharings.setdefault(table.shared, {})
-        covered = frozenset(name for name in table.shared.own if name in table.own)
+        covered = frozenset(table.shared.own.keys() & table.own.keys())
         if covered not in known:
             known[covered] = self._settled(table.shared, covered)
         return known[covered]
@@ -97,17 +98,18 @@ class Evaluator:
     def _settled(self, shared: FactTable, covered: frozenset[str]) -> Sharing:
         """Judge on a table of shared facts what reads these only; ``covered`` are facts that rows have of their own."""
         names = shared.own.keys() - covered
-        truths: dict[int, Truths] = {}
+        view = View({}, shared)
         with np.errstate(all="ignore"):
-            for number, part in enumerate(self.parts.parts):
-                if part.local and part.reads <= names:
-                    truth = self.truths(number, View({}, shared))
-                    truths[number] = truth if isinstance(truth, np.ndarray) else np.full(shared.size, truth, np.int8)
-        whole = np.full((len(self.local), shared.size), HOLDS, np.int8)
+            truths = {
+                number: self.holds(number, view)
+                for number, part in enumerate(self.parts.parts)
+                if part.local and part.reads <= names
+            }
+        whole = np.ones((len(self.local), shared.size), np.bool_)
         others: list[tuple[int, ...]] = []
         for place, (_, numbers) in enumerate(self.local):
             for number in numbers:
                 if number in truths:
-                    np.minimum(whole[place], truths[number], out=whole[place])
+                    whole[place] &= truths[number]
             others.append(tuple(number for number in numbers if number not in truths))
         return Sharing(truths, whole, others)

@@ -1,8 +1,8 @@
-"""Conditions over columns: judged on all rows of a table at once, in the three values of ``compiling``.
+"""Conditions over columns: on which rows of a table does one hold?
 
-A truth is 1, 0 or -1: it holds, is unknown, does not hold. So ``and`` is the least, ``or`` the greatest and ``not`` the
-negative of what it joins. A test of words is made once for each word and read off by number. Facts of the workload are
-single values, and what reads them alone is a single truth.
+What fails is what the negated condition holds for, and on the other rows it is unknown: so two functions of one kind
+give the three values of ``compiling``, and nobody computes what nobody asks. A test of words is made once for each word
+and read off by number. Facts of the workload are single values; what reads them alone holds on all rows or on none.
 
 Numbers of a table are doubles. What columns cannot do as the scalar form does it (whole numbers that no double holds, a
 number beside a word) raises ``Unsuited``: such a condition is judged row by row.
@@ -12,22 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import isnan
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
-from whichgpu.engine.core import Column, Facts, FactTable, NumberColumn, Scalar, Value, WordColumn
-from whichgpu.engine.rules.language.compiling import COMPARISONS, OPERATIONS, Test, calculate, compile_in
-from whichgpu.engine.rules.language.tree import OPPOSITE, ArithOp, CompareOp, Expr, is_local
+from whichgpu.engine.core import Column, Facts, FactTable, NumberColumn, Numbers, Scalar, Value, WordColumn
+from whichgpu.engine.rules.language.compiling import COMPARISONS, OPERATIONS, Test, calculate, compile_in, member
+from whichgpu.engine.rules.language.tree import ArithOp, CompareOp, Expr, Not, is_local, to_nnf
 
 
-Truths: TypeAlias = NDArray[np.int8]
-HOLDS, UNKNOWN, FAILS = 1, 0, -1
+Rows: TypeAlias = NDArray[np.bool_]
 
 
-class View(NamedTuple):
+class View(Struct, frozen=True):
     """What a condition over columns reads: the workload's facts, and those of each row."""
 
     shared: Facts
@@ -38,98 +37,102 @@ class Unsuited(Exception):  # noqa: N818 - a signal between two modules, not an 
     """Columns of these kinds have no such operation."""
 
 
-#: A function of a view. A value: a column, a single value, or None; a truth: one for each row, or one for all.
-Operand: TypeAlias = Callable[[View], "Column | Truths | Value | None"]
-Condition: TypeAlias = Callable[[View], "Truths | int"]
+Where: TypeAlias = Callable[[View], Rows | bool]
 
 
-def compile_columns(expr: Expr) -> Condition:
-    """A function of a view that gives the truth of a condition.
+def where_holds(expr: Expr) -> Where:
+    """A function of a view that gives the rows on which a condition holds, or whether it holds on all or on none.
 
-    Raises, when called:
-        Unsuited: the condition must be judged row by row.
+    It raises Unsuited where the condition must be judged row by row.
     """
-    return _truth(compile_in(_COLUMNS, expr))
+    return _where(compile_in(_COLUMNS, to_nnf(expr)))
 
 
-def truth_of(value: Value | None) -> int:
-    """The truth of a single value; one that is no truth value is taken for unknown."""
-    return HOLDS if value is True else FAILS if value is False else UNKNOWN
+def where_fails(expr: Expr) -> Where:
+    """As ``where_holds``, for the rows on which the condition does not hold, for certain."""
+    return where_holds(Not(expr))
 
 
-class _Condition:
-    """Marks a function whose result is a truth already; others give a value that may be one."""
+class _Value(Struct, frozen=True):
+    """A function that gives a value: a column, a single value, or None."""
 
-    __slots__ = ("call",)
-
-    def __init__(self, call: Condition) -> None:
-        self.call = call
-
-    def __call__(self, view: View) -> Truths | int:
-        return self.call(view)
+    of: Callable[[View], Column | Value | None]
 
 
-def _truth(operand: Operand) -> Condition:
-    if isinstance(operand, _Condition):
-        return operand.call
-    return _OfWords(operand, None)
+class _Truth(Struct, frozen=True):
+    """A function that gives the rows on which something holds; ``opposite`` where it fails, if that may be asked."""
+
+    where: Where
+    opposite: Where | None = None
+
+
+_Operand: TypeAlias = _Value | _Truth
+
+
+def _value(operand: _Operand) -> Callable[[View], Column | Value | None]:
+    if not isinstance(operand, _Value):
+        raise TypeError("a condition stands where a value is read")
+    return operand.of
+
+
+def _where(operand: _Operand) -> Where:
+    """Where the operand is true."""
+    return operand.where if isinstance(operand, _Truth) else _OfWords(operand.of, lambda value: value is True)
 
 
 class _OfWords:
-    """A test of the operand's value, made once for each word of a column and kept while the words stay.
+    """Where a test of a value holds. It is made once for each word of a column, and kept while the words stay.
 
     Args:
-        operand: gives the value.
-        test: what to ask of a known one; None: whether it is true.
-        numbers: the same test of an array of numbers, if there is one: where it holds and where it fails.
+        value: gives a column, or a single value.
+        test: what to ask of a known value.
+        numbers: the same of an array of numbers, if there is such a test.
     """
 
-    __slots__ = ("_kept", "_numbers", "_operand", "_test")
+    __slots__ = ("_kept", "_numbers", "_test", "_value")
 
     def __init__(
-        self, operand: Operand, test: Test | None, numbers: Callable[[NDArray[np.float64]], Truths] | None = None
+        self,
+        value: Callable[[View], Column | Value | None],
+        test: Test,
+        numbers: Callable[[Numbers], Rows] | None = None,
     ) -> None:
-        self._operand = operand
+        self._value = value
         self._test = test
         self._numbers = numbers
-        self._kept: tuple[tuple[Value, ...] | None, Truths] = (None, np.empty(0, np.int8))
+        self._kept: tuple[tuple[Value, ...] | None, Rows] = (None, np.empty(0, np.bool_))
 
-    def __call__(self, view: View) -> Truths | int:
-        value = self._operand(view)
+    def __call__(self, view: View) -> Rows | bool:
+        value = self._value(view)
         if isinstance(value, WordColumn):
-            words, truths = self._kept
+            words, holds = self._kept
             if words is not value.words:
-                truths = np.array([*map(self._of, value.words), UNKNOWN], np.int8)  # The last is for the number -1.
-                self._kept = (value.words, truths)
-            return truths[value.codes]
+                holds = np.array([*map(self._test, value.words), False], np.bool_)  # The last is for the number -1.
+                self._kept = (value.words, holds)
+            return holds[value.codes]
         if isinstance(value, NumberColumn):
             if self._numbers is None:
                 raise Unsuited
             return self._numbers(value.values)
-        return UNKNOWN if value is None else self._of(cast("Value", value))
-
-    def _of(self, value: Value) -> int:
-        if self._test is None:
-            return truth_of(value)
-        return HOLDS if self._test(value) else FAILS
+        return value is not None and self._test(value)
 
 
 class _ColumnForm:
-    """Functions of a view."""
+    """Functions of a view, for conditions in negation normal form."""
 
-    def constant(self, value: Scalar) -> Operand:
-        return lambda _view: value
+    def constant(self, value: Scalar) -> _Operand:
+        return _Value(lambda _view: value)
 
-    def fact(self, name: str) -> Operand:
+    def fact(self, name: str) -> _Operand:
         if is_local(name):
-            return lambda view: view.table.column(name)
-        return lambda view: view.shared.get(name)
+            return _Value(lambda view: view.table.column(name))
+        return _Value(lambda view: view.shared.get(name))
 
-    def arithmetic(self, op: ArithOp, left: Operand, right: Operand) -> Operand:
-        vector = OPERATIONS[op]
+    def arithmetic(self, op: ArithOp, left: _Operand, right: _Operand) -> _Operand:
+        first, second, vector = _value(left), _value(right), OPERATIONS[op]
 
         def calculated(view: View) -> Column | Value | None:
-            one, other = left(view), right(view)
+            one, other = first(view), second(view)
             if one is None or other is None:
                 return None
             if not isinstance(one, Column) and not isinstance(other, Column):
@@ -137,71 +140,84 @@ class _ColumnForm:
             result = vector(_numbers(one), _numbers(other))
             return NumberColumn(np.where(np.isfinite(result), result, np.nan))  # A division by zero among them.
 
-        return calculated
+        return _Value(calculated)
 
-    def compare(self, op: CompareOp, left: Operand, right: Operand) -> Operand:
-        def compared(view: View) -> Truths | int:
-            one, other = left(view), right(view)
+    def compare(self, op: CompareOp, left: _Operand, right: _Operand) -> _Operand:
+        first, second, test = _value(left), _value(right), COMPARISONS[op]
+
+        def compared(view: View) -> Rows | bool:
+            one, other = first(view), second(view)
             if one is None or other is None:
-                return UNKNOWN
+                return False
             if not isinstance(one, Column) and not isinstance(other, Column):
-                return HOLDS if COMPARISONS[op](one, other) else FAILS
+                return test(one, other)
             if isinstance(one, WordColumn) and not isinstance(other, Column):
-                return _OfWords(lambda _view: one, partial(_right, COMPARISONS[op], other))(view)
+                return _OfWords(lambda _view: one, partial(_right, test, other))(view)
             if isinstance(other, WordColumn) and not isinstance(one, Column):
-                return _OfWords(lambda _view: other, partial(COMPARISONS[op], one))(view)
+                return _OfWords(lambda _view: other, partial(test, one))(view)
             return _compared(op, _numbers(one), _numbers(other))
 
-        return _Condition(compared)
+        return _Truth(compared)
 
-    def compare_fact(self, op: CompareOp, name: str, value: Scalar) -> Operand:
+    def compare_fact(self, op: CompareOp, name: str, value: Scalar) -> _Operand:
+        test = partial(_right, COMPARISONS[op], value)
         try:
-            numbers = partial(_compared, op, other=_double(value))
+            number = _double(value)
         except Unsuited:
-            numbers = None
-        return _Condition(_OfWords(self.fact(name), partial(_right, COMPARISONS[op], value), numbers))
+            return _Truth(_OfWords(_value(self.fact(name)), test))
+        return _Truth(_OfWords(_value(self.fact(name)), test, lambda values: _compared(op, values, number)))
 
-    def test(self, operand: Operand, test: Test) -> Operand:
-        return _Condition(_OfWords(operand, test, partial(_each, test)))
+    def member(self, operand: _Operand, choices: tuple[Scalar, ...], *, negated: bool) -> _Operand:
+        numbers = [choice for choice in choices if not isinstance(choice, str)]
 
-    def known(self, name: str, *, negated: bool) -> Operand:
-        fact, yes, no = self.fact(name), *((FAILS, HOLDS) if negated else (HOLDS, FAILS))
+        def among(values: Numbers) -> Rows:
+            found: Rows = (values[:, None] == np.array([_double(number) for number in numbers])).any(axis=1)
+            return ~found & ~np.isnan(values) if negated else found
 
-        def known(view: View) -> Truths | int:
+        return _Truth(_OfWords(_value(operand), member(choices, negated=negated), among))
+
+    def has(self, operand: _Operand, item: Scalar) -> _Operand:
+        value = _value(operand)
+        return _Truth(
+            _OfWords(value, lambda held: isinstance(held, tuple) and item in held),
+            _OfWords(value, lambda held: not (isinstance(held, tuple) and item in held)),
+        )
+
+    def known(self, name: str, *, negated: bool) -> _Operand:
+        fact = _value(self.fact(name))
+
+        def known(view: View) -> Rows | bool:
             value = fact(view)
             if isinstance(value, NumberColumn):
-                return np.where(np.isnan(value.values), np.int8(no), np.int8(yes))
+                unknown = np.isnan(value.values)
+                return unknown if negated else ~unknown
             if isinstance(value, WordColumn):
-                return np.where(value.codes < 0, np.int8(no), np.int8(yes))
-            return no if value is None else yes
+                return value.codes < 0 if negated else value.codes >= 0
+            return (value is None) is negated
 
-        return _Condition(known)
+        return _Truth(known)
 
-    def negation(self, operand: Operand) -> Operand:
-        truth = _truth(operand)
-        return _Condition(lambda view: -truth(view))
+    def negation(self, operand: _Operand) -> _Operand:
+        if isinstance(operand, _Value):
+            return _Truth(_OfWords(operand.of, lambda value: not value))
+        if operand.opposite is None:
+            raise TypeError("not in negation normal form")
+        return _Truth(operand.opposite)
 
-    def junction(self, operands: Sequence[Operand], *, deciding: bool) -> Operand:
-        truths = [_truth(operand) for operand in operands]
-        decided = HOLDS if deciding else FAILS
-        fold = np.maximum if deciding else np.minimum
+    def junction(self, operands: Sequence[_Operand], *, deciding: bool) -> _Operand:
+        parts = [_where(operand) for operand in operands]
 
-        def joined(view: View) -> Truths | int:
-            rows: Truths | None = None
-            single = -decided
-            for part in truths:
-                truth = part(view)
-                if isinstance(truth, int):
-                    if truth == decided:
-                        return decided
-                    single = truth if single == -decided else single
-                else:
-                    rows = truth if rows is None else fold(rows, truth)
-            if rows is None:
-                return single
-            return rows if single == -decided else fold(rows, np.int8(single))
+        def joined(view: View) -> Rows | bool:
+            rows: Rows | None = None
+            for part in parts:
+                holds = part(view)
+                if holds is deciding:
+                    return deciding
+                if not isinstance(holds, bool):
+                    rows = holds if rows is None else rows | holds if deciding else rows & holds
+            return (not deciding) if rows is None else rows
 
-        return _Condition(joined)
+        return _Truth(joined)
 
 
 _COLUMNS = _ColumnForm()
@@ -228,22 +244,11 @@ def _double(value: object) -> float:
     return number
 
 
-def _numbers(value: object) -> NDArray[np.float64] | float:
+def _numbers(value: object) -> Numbers | float:
     return value.values if isinstance(value, NumberColumn) else _double(value)
 
 
-def _compared(op: CompareOp, one: Any, other: Any) -> Truths:
+def _compared(op: CompareOp, one: Any, other: Any) -> Rows:
     """Numbers compared. NaN, the unknown, is neither below, above nor equal."""
-    if op in ("==", "!="):
-        equal, differ = np.equal(one, other), np.less(one, other) | np.greater(one, other)
-        holds, fails = (equal, differ) if op == "==" else (differ, equal)
-    else:
-        holds, fails = COMPARISONS[op](one, other), COMPARISONS[OPPOSITE[op]](one, other)
-    return cast("Truths", holds.view(np.int8) - fails.view(np.int8))
-
-
-def _each(test: Test, values: NDArray[np.float64]) -> Truths:
-    """A test of numbers, one by one."""
-    return np.array(
-        [UNKNOWN if isnan(value) else HOLDS if test(value) else FAILS for value in values.tolist()], np.int8
-    )
+    rows: Rows = (one < other) | (one > other) if op == "!=" else COMPARISONS[op](one, other)  # type: ignore[assignment]
+    return rows

@@ -70,8 +70,11 @@ class Form(Protocol[_Function]):
     def compare_fact(self, op: CompareOp, name: str, value: Scalar) -> _Function:
         """A fact compared with a literal, as most conditions do."""
 
-    def test(self, operand: _Function, test: Test) -> _Function:
-        """What a test says of the operand's value; unknown where that is."""
+    def member(self, operand: _Function, choices: tuple[Scalar, ...], *, negated: bool) -> _Function:
+        """Whether the operand's value is among the choices; unknown where that is."""
+
+    def has(self, operand: _Function, item: Scalar) -> _Function:
+        """Whether the operand's value is a list with the item; unknown where that is."""
 
     def known(self, name: str, *, negated: bool) -> _Function:
         """Whether a fact is known."""
@@ -95,10 +98,9 @@ def compile_in(form: Form[_Function], expr: Expr) -> _Function:  # noqa: PLR0911
         case Compare(op, left, right):
             return form.compare(op, compile_in(form, left), compile_in(form, right))
         case Member(left, choices, negated):
-            among = frozenset(choices).__contains__
-            return form.test(compile_in(form, left), (lambda value: not among(value)) if negated else among)
+            return form.member(compile_in(form, left), choices, negated=negated)
         case Has(fact, item):
-            return form.test(compile_in(form, fact), lambda held: isinstance(held, tuple) and item in held)
+            return form.has(compile_in(form, fact), item)
         case Known(FactRef(name), negated):
             return form.known(name, negated=negated)
         case Not(operand):
@@ -156,14 +158,13 @@ class ScalarForm:
 
         return against_constant
 
-    def test(self, operand: Compiled, test: Test) -> Compiled:
-        """A test of one value."""
+    def member(self, operand: Compiled, choices: tuple[Scalar, ...], *, negated: bool) -> Compiled:
+        """A look-up among literals."""
+        return _tested(operand, member(choices, negated=negated))
 
-        def tested(facts: Facts) -> bool | None:
-            value = operand(facts)
-            return None if value is None else test(value)
-
-        return tested
+    def has(self, operand: Compiled, item: Scalar) -> Compiled:
+        """A look into a list."""
+        return _tested(operand, lambda held: isinstance(held, tuple) and item in held)
 
     def known(self, name: str, *, negated: bool) -> Compiled:
         """Whether a fact has a value."""
@@ -173,7 +174,7 @@ class ScalarForm:
 
     def negation(self, operand: Compiled) -> Compiled:
         """Not the operand."""
-        return self.test(operand, operator.not_)
+        return _tested(operand, operator.not_)
 
     def junction(self, operands: Sequence[Compiled], *, deciding: bool) -> Compiled:
         """Kleene's ``and`` or ``or``; what stands behind a deciding operand is not looked at."""
@@ -193,6 +194,22 @@ class ScalarForm:
 
 
 SCALAR = ScalarForm()
+
+
+def _tested(operand: Compiled, test: Test) -> Compiled:
+    """What a test says of the operand's value; unknown where that is."""
+
+    def tested(facts: Facts) -> bool | None:
+        value = operand(facts)
+        return None if value is None else test(value)
+
+    return tested
+
+
+def member(choices: tuple[Scalar, ...], *, negated: bool) -> Test:
+    """Whether a known value is among the choices, or is not."""
+    among = frozenset(choices).__contains__
+    return (lambda value: not among(value)) if negated else among
 
 
 def calculate(op: ArithOp, left: Any, right: Any) -> int | float | None:

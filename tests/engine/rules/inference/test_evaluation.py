@@ -150,14 +150,14 @@ def test_facts_that_rows_share_are_judged_on_their_own_table_once(generator, ora
     gpus = [made.values(("gpu.",), 0.2) for _ in range(5)]
     cards = FactTable.of(gpus)
     asked = []
-    real = made_of.Evaluator.truths
+    real = made_of.Evaluator.holds
 
     def counting(self, part, view):
         if view.table is cards:
             asked.append(part)
         return real(self, part, view)
 
-    monkeypatch.setattr(made_of.Evaluator, "truths", counting)
+    monkeypatch.setattr(made_of.Evaluator, "holds", counting)
     for _ in range(3):
         shared = made.values(("",), 0.2)
         which = [made.dice.randrange(5) for _ in range(20)]
