@@ -1,8 +1,8 @@
 """How fast decisions are, measured in one run: ``python benchmarks/speed.py [--soak 20000] [--write]``.
 
 Side by side, on the same workloads: ``decide()`` with durable-rules and with the generated evaluator alone, putting the
-answer into words and JSON, ``recommend --jsonl`` per line, the cold command, and a soak that watches memory. ``--write``
-puts the table into ``benchmarks/RESULTS.md``.
+answer into words and JSON, ``recommend --jsonl`` per line, the cold command, and a soak that watches memory. With
+``--write`` it puts the table into ``benchmarks/RESULTS.md``.
 """
 
 from __future__ import annotations

@@ -94,6 +94,17 @@ def verdict(rule: Rule, facts: Facts) -> Verdict:
 
 
 def matches(rules: Iterable[Rule], fact_sets: Sequence[Facts], shared: Facts) -> list[frozenset[str]]:
-    """For each fact set the ids of the rules whose conditions all hold on it and what is shared."""
-    listed = list(rules)
-    return [frozenset(rule.id for rule in listed if outcome(rule, {**shared, **facts}) is True) for facts in fact_sets]
+    """For each fact set the ids of the rules whose conditions all hold on it and what is shared.
+
+    Lines that read no plan's facts are walked once for all sets: they come to the same.
+    """
+    standing: list[tuple[str, list[Expr]]] = []
+    for rule in rules:
+        lines = [(condition.expr, any("." in name for name in facts_read(condition.expr))) for condition in rule.when]
+        if all(walked(expr, shared) is True for expr, local in lines if not local):
+            standing.append((rule.id, [expr for expr, local in lines if local]))
+    found: list[frozenset[str]] = []
+    for own in fact_sets:
+        facts = {**shared, **own}
+        found.append(frozenset(name for name, lines in standing if all(walked(line, facts) is True for line in lines)))
+    return found
