@@ -30,6 +30,10 @@ from whichgpu.engine.plans import Plan, PlanTable, Refusal, band_problems, throu
 from whichgpu.engine.rules import ResolvedFacts
 
 
+#: Plans of a round that an answer may show in full, at least.
+MOST_SHOWN = 12
+
+
 def run_round(
     plans: Sequence[Plan],
     intake: ResolvedFacts,
@@ -51,10 +55,9 @@ def run_round(
     table, at_gate = through_gate(PlanTable.of(plans))
     which = np.array([knowledge.gpu_rows[gpu.id] for gpu in table.gpus], np.intp)
     facts = FactTable(len(table), table.facts.own, knowledge.gpu_columns, which)
-    derived, fired_by_plan = _derive(stages, intake.facts, facts, table.ids)
+    derived, deriving = _derive(stages, intake.facts, facts)
     rejecting = stages.reject.run_table(intake.facts, facts)
-    out = np.array([bool(each.fired) for each in rejecting.resolutions], np.bool_)[rejecting.groups]
-    alive = np.flatnonzero(~out)
+    alive, rejected = np.flatnonzero(~rejecting.fires), np.flatnonzero(rejecting.fires)
     survivors = table.take(alive)
     job = is_job(intake.facts)
     measures = measures_of(
@@ -88,18 +91,19 @@ def run_round(
     judging = _Judging(
         sides, survivors, alive, seen, tuple(beside), measures, preferring, lacking, evidence, rows, ids, order
     )
-    rejected = np.flatnonzero(out)
-    rules = [stages.reject.fired(each) for each in rejecting.resolutions]
+    against = [tuple(stages.reject.by_id[name] for name in fired) for fired in rejecting.group_fired]
+    best_first = alive[rows[order.order]]
+    _confirm(table, best_first, rejected, [*deriving, rejecting], preferring, alive)
     return PlanRound(
         table,
         table.take(rejected),
-        [rules[group] for group in rejecting.groups[rejected].tolist()],
+        [against[group] for group in rejecting.codes[rejected].tolist()],
         OnDemand(len(rejected), lambda place: sides.rejection(int(rejected[place]))),
         survivors.take(rows[order.order]),
         evidence.scores[rows[order.order]],
         OnDemand(len(rows), judging.judged),
         survey,
-        fired_by_plan,
+        _fired_by_plan(deriving, table.ids),
         (*at_gate, *implausible),
     )
 
@@ -137,8 +141,7 @@ class _Sides:
 
     def rejection(self, row: int) -> Rejection:
         """A plan that is out, with the rules against it."""
-        resolution = self.rejecting.resolutions[self.rejecting.groups[row]]
-        return Rejection(self.table[row], self.stages.reject.fired(resolution), self.facts_of(row))
+        return Rejection(self.table[row], self.stages.reject.fired(self.rejecting.resolution(row)), self.facts_of(row))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,7 @@ class _Judging:
         return Judged(
             ranked,
             self.sides.facts_of(above) | _values(self.seen, self.beside, row),
-            self.preferring.resolutions[self.preferring.groups[row]],
+            self.preferring.resolution(row),
             tuple(sorted({gap.figure for gap in gaps})),
             tuple(sorted({Unverified(gap.limit, gap.figure) for gap in gaps if gap.limit}, key=astuple)),
             self.measures.row(row),
@@ -187,20 +190,51 @@ def _values(table: FactTable, names: Sequence[str], row: int) -> dict[str, Value
     return {name: value for name, value in found if value is not None}
 
 
-def _derive(
-    stages: Stages, shared: Facts, facts: FactTable, ids: Sequence[str]
-) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Run the plan-scope derive rules level by level; a given plan fact stays.
-
-    Returns the facts that they set, and the rules fired by plan.
-    """
+def _derive(stages: Stages, shared: Facts, facts: FactTable) -> tuple[tuple[str, ...], list[TableRun]]:
+    """Run the plan-scope derive rules level by level; a given plan fact stays. Returns the facts that they set."""
     names: dict[str, None] = {}
-    fired: dict[str, tuple[str, ...]] = {}
+    runs = []
     for level in stages.plan_levels:
         run = level.run_table(shared, facts)
-        facts.add(run.values)
-        names |= dict.fromkeys(run.values)
-        for plan_id, group in zip(ids, run.groups.tolist(), strict=True):
-            if rules := run.resolutions[group].fired:
-                fired[plan_id] = (*fired.get(plan_id, ()), *rules)
-    return tuple(names), fired
+        set_now = run.columns()
+        facts.add(set_now)
+        names |= dict.fromkeys(set_now)
+        runs.append(run)
+    return tuple(names), runs
+
+
+def _fired_by_plan(deriving: Sequence[TableRun], ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The derive rules that fired on each plan, of plans on which any did."""
+    fired: dict[str, tuple[str, ...]] = {}
+    for run in deriving:
+        for row in np.flatnonzero(run.fires).tolist():
+            fired[ids[row]] = (*fired.get(ids[row], ()), *run.resolution(row).fired)
+    return fired
+
+
+def _confirm(
+    table: PlanTable,
+    best_first: Codes,
+    rejected: Codes,
+    before: Sequence[TableRun],
+    preferring: TableRun,
+    alive: Codes,
+) -> None:
+    """Let durable-rules fire what a record shows in full: the first plans, and the best of every GPU.
+
+    Args:
+        table: all plans.
+        best_first: rows of those that survive, in order.
+        rejected: rows of the others.
+        before: what was run on all plans.
+        preferring: what was run on the survivors.
+        alive: rows of the survivors, as they were run.
+    """
+    of_gpus: dict[str, int] = {}
+    for row in (*best_first.tolist(), *rejected[::-1].tolist()):
+        of_gpus.setdefault(table.gpus[row].id, row)
+    rows = np.union1d(best_first[:MOST_SHOWN], list(of_gpus.values())).astype(np.intp)
+    for run in before:
+        run.confirm(rows.tolist(), [table.ids[row] for row in rows.tolist()])
+    own = np.flatnonzero(np.isin(alive, rows))
+    preferring.confirm(own.tolist(), [table.ids[row] for row in alive[own].tolist()])

@@ -27,6 +27,7 @@ from whichgpu.engine.advisor.answer.procurement import procurement_dict, procure
 from whichgpu.engine.advisor.answer.remarks import (
     aged_rules,
     contradiction_warnings,
+    difference_warnings,
     disagreements,
     figures,
     monitoring,
@@ -39,7 +40,7 @@ from whichgpu.engine.advisor.losses import first_by_evidence
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import json_value
-from whichgpu.engine.rules import Rule, Vocabulary
+from whichgpu.engine.rules import Difference, Rule, Vocabulary
 
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def decision_dict(
     knowledge: Knowledge,
     rules: Mapping[str, Rule],
     vocabulary: Vocabulary,
+    differences: Sequence[Difference] = (),
     *,
     full: bool = True,
 ) -> answer_types.Decision | answer_types.DecisionLine:
@@ -67,6 +69,7 @@ def decision_dict(
         knowledge: for figures and disagreements.
         rules: all rules by id.
         vocabulary: for labels and questions.
+        differences: where the engines that fire the rules differ.
         full: with trace, rule verdicts and rejections; without a trace, facts have no ``seq`` in it.
     """
     alternatives = pick_alternatives(outcome)
@@ -81,6 +84,7 @@ def decision_dict(
 
     warnings = contradiction_warnings(outcome.intake, vocabulary) + remarks(fired, "warn", vocabulary)
     warnings += refusal_warnings(outcome, vocabulary)
+    warnings += difference_warnings(differences, vocabulary)
     warnings += aged_rules(outcome, rules, head["decided_at"][:10], vocabulary)
     recommendation: plan_types.Recommendation | None = None
     if outcome.chosen is not None:
