@@ -198,7 +198,7 @@ class DurableMatcher:
 
 
 def _condition_column(key: str, part: int, seen: Seen, indexes: list[int]) -> list[str]:
-    values = (seen.evaluation.value(part, seen.rows[index]) for index in indexes)
+    values = seen.evaluation.values(part, [seen.rows[index] for index in indexes])
     return ["" if value is None else key + _TRUTH[value] for value in values]
 
 

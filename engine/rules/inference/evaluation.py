@@ -81,6 +81,10 @@ class Evaluation(ABC):
         """The truth of a part on a row."""
         return self._local(part, row) if self.parts[part].local else self.common(part)
 
+    def values(self, part: int, rows: Sequence[int]) -> list[bool | None]:
+        """The truth of a local part on some rows."""
+        return [self._local(part, row) for row in rows]
+
     def outcome(self, rule: str, row: int = 0) -> bool | None:
         """True: all conditions hold. False: one does not. None: undecided for want of a fact."""
         result: bool | None = True
@@ -238,6 +242,10 @@ class TableEvaluation(Evaluation):
                 fails = self._evaluator.fails(part, self._view)
                 self._columns[part] = self._where(part).view(np.int8) - fails.view(np.int8)
         return self._columns[part]
+
+    def values(self, part: int, rows: Sequence[int]) -> list[bool | None]:
+        """The truth of a local part on some rows."""
+        return [truth > 0 if truth else None for truth in self.column(part)[rows].tolist()]
 
     def undecided_alike(self, rule: str) -> Iterable[Sequence[int]]:
         """The rows on which the rule is undecided, those together that lack the same facts for the same parts."""

@@ -7,7 +7,7 @@ share, that of the GPUs, are judged there, once for all decisions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from functools import cache
 from weakref import WeakKeyDictionary
 
@@ -39,11 +39,11 @@ class Sharing(Struct, frozen=True):
 
 
 class Evaluator:
-    """Rules made into functions. Serves any number of decisions; made anew for other rules."""
+    """Rules, by id and in the order of ids, made into functions that serve any number of decisions."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        self.rules: dict[str, Rule] = {rule.id: rule for rule in sorted(rules, key=lambda rule: rule.id)}
-        self.parts: Parts = parts_of(self.rules)
+    def __init__(self, rules: Mapping[str, Rule]) -> None:
+        self.rules = rules
+        self.parts: Parts = parts_of(rules)
         parts = self.parts.parts
         #: A part as a function of the facts of a case.
         self.scalar: Callable[[int], Compiled] = cache(lambda part: compile_expr(parts[part].expr))

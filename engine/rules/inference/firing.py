@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -63,14 +64,14 @@ class Level:
     """
 
     def __init__(self, rules: Iterable[Rule], engine: Matcher | None = None) -> None:
-        self.evaluator = Evaluator(rules)
+        self.rules: dict[str, Rule] = {rule.id: rule for rule in sorted(rules, key=lambda rule: rule.id)}
         self._engine = engine
         self._durable: DurableMatcher | None = None
 
-    @property
-    def rules(self) -> dict[str, Rule]:
-        """The level's rules by id."""
-        return self.evaluator.rules
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        """The rules made into functions, when they first fire: some levels never do."""
+        return Evaluator(self.rules)
 
     def engine(self) -> Matcher | None:
         """What fires the rules beside the generated evaluator, if anything does at the moment."""
