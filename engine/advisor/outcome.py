@@ -99,6 +99,7 @@ class PlanRound(Struct, frozen=True):
     rejections: Sequence[Rejection]  # the same, a plan with its rules and facts
     surviving: PlanTable  # best first
     scores: Numbers  # points of evidence of these
+    alternatives: Sequence[int]  # places of those that are shown beside the answer, in the order of showing
     judged: Sequence[Judged]  # these, with all that was said of them
     survey: ResolvedFacts
     derived: dict[str, tuple[str, ...]] = msgspec.field(

@@ -13,6 +13,7 @@ from whichgpu.engine.advisor.evidence import Evidence
 from whichgpu.engine.advisor.outcome import Judged, PlanRound, Rejection, Unverified
 from whichgpu.engine.advisor.proof import Gap, missing_for_proof
 from whichgpu.engine.advisor.rank import Objective, Ranked
+from whichgpu.engine.advisor.shortlist import alternatives, confirm
 from whichgpu.engine.advisor.stages import Stages, TableRun
 from whichgpu.engine.advisor.survey import (
     MeasureColumns,
@@ -28,10 +29,6 @@ from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import Codes, Facts, FactTable, OnDemand, Value
 from whichgpu.engine.plans import Plan, PlanTable, Refusal, band_problems, through_gate
 from whichgpu.engine.rules import ResolvedFacts
-
-
-#: Plans of a round that an answer may show in full, at least.
-MOST_SHOWN = 12
 
 
 def run_round(
@@ -93,14 +90,20 @@ def run_round(
     )
     against = [tuple(stages.reject.by_id[name] for name in fired) for fired in rejecting.group_fired]
     best_first = alive[rows[order.order]]
-    _confirm(table, best_first, rejected, [*deriving, rejecting], preferring, alive)
+    surviving, scores = survivors.take(rows[order.order]), evidence.scores[rows[order.order]]
+    shown = alternatives(surviving, scores, order.first_by_evidence)
+    every = np.arange(len(table))
+    confirm(
+        table, best_first, shown, rejected, [*((run, every) for run in (*deriving, rejecting)), (preferring, alive)]
+    )
     return PlanRound(
         table,
         table.take(rejected),
         [against[group] for group in rejecting.codes[rejected].tolist()],
         OnDemand(len(rejected), lambda place: sides.rejection(int(rejected[place]))),
-        survivors.take(rows[order.order]),
-        evidence.scores[rows[order.order]],
+        surviving,
+        scores,
+        shown,
         OnDemand(len(rows), judging.judged),
         survey,
         _fired_by_plan(deriving, table.ids),
@@ -210,31 +213,3 @@ def _fired_by_plan(deriving: Sequence[TableRun], ids: Sequence[str]) -> dict[str
         for row in np.flatnonzero(run.fires).tolist():
             fired[ids[row]] = (*fired.get(ids[row], ()), *run.resolution(row).fired)
     return fired
-
-
-def _confirm(
-    table: PlanTable,
-    best_first: Codes,
-    rejected: Codes,
-    before: Sequence[TableRun],
-    preferring: TableRun,
-    alive: Codes,
-) -> None:
-    """Let durable-rules fire what a record shows in full: the first plans, and the best of every GPU.
-
-    Args:
-        table: all plans.
-        best_first: rows of those that survive, in order.
-        rejected: rows of the others.
-        before: what was run on all plans.
-        preferring: what was run on the survivors.
-        alive: rows of the survivors, as they were run.
-    """
-    of_gpus: dict[str, int] = {}
-    for row in (*best_first.tolist(), *rejected[::-1].tolist()):
-        of_gpus.setdefault(table.gpus[row].id, row)
-    rows = np.union1d(best_first[:MOST_SHOWN], list(of_gpus.values())).astype(np.intp)
-    for run in before:
-        run.confirm(rows.tolist(), [table.ids[row] for row in rows.tolist()])
-    own = np.flatnonzero(np.isin(alive, rows))
-    preferring.confirm(own.tolist(), [table.ids[row] for row in alive[own].tolist()])

@@ -36,6 +36,13 @@ class NumberColumn(NamedTuple):
         value = self.values[row].item()
         return None if math.isnan(value) else int(value) if self.whole else value
 
+    def values_at(self, rows: Codes) -> list[Value | None]:
+        """The values in some rows."""
+        values: list[float] = self.values[rows].tolist()
+        if self.whole:
+            return [None if math.isnan(value) else int(value) for value in values]
+        return [None if math.isnan(value) else value for value in values]
+
 
 class WordColumn(NamedTuple):
     """A fact that is a word, a list, or yes or no."""
@@ -51,6 +58,11 @@ class WordColumn(NamedTuple):
         """The value in one row; None where it is not known."""
         code = self.codes[row]
         return None if code < 0 else self.words[code]
+
+    def values_at(self, rows: Codes) -> list[Value | None]:
+        """The values in some rows."""
+        words = (*self.words, None)  # Which -1 points to.
+        return [words[code] for code in self.codes[rows].tolist()]
 
 
 Column: TypeAlias = NumberColumn | WordColumn
@@ -137,6 +149,17 @@ class FactTable:
             if value is not None:
                 facts[name] = value
         return facts
+
+    def fact_sets(self, rows: Codes, names: Iterable[str]) -> list[dict[str, Value]]:
+        """Some facts of some rows, as far as they are known."""
+        found: list[dict[str, Value]] = [{} for _ in range(len(rows))]
+        for name in names:
+            column = self.column(name)
+            if column is not None:
+                for facts, value in zip(found, column.values_at(rows), strict=True):
+                    if value is not None:
+                        facts[name] = value
+        return found
 
     def rows(self) -> Iterator[dict[str, Value]]:
         """The facts of each row."""

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf
 from typing import TYPE_CHECKING, cast
-
-import numpy as np
 
 from whichgpu.engine.advisor.answer.answers import (
     assumptions,
@@ -36,7 +33,6 @@ from whichgpu.engine.advisor.answer.remarks import (
     remarks,
 )
 from whichgpu.engine.advisor.answer.trace import TraceBuilder
-from whichgpu.engine.advisor.losses import first_by_evidence
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import json_value
@@ -45,10 +41,6 @@ from whichgpu.engine.rules import Difference, Rule, Vocabulary
 
 if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import answer_types, plan_types, trace_types
-
-MOST_ALTERNATIVES = 60
-#: A plan further behind the answer, in points of evidence, is no alternative to it: it is listed as outranked.
-FARTHEST_ALTERNATIVE = 6.0
 
 
 def decision_dict(
@@ -72,7 +64,7 @@ def decision_dict(
         differences: where the engines that fire the rules differ.
         full: with trace, rule verdicts and rejections; without a trace, facts have no ``seq`` in it.
     """
-    alternatives = pick_alternatives(outcome)
+    alternatives = [outcome.judged[place] for place in outcome.round.alternatives] if outcome.round else []
     shown = ([outcome.chosen] if outcome.chosen else []) + alternatives
     shared = outcome.final.facts
     trace = _trace(outcome, shown, knowledge, rules, vocabulary) if full else None
@@ -164,25 +156,3 @@ def _trace(
     trace.add_resolved(outcome.final, computed, outcome.chosen.ranked.plan.id if outcome.chosen else "workload")
     trace.add_advice(outcome.fired)
     return trace
-
-
-def pick_alternatives(outcome: Outcome) -> list[Judged]:
-    """The best surviving plan of every family that evidence puts near the first, then further counts and splits."""
-    found, chosen = outcome.round, outcome.chosen
-    if found is None or not len(found.surviving):
-        return []
-    least = first_by_evidence(chosen, found.judged).ranked.score - FARTHEST_ALTERNATIVE if chosen else -inf
-    near = found.scores >= least
-    # What has only a guessed price nobody could order.
-    guessed = found.surviving.yes("plan.assumed_price") & ~found.surviving.yes("plan.named")
-    if chosen is not None:
-        near &= ~guessed | bool(guessed[0])
-        near[0] = False
-    seen = {chosen.ranked.plan.gpu.family} if chosen else set()
-    first: list[int] = []
-    further: list[int] = []
-    for place in np.flatnonzero(near).tolist():
-        family = found.surviving.gpus[place].family
-        (further if family in seen else first).append(place)
-        seen.add(family)
-    return [found.judged[place] for place in [*first, *further][:MOST_ALTERNATIVES]]

@@ -50,8 +50,8 @@ class Evaluation(ABC):
         """All facts of a row, the shared ones included."""
 
     @abstractmethod
-    def own_facts(self, row: int) -> Facts:
-        """The facts of a row alone."""
+    def own_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
+        """What the conditions read of rows alone."""
 
     @abstractmethod
     def _local(self, part: int, row: int) -> bool | None:
@@ -166,7 +166,9 @@ class CaseEvaluation(Evaluation):
         """The facts of the case."""
         return self._facts
 
-    own_facts = facts_of
+    def own_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
+        """The facts of the case."""
+        return [self._facts for _ in rows]
 
     def _local(self, part: int, row: int) -> bool | None:  # noqa: ARG002
         if part not in self._own:
@@ -231,9 +233,9 @@ class TableEvaluation(Evaluation):
         """All facts of a row, the shared ones included."""
         return {**self.shared, **self.table.row(row)}
 
-    def own_facts(self, row: int) -> Facts:
-        """The facts of a row alone."""
-        return self.table.row(row)
+    def own_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
+        """What the conditions read of rows alone."""
+        return self.table.fact_sets(np.array(rows, np.intp), self._evaluator.local_reads)
 
     def column(self, part: int) -> Truths:
         """The truth of a local part on each row."""
