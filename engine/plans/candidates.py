@@ -38,15 +38,13 @@ def candidate_plans(
     maker = maker or PlanMaker(job, facts, knowledge)
     asked = dict(asked_counts) if isinstance(asked_counts, Mapping) else dict.fromkeys(asked_counts, "a rule")
     found = configurations_to_plan(maker, gpus_to_plan(facts, knowledge), asked)
-    maker.keep(found)
-    layouts, timed = found.layouts.each(), found.timed.tolist()
+    each, timed = maker.keep(found), found.timed.tolist()
     plans: list[Plan] = []
     for place, rows in found.by_gpu():
-        gpu = maker.columns.gpus.gpus[place]
         for row in rows:
-            layout = layouts[row]
+            gpu, layout = each[row]
             plans.append(maker.plan(gpu, layout.count, found.why[row], layout=layout, timed=timed[row]))
-        plans.extend(slice_plans(maker, gpu))
+        plans.extend(slice_plans(maker, maker.columns.gpus.gpus[place]))
     return plans
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import repeat
 
 import numpy as np
 
@@ -163,18 +162,26 @@ class PlanSizes:
         room = self.columns.room(which, layouts)
         self._keep_speeds(self._workings, pairs, self.columns.speed(which, layouts, room), room)
 
-    def keep(self, found: Found) -> None:
-        """Keep what was found, so that ``memory``, ``layout`` and ``speed`` of these plans only have to look it up."""
+    def keep(self, found: Found) -> list[tuple[Gpu, Layout]]:
+        """Keep what was found, so that ``memory``, ``layout`` and ``speed`` of these plans only have to look it up.
+
+        Returns:
+            The GPU and the layout of each plan.
+        """
         gpus = [self.columns.gpus.gpus[place] for place in found.gpu.tolist()]
-        pairs = list(zip(gpus, found.layouts.each(), strict=True))
-        usual = zip(gpus, found.usual.each(), strict=True)
-        self._layouts |= {(gpu.id, layout.count): layout for gpu, layout in usual}
+        layouts = found.layouts.each()
+        usual = layouts if found.usual is found.layouts else found.usual.each()
+        self._layouts |= {(gpu.id, layout.count): layout for gpu, layout in zip(gpus, usual, strict=True)}
+        pairs = list(zip(gpus, layouts, strict=True))
         if found.memory is not None:
             keys = ((card_of(gpu), layout) for gpu, layout in pairs)
             self._workings.memories.update(zip(keys, found.memory.rows(), strict=True))
-        # What a timed run says of the hours is added to a speed by whoever reads it.
-        speed = found.speed if self._timed is None else found.speed | {"hours": np.full(len(gpus), np.nan)}
-        self._keep_speeds(self._workings, pairs, speed, found.room, found.timed.tolist())
+        timed = np.flatnonzero(found.timed).tolist()
+        speed = {name: figure[timed] for name, figure in found.speed.items()}
+        if self._timed is not None:  # What it says of the hours is added to a speed by whoever reads it.
+            speed["hours"] = np.full(len(timed), np.nan)
+        self._keep_speeds(self._workings, [pairs[row] for row in timed], speed, found.room[timed])
+        return pairs
 
     def _keep_speeds(
         self,
@@ -182,14 +189,11 @@ class PlanSizes:
         pairs: Sequence[tuple[Gpu, Layout]],
         speed: dict[str, Floats],
         room: Floats,
-        timed: Iterable[bool] = repeat(True),
     ) -> None:
         rooms = (None if most != most else int(most) for most in room.tolist())  # noqa: PLR0124 - NaN.
-        for (gpu, layout), values, most, kept in zip(pairs, rows_of_values(speed), rooms, timed, strict=False):
-            key = gpu.id, layout
-            if kept and key not in workings.speeds:
-                estimate = SpeedEstimate(values, partial(self._figures, gpu, layout, most)) if values else None
-                workings.speeds[key] = estimate, most
+        for (gpu, layout), values, most in zip(pairs, rows_of_values(speed), rooms, strict=False):
+            estimate = SpeedEstimate(values, partial(self._figures, gpu, layout, most)) if values else None
+            workings.speeds[gpu.id, layout] = estimate, most
 
     def _estimated_speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
         workings, place = self._workings.of(gpu)
