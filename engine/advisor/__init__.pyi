@@ -18,10 +18,12 @@ from .answer.schema import (
 from .answer.wording import better_words as better_words, ratio_words as ratio_words
 from .api import decide as decide, size as size
 from .choice import (
+    Traits as Traits,
     joins_no_more as joins_no_more,
     keeps_count as keeps_count,
     outweighs_guide as outweighs_guide,
     stands_as_well as stands_as_well,
+    traits_of_plan as traits_of_plan,
 )
 from .intake import Workload as Workload
 from .losses import Loss as Loss, LossKind as LossKind, first_by_evidence as first_by_evidence, loss_of as loss_of
@@ -34,9 +36,10 @@ from .record import Record as Record, Saved as Saved, make_record as make_record
 from .round import run_round as run_round
 from .size_answer import size_workload as size_workload
 from .survey import (
+    MeasureColumns as MeasureColumns,
     Measures as Measures,
     is_job as is_job,
     length_known as length_known,
-    measure as measure,
+    measures_of as measures_of,
     survey_claims as survey_claims,
 )

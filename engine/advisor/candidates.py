@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor.outcome import CandidateJudgement, CandidateVerdict, Judged, PlanRound, Rejection
@@ -27,21 +28,37 @@ def judge_candidates(
     maker: PlanMaker, facts: Facts, knowledge: Knowledge, reject: RuleSet, plan_round: PlanRound | None
 ) -> tuple[CandidateJudgement, ...]:
     """A verdict on each named GPU, by its own best plan; the card in use by the count that the user has."""
-    judged = {entry.ranked.plan.id: entry for entry in (plan_round.judged if plan_round else ())}
-    rejected = {entry.plan.id: entry for entry in (plan_round.rejections if plan_round else ())}
-    judge = _Judge(maker, facts, knowledge, reject, judged, rejected)
+    judge = _Judge(maker, facts, knowledge, reject, plan_round)
     return tuple(judge.judge(gpu, is_current) for gpu, is_current in named_gpus(facts, knowledge))
 
 
-class _Judge(Struct, frozen=True):
-    """Judges GPUs by the plans of a round, which are held by their ids, or by plans of its own."""
+@dataclass(frozen=True)
+class _Judge:
+    """Judges GPUs by the plans of a round, or by plans of its own."""
 
     maker: PlanMaker
     facts: Facts
     knowledge: Knowledge
     reject: RuleSet
-    judged: Mapping[str, Judged]  # the best first
-    rejected: Mapping[str, Rejection]
+    plan_round: PlanRound | None
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The places of the surviving plans by id, the best first."""
+        return {name: place for place, name in enumerate(self.plan_round.surviving.ids if self.plan_round else ())}
+
+    @cached_property
+    def rejected(self) -> Mapping[str, int]:
+        """The rows of the rejected plans by id."""
+        return {name: row for row, name in enumerate(self.plan_round.rejected.ids if self.plan_round else ())}
+
+    def _judged(self, plan: Plan) -> Judged | None:
+        place = self.places.get(plan.id)
+        return None if place is None or self.plan_round is None else self.plan_round.judged[place]
+
+    def _rejection(self, plan: Plan) -> Rejection | None:
+        row = self.rejected.get(plan.id)
+        return None if row is None or self.plan_round is None else self.plan_round.rejections[row]
 
     def judge(self, gpu: Gpu, is_current: bool) -> CandidateJudgement:
         """The verdict on one GPU."""
@@ -52,7 +69,7 @@ class _Judge(Struct, frozen=True):
         plan = self._own_plan(gpu, is_current)
         if problems := figure_problems(plan):
             return replace(out, refused=Refusal(plan, problems))
-        judged, rejection = self.judged.get(plan.id), self.rejected.get(plan.id)
+        judged, rejection = self._judged(plan), self._rejection(plan)
         fact_set: Facts = judged.facts if judged else rejection.facts if rejection else {**known, **plan.facts}
         if judged is None and rejection is None:
             resolution = self.reject.run(self.facts, [fact_set], [plan.id]).resolutions[0]
@@ -73,24 +90,27 @@ class _Judge(Struct, frozen=True):
             return self.maker.plan(gpu, stated, "stated")
         if is_current:
             return self.maker.plan(gpu, 1, "the card in use")
-        judged = [entry.ranked.plan for entry in self.judged.values() if entry.ranked.plan.gpu.id == gpu.id]
-        rejected = [entry.plan for entry in self.rejected.values() if entry.plan.gpu.id == gpu.id]
-        best = [*judged[:1], *rejected[-1:]]
-        return best[0] if best else self.maker.plan(gpu, self.maker.smallest_count(gpu) or 1, "named by the user")
+        if self.plan_round is not None:
+            for plans, which in ((self.plan_round.surviving, 0), (self.plan_round.rejected, -1)):
+                own = [row for row, other in enumerate(plans.gpus) if other.id == gpu.id]
+                if own:
+                    return plans[own[which]]
+        return self.maker.plan(gpu, self.maker.smallest_count(gpu) or 1, "named by the user")
 
     def _verdict(self, plan: Plan, judged: Judged | None, rejection: Rejection | None) -> CandidateVerdict:
         if rejection is not None:
             return "rejected"
         if judged is None:
             return "outranked"
-        first = next(iter(self.judged.values()))
-        if judged is first:
+        if self.plan_round is None or self.places[plan.id] == 0:
             return "recommended"
+        first = self.plan_round.judged[0]
         if not judged.ranked.proven:
             return "unproven"
-        best_of_family = next(e for e in self.judged.values() if e.ranked.plan.gpu.family == plan.gpu.family)
+        family = [gpu.family for gpu in self.plan_round.surviving.gpus]
+        best_of_family = family.index(plan.gpu.family) == self.places[plan.id]
         alike = judged.standing.tier == first.standing.tier and judged.standing.dominated_by is None
-        return "alternative" if best_of_family is judged and alike else "outranked"
+        return "alternative" if best_of_family and alike else "outranked"
 
 
 def _with_verdict(facts: Facts, verdict: str, is_current: bool) -> dict[str, Value]:

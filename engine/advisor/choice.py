@@ -1,4 +1,4 @@
-"""Choosing among the plans that no rule rejects (docs/decisions/0009).
+"""Choosing among the plans that no rule rejects (docs/decisions/0009), on columns: a row for each plan.
 
 1. Tiers: verified plans first; of those the ones that no rule marks as a fallback; and, while no objective is stated,
    those whose cards and counts a guide names for the case. Only plans of the best tier can be the answer.
@@ -11,18 +11,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
+from msgspec.structs import astuple
+from numpy.typing import NDArray
 
-from whichgpu.engine.advisor.rank import Objective, Ranked
-from whichgpu.engine.advisor.survey import Measures
-from whichgpu.engine.plans import Plan
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor.survey import MeasureColumns, known
+from whichgpu.engine.core import Codes, Numbers
+from whichgpu.engine.plans import Plan, PlanTable
 
+
+Flags = NDArray[np.bool_]
 
 #: Room for rounding where two merits are compared, as a share: merits of small pieces of work are tiny.
 _CLOSE = 1e-9
+#: No plan.
+NONE = -1
 
 Tier = tuple[bool, bool, bool, bool]
 
@@ -30,33 +38,70 @@ Tier = tuple[bool, bool, bool, bool]
 SEGMENT_ORDER = {"other": 0, "edge": 0, "consumer": 0, "professional": 1, "datacenter": 2}
 
 
-class Contender(Struct, frozen=True):
+class Traits(Struct, frozen=True):
+    """What choosing reads of plans beside figures and evidence: columns, or what one plan has."""
+
+    count: Any  # of GPUs
+    nodes: Any
+    pcie_gpus: Any  # that are joined over PCIe
+    vendor: Any  # in columns numbers that stand for vendors, and for families of cards
+    family: Any
+    segment: Any  # by SEGMENT_ORDER
+    vram_gb: Any  # of a card; infinite where it is not known
+    place: Any  # of the plan's id among all of them, sorted
+
+    def each(self, change: Callable[[Any], Any]) -> Traits:
+        """The traits with every column changed alike."""
+        return Traits(*map(change, astuple(self)))
+
+
+def traits_of_plan(plan: Plan) -> Traits:
     """What choosing reads of one plan."""
-
-    ranked: Ranked
-    measures: Measures
-    fallback: bool
-    in_card_band: bool
-    in_count_band: bool
-
-    @property
-    def id(self) -> str:
-        """The id of the plan."""
-        return self.ranked.plan.id
-
-    @property
-    def cost(self) -> float | None:
-        """Cost in the units of the work; None where not known."""
-        return self.measures.cost
-
-    @property
-    def time(self) -> float | None:
-        """Time in the units of the work; None where not known."""
-        return self.measures.time
+    gpu, pcie = plan.gpu, plan.facts.get("plan.pcie_gpus", 0)
+    segment = SEGMENT_ORDER.get(gpu.segment or "", 0)
+    return Traits(plan.count, plan.nodes, pcie, gpu.vendor, gpu.family, segment, gpu.vram_gb or math.inf, plan.id)
 
 
-#: Whether the first plan may beat the second.
-Comparable = Callable[[Contender, Contender], bool]
+def traits_of(plans: Sequence[Plan]) -> Traits:
+    """What choosing reads of these plans."""
+    table = PlanTable.of(plans)
+    vendors: dict[str, int] = {}
+    families: dict[str, int] = {}
+    place = np.empty(len(table), np.intp)
+    place[sorted(range(len(table)), key=table.ids.__getitem__)] = np.arange(len(table))
+    gpus = table.gpus
+    return Traits(
+        table.numbers("plan.count").astype(np.intp),
+        table.numbers("plan.nodes").astype(np.intp),
+        np.nan_to_num(table.numbers("plan.pcie_gpus")).astype(np.intp),
+        np.array([vendors.setdefault(gpu.vendor, len(vendors)) for gpu in gpus], np.intp),
+        np.array([families.setdefault(gpu.family, len(families)) for gpu in gpus], np.intp),
+        np.array([SEGMENT_ORDER.get(gpu.segment or "", 0) for gpu in gpus], np.intp),
+        np.array([gpu.vram_gb or np.inf for gpu in gpus], np.float64),
+        place,
+    )
+
+
+class Contenders(Struct, frozen=True):
+    """The plans that no rule rejects, in any order: a row each."""
+
+    traits: Traits
+    measures: MeasureColumns
+    score: Numbers
+    proven: Flags
+    fallback: Flags
+    in_card_band: Flags
+    in_count_band: Flags
+
+    def __len__(self) -> int:
+        """The number of plans."""
+        return len(self.score)
+
+    def take(self, rows: Codes) -> Contenders:
+        """Some of the plans."""
+        traits = self.traits.each(lambda column: column[rows])
+        flags = (self.proven, self.fallback, self.in_card_band, self.in_count_band)
+        return Contenders(traits, self.measures.take(rows), self.score[rows], *(each[rows] for each in flags))
 
 
 class Standing(Struct, frozen=True):
@@ -69,226 +114,213 @@ class Standing(Struct, frozen=True):
     stands_in_for: str | None = None  # on the answer: the plan that came first, and that this one beats as its equal
 
 
-def standings(contenders: Sequence[Contender], objective: Objective) -> dict[str, Standing]:
-    """The standing of each plan, by id, best plan first.
+class Standings(Struct, frozen=True):
+    """What the choice comes to."""
+
+    order: Codes  # rows, the best plan first
+    tiers: NDArray[np.bool_]  # a row of four places for each plan
+    merits: Numbers  # infinite where there is none
+    eligible: Flags
+    dominated_by: Codes  # row of the plan that beats it, or NONE
+    stands_in_for: int = NONE  # the row that came first, and that the answer beats as its equal
+
+    def standing(self, row: int, ids: Sequence[str]) -> Standing:
+        """The standing of one plan."""
+        by = int(self.dominated_by[row])
+        replaced = self.stands_in_for if row == self.order[0] else NONE
+        places: list[bool] = self.tiers[row].tolist()
+        return Standing(
+            (places[0], places[1], places[2], places[3]),
+            None if np.isinf(self.merits[row]) else known(self.merits[row]),
+            bool(self.eligible[row]) and by == NONE,
+            None if by == NONE else ids[by],
+            None if replaced == NONE else ids[replaced],
+        )
+
+
+def choose(contenders: Contenders, objective: Objective) -> Standings:
+    """Put the plans in order.
 
     Args:
-        contenders: the plans that no rule rejects, in any order.
+        contenders: the plans that no rule rejects.
         objective: what is minimised, and whether it was stated.
     """
-    tiers = {entry.id: _tier(entry, objective) for entry in contenders}
-    merits = _merits(contenders, objective)
-    dominated = _dominated_in_tier(contenders, tiers, objective)
-    outweighed = {} if objective.stated else beaten_by_equals(contenders, objective)
-    pool = _pool(contenders, tiers, dominated, outweighed)
-    limit = math.inf
-    if objective.stated:
-        best = min((_at_least(merits[entry.id]) for entry in pool), default=math.inf)
-        limit = best * (1 + objective.preference_share) * (1 + _CLOSE)
-    eligible = {entry.id for entry in pool if _at_least(merits[entry.id]) <= limit}
-
-    def evidence(entry: Contender) -> tuple[object, ...]:
-        plan = entry.ranked.plan
-        score, merit = -round(entry.ranked.score, 6), _at_least(merits[entry.id])
-        return (score, merit, plan.count, plan.gpu.vram_gb or math.inf, entry.id)
-
-    first = min((entry for entry in pool if entry.id in eligible), key=evidence, default=None)
-    answer, stands_in_for = first, None
-    if first is not None and first.id in outweighed:
-        answer = next(entry for entry in contenders if entry.id == outweighed[first.id])
-        stands_in_for = first.id
+    c, size = contenders, len(contenders)
+    tiers, merits = _tiers(c, objective), _merits(c, objective)
+    ranks = tiers @ np.array([8, 4, 2, 1])
+    dominated = _dominated_in_tier(c, ranks, objective)
+    outweighed = np.full(size, NONE) if objective.stated else beaten_by_equals(c, objective)
+    pool = _pool(c, ranks, dominated, outweighed)
+    limit = np.inf
+    if objective.stated and pool.any():
+        limit = merits[pool].min() * (1 + objective.preference_share) * (1 + _CLOSE)
+    eligible = pool & (merits <= limit)
+    evidence = (c.traits.place, c.traits.vram_gb, c.traits.count, merits, -np.round(c.score, 6))
+    by_evidence = np.lexsort(evidence)
+    first = next((row for row in by_evidence.tolist() if eligible[row]), NONE)
+    answer, replaced = first, NONE
+    if first != NONE and outweighed[first] != NONE:
+        answer, replaced = int(outweighed[first]), first
         # It takes the place of the plan that it stands in for, and what a guide says of that one.
-        tiers[answer.id] = tiers[first.id]
-        eligible.add(answer.id)
-    dominated = {**outweighed, **dominated}
-    if answer is not None:
-        dominated.pop(answer.id, None)
-
-    def order(entry: Contender) -> tuple[object, ...]:
-        tier = tiers[entry.id]
-        if entry is answer:
-            return (tier[:2], 0)
-        if objective.stated and entry.id not in eligible:
-            return (tier[:2], 2, tier[2:], _at_least(merits[entry.id]), *evidence(entry))
-        return (tier[:2], 1, tier[2:], *evidence(entry))
-
-    return {
-        entry.id: Standing(
-            tiers[entry.id],
-            merits[entry.id],
-            entry.id in eligible and entry.id not in dominated,
-            dominated.get(entry.id),
-            stands_in_for if entry is answer else None,
-        )
-        for entry in sorted(contenders, key=order)
-    }
+        tiers[answer] = tiers[first]
+        eligible[answer] = True
+    dominated = np.where(dominated == NONE, outweighed, dominated)
+    if answer != NONE:
+        dominated[answer] = NONE
+    group = np.where(np.arange(size) == answer, 0, 1)
+    # Of what is not eligible under a stated objective merit decides, else the evidence: one constant for all of them.
+    after = objective.stated & ~eligible & (group == 1)
+    behind = np.where(after, merits, 0.0)
+    group = np.where(after, 2, group)
+    upper = np.where(group == 0, 0, tiers[:, 2] * 2 + tiers[:, 3])
+    order = np.lexsort((*evidence, behind, upper, group, tiers[:, 0] * 2 + tiers[:, 1]))
+    return Standings(order, tiers, merits, eligible, dominated, replaced)
 
 
-def _dominated_in_tier(
-    contenders: Sequence[Contender], tiers: Mapping[str, Tier], objective: Objective
-) -> dict[str, str]:
-    """The plans that one of their own tier beats, each with the one that beats it most."""
-    # Without a stated objective nobody asked for the last cent: more cards over PCIe or more machines beat no plan.
-    comparable = None if objective.stated else _joined_as_simply
-    found: dict[str, str] = {}
-    for tier in sorted(set(tiers.values())):
-        group = [entry for entry in contenders if tiers[entry.id] == tier]
-        found |= dominated_plans(group, objective.dominance_margin, comparable)
-    return found
-
-
-def _pool(
-    contenders: Sequence[Contender],
-    tiers: Mapping[str, Tier],
-    dominated: Mapping[str, str],
-    outweighed: Mapping[str, str],
-) -> list[Contender]:
-    """The plans among which merit or evidence chooses: those of the best tier that none beats."""
-    best = min(tiers[entry.id] for entry in contenders if entry.id not in dominated) if contenders else None
-    pool = [entry for entry in contenders if tiers[entry.id] == best and entry.id not in dominated]
-    # A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one.
-    sound = {entry.ranked.plan.gpu.family for entry in pool if entry.id not in outweighed}
-    return [entry for entry in pool if entry.id not in outweighed or entry.ranked.plan.gpu.family not in sound]
-
-
-def _joined_as_simply(one: Contender, other: Contender) -> bool:
-    return joins_no_more(one.ranked.plan, other.ranked.plan)
-
-
-def joins_no_more(one: Plan, other: Plan) -> bool:
-    """Whether the first plan has no more machines and no more cards over PCIe than the second."""
-    pcie, its = one.facts.get("plan.pcie_gpus", 0), other.facts.get("plan.pcie_gpus", 0)
-    return one.nodes <= other.nodes and pcie <= its  # type: ignore[operator]
-
-
-def stands_as_well(one: Plan, other: Plan) -> bool:
-    """Whether nothing but cost and speed sets the first plan below the second."""
-    return (
-        one.gpu.vendor == other.gpu.vendor
-        and SEGMENT_ORDER.get(one.gpu.segment or "", 0) >= SEGMENT_ORDER.get(other.gpu.segment or "", 0)
-        and joins_no_more(one, other)
-    )
-
-
-def _tier(entry: Contender, objective: Objective) -> Tier:
+def _tiers(c: Contenders, objective: Objective) -> NDArray[np.bool_]:
+    """The places of each plan's tier, in the order of ``losses.PLACES``; True is the lower."""
     guided = not objective.stated
-    return (
-        not entry.ranked.proven,
-        entry.fallback,
-        guided and not entry.in_count_band,
-        guided and not entry.in_card_band,
-    )
+    return np.stack([~c.proven, c.fallback, guided & ~c.in_count_band, guided & ~c.in_card_band], axis=1)
 
 
-def _at_least(merit: float | None) -> float:
-    return math.inf if merit is None else merit
+def _merits(c: Contenders, objective: Objective) -> Numbers:
+    """Merit; an unknown time counts as the slowest known, an unknown cost has no merit beside known ones."""
+    cost, time = c.measures.cost, c.measures.time
+    priced, timed = ~np.isnan(cost), ~np.isnan(time)
+    slowest = time[timed].max() if timed.any() else 1.0
+    stand_in = np.inf if priced.any() and objective.cost_exponent else 1.0
+    merits = objective.merit(np.where(priced, cost, stand_in), np.where(timed, time, slowest), c.traits.count)
+    return np.where(priced | (stand_in == 1.0), merits, np.inf)
 
 
-def _merits(contenders: Sequence[Contender], objective: Objective) -> dict[str, float | None]:
-    """Merit by plan; an unknown time counts as the slowest known, an unknown cost has no merit beside known ones."""
-    times = [entry.time for entry in contenders if entry.time is not None]
-    slowest = max(times, default=1.0)
-    costs_known = any(entry.cost is not None for entry in contenders)
-    found: dict[str, float | None] = {}
-    for entry in contenders:
-        cost = entry.cost if entry.cost is not None else None if costs_known and objective.cost_exponent else 1.0
-        time = entry.time if entry.time is not None else slowest
-        found[entry.id] = None if cost is None else objective.merit(cost, time, entry.ranked.plan.count)
-    return found
+def _dominated_in_tier(c: Contenders, ranks: Codes, objective: Objective) -> Codes:
+    """For each plan the one of its own tier that beats it most, or NONE."""
+    beats = _beats(c, objective.dominance_margin) & (ranks[:, None] == ranks)
+    if objective.stated:
+        return _beaten_most(c, beats, (_product(c),), _fronts(c, ranks))
+    # Without a stated objective nobody asked for the last cent: more cards over PCIe or more machines beat no plan.
+    return _beaten_most(c, beats & joins_no_more(c.traits, c.traits.each(_upright)), (_product(c),))
 
 
-def dominated_plans(
-    contenders: Sequence[Contender], margin: float, comparable: Comparable | None = None
-) -> dict[str, str]:
-    """The plans that another beats by the margin in both cost and speed, each with the one that beats it most.
+def dominated_plans(contenders: Contenders, margin: float) -> Codes:
+    """For each plan the one that beats it most by the margin in both cost and speed, or NONE.
 
     Args:
         contenders: the plans; only those whose cost and time are both known take part.
         margin: how much cheaper and faster the other must be, as a share.
-        comparable: which plans may beat which; any, if None.
     """
-    return _beaten(contenders, 1 - margin, 1 + margin, comparable)
+    one_tier = np.zeros(len(contenders), np.intp)
+    return _beaten_most(contenders, _beats(contenders, margin), (_product(contenders),), _fronts(contenders, one_tier))
 
 
-def beaten_by_equals(contenders: Sequence[Contender], objective: Objective) -> dict[str, str]:
-    """The plans that one of equal standing undercuts so that a guide's word does not hold them, each with one."""
-
-    def equal(one: Contender, other: Contender) -> bool:
-        return (
-            (one.ranked.proven, one.fallback) == (other.ranked.proven, other.fallback)
-            and keeps_count(one.ranked.plan, other.ranked.plan, guided=one.in_count_band >= other.in_count_band)
-            and stands_as_well(one.ranked.plan, other.ranked.plan)
-            and outweighs_guide(one.measures, other.measures, objective)
-        )
-
-    def preferred(entry: Contender) -> tuple[bool, float]:
-        """What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain."""
-        merit = objective.merit(entry.cost or 0.0, entry.time or 0.0, entry.ranked.plan.count)
-        return (not entry.in_count_band, merit)
-
-    return _beaten(contenders, 1 - objective.dominance_margin, 1 + objective.dominance_margin, equal, preferred)
+def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
+    """For each plan one of equal standing that undercuts it so that a guide's word does not hold it, or NONE."""
+    c, t = contenders, contenders.traits
+    beats = _beats(c, objective.dominance_margin)
+    beats &= (c.proven[:, None] == c.proven) & (c.fallback[:, None] == c.fallback)
+    guided = c.in_count_band >= c.in_count_band[:, None]
+    rows, columns = t.each(_upright), t
+    beats &= keeps_count(columns, rows, guided=guided) & stands_as_well(columns, rows)
+    beats &= outweighs_guide(c.measures, c.measures.each(_upright), objective)
+    # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain.
+    merit = objective.merit(np.nan_to_num(c.measures.cost), np.nan_to_num(c.measures.time), t.count)
+    return _beaten_most(c, beats, (merit, ~c.in_count_band))
 
 
-def keeps_count(one: Plan, other: Plan, *, guided: bool) -> bool:
+def keeps_count(one: Traits, other: Traits, *, guided: Any) -> Any:
     """Whether the first plan stands in for a guide's count: as that count, or as more cards for less money.
 
     Where a guide wants more cards it wants them for something else, such as replicas that fail apart.
     """
-    return guided or one.count > other.count
+    return guided | (one.count > other.count)
 
 
-def outweighs_guide(one: Measures, other: Measures, objective: Objective) -> bool:
+def joins_no_more(one: Traits, other: Traits) -> Any:
+    """Whether the first plan has no more machines and no more cards over PCIe than the second."""
+    return (one.nodes <= other.nodes) & (one.pcie_gpus <= other.pcie_gpus)
+
+
+def stands_as_well(one: Traits, other: Traits) -> Any:
+    """Whether nothing but cost and speed sets the first plan below the second."""
+    return (one.vendor == other.vendor) & (one.segment >= other.segment) & joins_no_more(one, other)
+
+
+def outweighs_guide(one: MeasureColumns, other: MeasureColumns, objective: Objective) -> Any:
     """Whether the first plan beats the second so clearly that a guide's word for the second does not stand.
 
     A service, and a run of known length, costs what it costs: there the margin of dominance is enough. A job whose
     length is not stated is compared by the piece of work, which may cost less on a machine that costs several times
     more an hour: there the guide's card stands up to a multiple of the cost, unless the other costs no more an hour.
     """
-    if one.cost is None or other.cost is None or one.time is None or other.time is None:
-        return False
-    margin = objective.dominance_margin
-    if one.cost > other.cost * (1 - margin) or one.time * (1 + margin) > other.time:
-        return False
-    if one.usd_per_hour is None or other.usd_per_hour is None or one.usd_per_hour <= other.usd_per_hour:
-        return True
-    return one.cost * objective.guide_cost_ratio <= other.cost
+    dearer = one.usd_per_hour > other.usd_per_hour
+    return _clearly(one, other, objective.dominance_margin) & (
+        (dearer ^ True) | (one.cost * objective.guide_cost_ratio <= other.cost)
+    )
 
 
-def _beaten(
-    contenders: Sequence[Contender],
-    cost_share: float,
-    speed_ratio: float,
-    comparable: Comparable | None,
-    preferred: Callable[[Contender], tuple[object, ...]] | None = None,
-) -> dict[str, str]:
-    """The plans of which another has at most that share of the cost and at least that ratio of the speed.
+def _clearly(one: MeasureColumns, other: MeasureColumns, margin: float) -> Any:
+    """Whether the first plan costs less and is faster, each by the margin; never where a figure is not known."""
+    return (one.cost <= other.cost * (1 - margin)) & (one.time * (1 + margin) <= other.time)
 
-    Of several others the preferred one is named that none beats in turn; the one that beats it most if None.
+
+def _beats(c: Contenders, margin: float) -> Flags:
+    """For each plan (row) which plans (column) are clearly cheaper and faster."""
+    found: Flags = _clearly(c.measures, c.measures.each(_upright), margin)
+    return found
+
+
+def _upright(column: Any) -> Any:
+    """A column whose entries are the rows of a matrix."""
+    return column[:, None]
+
+
+def _product(c: Contenders) -> Numbers:
+    product: Numbers = c.measures.cost * c.measures.time
+    return product
+
+
+def _fronts(c: Contenders, ranks: Codes) -> Flags:
+    """The plans of each tier that none is both cheaper and faster than: whoever is beaten is beaten by one of them."""
+    cost, time, place = c.measures.cost, c.measures.time, c.traits.place
+    same_cost, same_time = cost == cost[:, None], time == time[:, None]
+    before = (
+        (cost < cost[:, None])
+        | (same_cost & (time < time[:, None]))
+        | (same_cost & same_time & (place < place[:, None]))
+    )
+    behind: Flags = (before & (time <= time[:, None]) & (ranks == ranks[:, None])).any(axis=1)
+    return ~behind
+
+
+def _beaten_most(c: Contenders, beats: Flags, keys: tuple[NDArray[Any], ...], rivals: Flags | None = None) -> Codes:
+    """For each plan the one that beats it and comes first by the keys, the last key first; or NONE.
+
+    Of several others it is one that no other beats in turn, if there is one.
+
+    Args:
+        c: the plans.
+        beats: for each plan (row) which plans (column) beat it.
+        keys: columns by which the others are preferred, the lower the better.
+        rivals: the plans that count as others; all, if None.
     """
-    known = [(e.cost, e.time, e) for e in contenders if e.cost is not None and e.time is not None]
-    known.sort(key=lambda entry: (entry[0], entry[1], entry[2].id))
-    rivals = known
-    if comparable is None:  # Whoever is beaten at all is beaten by a plan on the front of cost and time.
-        rivals = []
-        for entry in known:
-            if not rivals or entry[1] < rivals[-1][1]:
-                rivals.append(entry)
+    if not len(c):
+        return np.empty(0, np.intp)
+    order = np.lexsort((c.traits.place, *keys))
+    by_preference: Flags = (beats if rivals is None else beats & rivals)[:, order]
+    beaten = np.asarray(by_preference.any(axis=1))
+    sound = by_preference & ~beaten[order]
+    chosen = np.where(sound.any(axis=1), sound.argmax(axis=1), by_preference.argmax(axis=1))
+    found: Codes = np.where(beaten, order[chosen], NONE)
+    return found
 
-    def preference(entry: tuple[float, float, Contender]) -> tuple[Any, ...]:
-        cost, time, plan = entry
-        return (*(preferred(plan) if preferred else (cost * time,)), plan.id)
 
-    rivals = sorted(rivals, key=preference)
-    found: dict[str, str] = {}
-    for cost, time, plan in known:  # Whoever beats a plan costs less: what beats it in turn is found by then.
-        by = None
-        for other_cost, other_time, other in rivals:
-            beats = other_cost <= cost * cost_share and other_time * speed_ratio <= time
-            if beats and (comparable is None or comparable(other, plan)):
-                if other.id not in found:
-                    by = other.id
-                    break
-                by = by or other.id
-        if by is not None:
-            found[plan.id] = by
+def _pool(c: Contenders, ranks: Codes, dominated: Codes, outweighed: Codes) -> Flags:
+    """The plans among which merit or evidence chooses: those of the best tier that none beats."""
+    free = dominated == NONE
+    if not free.any():
+        return np.zeros(len(c), np.bool_)
+    pool = free & (ranks == ranks[free].min())
+    # A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one.
+    sound = outweighed == NONE
+    found: Flags = pool & (sound | ~np.isin(c.traits.family, c.traits.family[pool & sound]))
     return found

@@ -60,7 +60,9 @@ def loss_of(entry: Judged, answer: Judged | None, judged: Sequence[Judged]) -> L
 
 def first_by_evidence(answer: Judged, judged: Sequence[Judged]) -> Judged:
     """The plan for which rules and evidence speak: the answer, or the one that it stands in for."""
-    return next((entry for entry in judged if entry.ranked.plan.id == answer.standing.stands_in_for), answer)
+    if answer.standing.stands_in_for is None:
+        return answer
+    return next(entry for entry in judged if entry.ranked.plan.id == answer.standing.stands_in_for)
 
 
 def rules_behind(kind: LossKind, entry: Judged, first: Judged) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import Measures, is_job, length_known, measure
+from whichgpu.engine.advisor.survey import Measures, is_job, length_known, measures_of
 from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import Facts, FrozenModel, Value
 from whichgpu.engine.rules import Rule, Vocabulary, coerce, inside
@@ -158,18 +158,18 @@ def _kept_back(
         if against and not answer.fallbacks and gain >= 1 + least_gain:
             yield against, gain
     job = is_job(found.survey.facts)
-    by_run = job and length_known([entry.ranked.plan for entry in found.judged])
-    for rejection in found.rejections:
-        measured = measure(
-            rejection.plan,
-            job=job,
-            by_run=by_run,
-            objective=outcome.objective,
-            highest_usd_per_gpu_hour=context.knowledge.dearest_usd_per_gpu_hour,
-        )
-        gain = gain_of(measured, answer.measures, outcome.objective)
+    by_run = job and length_known(found.surviving)
+    measured = measures_of(
+        found.rejected,
+        job=job,
+        by_run=by_run,
+        objective=outcome.objective,
+        highest_usd_per_gpu_hour=context.knowledge.dearest_usd_per_gpu_hour,
+    )
+    for row in range(len(found.rejected)):
+        gain = gain_of(measured.row(row), answer.measures, outcome.objective)
         if gain >= 1 + least_gain:
-            yield rejection.rules, gain
+            yield found.rejected_by[row], gain
 
 
 def gain_of(one: Measures, other: Measures, objective: Objective) -> float:

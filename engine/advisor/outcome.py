@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,8 +14,8 @@ from whichgpu.engine.advisor.procurement import Procurement
 from whichgpu.engine.advisor.rank import Objective, Ranked
 from whichgpu.engine.advisor.survey import UNMEASURED, Measures
 from whichgpu.engine.catalogue import ModelSpec
-from whichgpu.engine.core import Facts
-from whichgpu.engine.plans import Plan, Refusal
+from whichgpu.engine.core import Facts, Numbers
+from whichgpu.engine.plans import Plan, PlanTable, Refusal
 from whichgpu.engine.rules import Resolution, ResolvedFacts, Rule
 from whichgpu.engine.sizing import Assumed
 
@@ -93,9 +93,13 @@ class Fired(Struct, frozen=True):
 class PlanRound(Struct, frozen=True):
     """Plans made, rejected, surveyed and ranked for one task."""
 
-    plans: tuple[Plan, ...]
-    rejections: tuple[Rejection, ...]
-    judged: tuple[Judged, ...]  # best first
+    plans: PlanTable
+    rejected: PlanTable
+    rejected_by: Sequence[tuple[Rule, ...]]  # the rules against each of these
+    rejections: Sequence[Rejection]  # the same, a plan with its rules and facts
+    surviving: PlanTable  # best first
+    scores: Numbers  # points of evidence of these
+    judged: Sequence[Judged]  # these, with all that was said of them
     survey: ResolvedFacts
     derived: dict[str, tuple[str, ...]] = msgspec.field(
         default_factory=dict
@@ -120,7 +124,7 @@ class Outcome(Struct, frozen=True):
     assumed: tuple[Assumed, ...]  # sizing inputs that the job filled in
 
     @property
-    def judged(self) -> tuple[Judged, ...]:
+    def judged(self) -> Sequence[Judged]:
         """The plans that no rule rejects, the best first; none where no plans were made."""
         return self.round.judged if self.round else ()
 

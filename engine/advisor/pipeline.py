@@ -22,13 +22,13 @@ from whichgpu.engine.advisor.round import run_round
 from whichgpu.engine.advisor.stages import RuleSet, Stages
 from whichgpu.engine.catalogue import Knowledge, ModelSpec, profile_of
 from whichgpu.engine.core import Facts, InputError, Value
-from whichgpu.engine.plans import Plan, PlanMaker, candidate_plans
+from whichgpu.engine.plans import PlanMaker, PlanTable, candidate_plans
 from whichgpu.engine.rules import Ask, ConsiderCounts, ResolvedFacts, Rule, Vocabulary
 from whichgpu.engine.sizing import job_from_facts
 
 
 #: ``candidate_plans``, or what stands in for it.
-MakePlans = Callable[..., list[Plan]]
+MakePlans = Callable[..., PlanTable]
 
 
 class ResolvedIntake(NamedTuple):
@@ -155,7 +155,7 @@ def _nothing_fits(
 ) -> NoAnswer | None:
     if plan_round.judged:
         return None
-    hits = [rule for rejection in plan_round.rejections for rule in rejection.rules]
+    hits = [rule for rules in plan_round.rejected_by for rule in rules]
     counts = Counter(rule.id for rule in hits)
     rules = sorted({rule.id: rule for rule in hits}.values(), key=lambda rule: (-counts[rule.id], rule.id))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+import numpy as np
 from msgspec import Struct
 
+from whichgpu.engine.core import Numbers
 from whichgpu.engine.plans import Plan
 from whichgpu.engine.rules import Fallback, Points, Rule
 
@@ -39,14 +41,17 @@ class Objective(Struct, frozen=True):
         """Whether it minimises cost alone, or time alone."""
         return not (self.cost_exponent and self.time_exponent)
 
-    def merit(self, cost: float, time: float, count: int) -> float:
-        """What the objective minimises. ``cost`` and ``time`` in any unit that all compared plans share."""
-        # Most exponents are zero or one: powers of floats are slow.
-        value = cost if self.cost_exponent == 1 else float(cost**self.cost_exponent)
+    def merit(self, cost: Any, time: Any, count: Any) -> Any:
+        """What the objective minimises, of one plan or of columns of them.
+
+        ``cost`` and ``time`` are in any unit that all compared plans share.
+        """
+        # Most exponents are zero or one: powers are slow.
+        value = cost if self.cost_exponent == 1 else cost**self.cost_exponent
         if self.time_exponent:
-            value *= time if self.time_exponent == 1 else float(time**self.time_exponent)
-        if self.gain_of_doubling != 1 and count > 1:
-            value *= self.gain_of_doubling ** math.log2(count)
+            value = value * (time if self.time_exponent == 1 else time**self.time_exponent)
+        if self.gain_of_doubling != 1:
+            value = value * self.gain_of_doubling ** np.log2(count)
         return value
 
 
@@ -107,17 +112,15 @@ def fallback_rules(rules: Iterable[Rule]) -> Mapping[str, str]:
     return {rule.id: effect.text for rule in rules for effect in rule.effects if isinstance(effect, Fallback)}
 
 
-def cost_term(cost: float | None, cheapest: float | None, feared: float | None, weight: float) -> Award | None:
-    """``weight x log2(cheapest / cost)``; an unknown cost counts as what is feared of it."""
-    known = cost if cost is not None else feared
-    if cheapest is None or cheapest <= 0 or known is None or known <= 0:
-        return None
-    return Award(None, "cost" if cost is not None else "cost unknown", -weight * math.log2(known / cheapest))
+def cost_points(cost: Numbers, cheapest: float | None, weight: float) -> Numbers:
+    """``weight x log2(cheapest / cost)``; NaN where it cannot be told. An unknown cost is given as what is feared."""
+    if not cheapest or cheapest < 0:
+        return np.full(len(cost), np.nan)
+    return -weight * np.log2(np.where(cost > 0, cost, np.nan) / cheapest)
 
 
-def speed_term(speed: float | None, fastest: float | None, slowest: float | None, weight: float) -> Award | None:
-    """``weight x log2(speed / fastest)``; an unknown speed counts as the slowest known."""
-    if fastest is None or slowest is None or slowest <= 0 or weight == 0:
-        return None
-    known = speed if speed is not None else slowest
-    return Award(None, "speed" if speed is not None else "speed unknown", weight * math.log2(known / fastest))
+def speed_points(speed: Numbers, fastest: float | None, slowest: float | None, weight: float) -> Numbers:
+    """``weight x log2(speed / fastest)``; an unknown speed counts as the slowest known. NaN where none is known."""
+    if not fastest or not slowest or weight == 0:
+        return np.full(len(speed), np.nan)
+    return weight * np.log2(np.where(np.isnan(speed), slowest, speed) / fastest)

@@ -1,42 +1,37 @@
-"""One round over the plans: derive, reject, survey, prefer, choose."""
+"""One round over the plans, as columns: derive, reject, survey, prefer, choose. Plans follow where asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set as AbstractSet
-from functools import partial
+from collections.abc import Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass
 
-from msgspec import Struct
+import numpy as np
 from msgspec.structs import astuple
 
-from whichgpu.engine.advisor.choice import Contender, Standing, standings
+from whichgpu.engine.advisor.choice import Contenders, Standings, choose, traits_of
+from whichgpu.engine.advisor.evidence import Evidence
 from whichgpu.engine.advisor.outcome import Judged, PlanRound, Rejection, Unverified
 from whichgpu.engine.advisor.proof import Gap, missing_for_proof
-from whichgpu.engine.advisor.rank import (
-    Award,
-    Objective,
-    Ranked,
-    awards_of,
-    band_rules,
-    cost_term,
-    fallback_rules,
-    speed_term,
-)
-from whichgpu.engine.advisor.stages import Stages
+from whichgpu.engine.advisor.rank import Objective, Ranked
+from whichgpu.engine.advisor.stages import Stages, TableRun
 from whichgpu.engine.advisor.survey import (
-    Measures,
-    Spread,
+    MeasureColumns,
     beside_others,
     is_job,
     length_known,
-    measure,
+    measures_of,
     objective_claims,
     spread,
     survey_claims,
 )
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import Facts, Value
-from whichgpu.engine.plans import Plan, Refusal, band_problems, through_gate
-from whichgpu.engine.rules import Resolution, ResolvedFacts, Rule
+from whichgpu.engine.core import Codes, Facts, FactTable, OnDemand, Value
+from whichgpu.engine.plans import Plan, PlanTable, Refusal, band_problems, through_gate
+from whichgpu.engine.rules import ResolvedFacts
+
+
+#: Plans of a round that an answer may show in full, at least.
+MOST_SHOWN = 12
 
 
 def run_round(
@@ -49,142 +44,197 @@ def run_round(
 ) -> PlanRound:
     """Judge the plans of one workload: who is out and why, and who is best among the rest.
 
-    ``unstated`` are the facts whose absence keeps no plan from being proven.
+    Args:
+        plans: of the workload, best as a table.
+        intake: the workload's facts.
+        stages: the rules.
+        knowledge: GPUs and prices.
+        unstated: the facts whose absence keeps no plan from being proven.
+        objective: what is minimised.
     """
-    plans, at_gate = through_gate(plans)
-    names = [plan.id for plan in plans]
-    fact_sets: list[dict[str, Value]] = [{**knowledge.gpu_facts[plan.gpu.id], **plan.facts} for plan in plans]
-    derived = _derive(stages, intake.facts, fact_sets, names)
-    rejecting = stages.reject.run(intake.facts, fact_sets, names)
-    rejections, alive = [], []
-    for index, resolution in enumerate(rejecting.resolutions):
-        if resolution.fired:
-            rejections.append(Rejection(plans[index], stages.reject.fired(resolution), fact_sets[index]))
-        else:
-            alive.append(index)
-    survivors = [plans[index] for index in alive]
+    table, at_gate = through_gate(PlanTable.of(plans))
+    which = np.array([knowledge.gpu_rows[gpu.id] for gpu in table.gpus], np.intp)
+    facts = FactTable(len(table), table.facts.own, knowledge.gpu_columns, which)
+    derived, deriving = _derive(stages, intake.facts, facts)
+    rejecting = stages.reject.run_table(intake.facts, facts)
+    alive, rejected = np.flatnonzero(~rejecting.fires), np.flatnonzero(rejecting.fires)
+    survivors = table.take(alive)
     job = is_job(intake.facts)
-    by_run = job and length_known(survivors)
-    measures = [
-        measure(
-            plan,
-            job=job,
-            by_run=by_run,
-            objective=objective,
-            highest_usd_per_gpu_hour=knowledge.dearest_usd_per_gpu_hour,
-        )
-        for plan in survivors
-    ]
+    measures = measures_of(
+        survivors,
+        job=job,
+        by_run=job and length_known(survivors),
+        objective=objective,
+        highest_usd_per_gpu_hour=knowledge.dearest_usd_per_gpu_hour,
+    )
     claims = {**survey_claims(survivors, measures), **objective_claims(objective)}
     survey = stages.survey.run({}, extra=claims, before=intake)
     ends = spread(measures)
-    sets: list[Facts] = [
-        fact_sets[index] | beside_others(measured, ends) for index, measured in zip(alive, measures, strict=True)
-    ]
-    preferring = stages.prefer.run(survey.facts, sets, [plan.id for plan in survivors])
+    beside = beside_others(measures, ends)
+    seen = facts.take(alive)
+    seen.add(beside)
+    preferring = stages.prefer.run_table(survey.facts, seen)
     lacking = missing_for_proof(rejecting.evaluation, unstated)
-    contenders: list[Contender] = []
-    judged: dict[str, partial[Judged]] = {}  # All but the standing, which the choice gives.
-    weighed: dict[tuple[tuple[str, ...], bool], _Evidence] = {}  # Many plans meet the same rules.
-    for position, index in enumerate(alive):
-        measured, resolution = measures[position], preferring.resolutions[position]
-        key = (resolution.fired, measured.cost is not None and measured.time is not None)
-        if key not in weighed:
-            weighed[key] = _weigh(stages.prefer.fired(resolution), figures_known=key[1])
-        awards = (*weighed[key].awards, *_terms(measured, ends, objective))
-        gaps = lacking.get(index, set())
-        ranked = Ranked(plans[index], sum(award.points for award in awards if award.counted), awards, proven=not gaps)
-        contenders.append(_contender(ranked, measured, weighed[key]))
-        judged[ranked.plan.id] = _judged(ranked, sets[position], resolution, gaps, measured, weighed[key])
-    order, implausible = _order(contenders, objective)
-    best_first = tuple(judged[name](standing=standing) for name, standing in order.items())
-    return PlanRound(tuple(plans), tuple(rejections), best_first, survey, derived, (*at_gate, *implausible))
+    evidence = Evidence(stages.prefer, preferring, measures, ends, objective)
+    contenders = Contenders(
+        traits_of(survivors),
+        measures,
+        evidence.scores,
+        np.array([row not in lacking for row in alive.tolist()], np.bool_),
+        evidence.marked("fallbacks"),
+        evidence.marked("card_bands"),
+        evidence.marked("count_bands"),
+    )
+    rows, order, implausible = _ordered(survivors, contenders, objective)
+    sides = _Sides(knowledge, stages, table, facts, derived, rejecting)
+    ids = [survivors.ids[row] for row in rows.tolist()]
+    judging = _Judging(
+        sides, survivors, alive, seen, tuple(beside), measures, preferring, lacking, evidence, rows, ids, order
+    )
+    against = [tuple(stages.reject.by_id[name] for name in fired) for fired in rejecting.group_fired]
+    best_first = alive[rows[order.order]]
+    _confirm(table, best_first, rejected, [*deriving, rejecting], preferring, alive)
+    return PlanRound(
+        table,
+        table.take(rejected),
+        [against[group] for group in rejecting.codes[rejected].tolist()],
+        OnDemand(len(rejected), lambda place: sides.rejection(int(rejected[place]))),
+        survivors.take(rows[order.order]),
+        evidence.scores[rows[order.order]],
+        OnDemand(len(rows), judging.judged),
+        survey,
+        _fired_by_plan(deriving, table.ids),
+        (*at_gate, *implausible),
+    )
 
 
-def _order(contenders: Sequence[Contender], objective: Objective) -> tuple[dict[str, Standing], list[Refusal]]:
-    """The plans, best first, and those that came first with figures beyond their bands, which are left out."""
-    refused: list[Refusal] = []
+def _ordered(plans: PlanTable, contenders: Contenders, objective: Objective) -> tuple[Codes, Standings, list[Refusal]]:
+    """The rows that take part, their standings, and those that came first with figures beyond their bands."""
+    rows, refused = np.arange(len(plans)), list[Refusal]()
     while True:
-        order = standings(contenders, objective)
-        first = next((entry for entry in contenders if entry.id == next(iter(order), None)), None)
-        problems = band_problems(first.ranked.plan) if first else ()
+        order = choose(contenders, objective)
+        first = plans[int(rows[order.order[0]])] if len(rows) else None
+        problems = band_problems(first) if first is not None else ()
         if first is None or not problems:
-            return order, refused
-        refused.append(Refusal(first.ranked.plan, problems))
-        contenders = [entry for entry in contenders if entry is not first]
+            return rows, order, refused
+        refused.append(Refusal(first, problems))
+        kept = np.flatnonzero(np.arange(len(rows)) != order.order[0])
+        rows, contenders = rows[kept], contenders.take(kept)
 
 
-def _contender(ranked: Ranked, measured: Measures, evidence: _Evidence) -> Contender:
-    return Contender(
-        ranked,
-        measured,
-        bool(evidence.fallbacks),
-        bool(evidence.card_bands),
-        bool(evidence.count_bands),
-    )
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """All plans that passed the gate, before and after they were judged by the reject rules."""
+
+    knowledge: Knowledge
+    stages: Stages
+    table: PlanTable
+    facts: FactTable
+    derived: tuple[str, ...]  # facts that rules gave to plans
+    rejecting: TableRun
+
+    def facts_of(self, row: int) -> dict[str, Value]:
+        """All facts of one plan."""
+        plan = self.table[row]
+        found = {**self.knowledge.gpu_facts[plan.gpu.id], **plan.facts}
+        return found | _values(self.facts, [name for name in self.derived if name not in found], row)
+
+    def rejection(self, row: int) -> Rejection:
+        """A plan that is out, with the rules against it."""
+        return Rejection(self.table[row], self.stages.reject.fired(self.rejecting.resolution(row)), self.facts_of(row))
 
 
-def _judged(
-    ranked: Ranked,
-    facts: Facts,
-    resolution: Resolution,
-    gaps: AbstractSet[Gap],
-    measured: Measures,
-    evidence: _Evidence,
-) -> partial[Judged]:
-    return partial(
-        Judged,
-        ranked,
-        facts,
-        resolution,
-        tuple(sorted({gap.figure for gap in gaps})),
-        tuple(sorted({Unverified(gap.limit, gap.figure) for gap in gaps if gap.limit}, key=astuple)),
-        measured,
-        evidence.fallbacks,
-        evidence.card_bands,
-        evidence.count_bands,
-    )
+@dataclass(frozen=True, slots=True)
+class _Judging:
+    """The surviving plans, a row each, with all that the rules and the choice came to."""
+
+    sides: _Sides
+    survivors: PlanTable
+    alive: Codes  # rows of the survivors among all plans
+    seen: FactTable
+    beside: tuple[str, ...]  # facts of the survey on plans
+    measures: MeasureColumns
+    preferring: TableRun
+    lacking: Mapping[int, AbstractSet[Gap]]  # by row among all plans
+    evidence: Evidence
+    rows: Codes  # survivors that take part in the choice
+    ids: Sequence[str]  # of these
+    order: Standings  # of these
+
+    def judged(self, place: int) -> Judged:
+        """The plan at a place of the order, the best first."""
+        at = int(self.order.order[place])
+        row = int(self.rows[at])
+        above = int(self.alive[row])
+        gaps, said = self.lacking.get(above, frozenset()), self.evidence.said(row)
+        ranked = Ranked(
+            self.survivors[row], float(self.evidence.scores[row]), self.evidence.awards(row), proven=not gaps
+        )
+        return Judged(
+            ranked,
+            self.sides.facts_of(above) | _values(self.seen, self.beside, row),
+            self.preferring.resolution(row),
+            tuple(sorted({gap.figure for gap in gaps})),
+            tuple(sorted({Unverified(gap.limit, gap.figure) for gap in gaps if gap.limit}, key=astuple)),
+            self.measures.row(row),
+            said.fallbacks,
+            said.card_bands,
+            said.count_bands,
+            self.order.standing(at, self.ids),
+        )
 
 
-class _Evidence(Struct, frozen=True):
-    """What the prefer rules that fired on a plan come to."""
-
-    awards: tuple[Award, ...]
-    fallbacks: tuple[str, ...]
-    card_bands: tuple[str, ...]
-    count_bands: tuple[str, ...]
+def _values(table: FactTable, names: Sequence[str], row: int) -> dict[str, Value]:
+    """Some facts of a row, as far as they are known."""
+    found = ((name, table.own[name].at(row)) for name in names if name in table.own)
+    return {name: value for name, value in found if value is not None}
 
 
-def _weigh(rules: Sequence[Rule], *, figures_known: bool) -> _Evidence:
-    return _Evidence(
-        tuple(awards_of(rules, figures_known=figures_known)),
-        tuple(fallback_rules(rules)),
-        band_rules(rules, "cards"),
-        band_rules(rules, "counts"),
-    )
-
-
-def _derive(
-    stages: Stages, shared: Facts, fact_sets: list[dict[str, Value]], names: list[str]
-) -> dict[str, tuple[str, ...]]:
-    """Run the plan-scope derive rules level by level; a given plan fact stays. Returns the rules fired by plan."""
-    fired: dict[str, tuple[str, ...]] = {}
+def _derive(stages: Stages, shared: Facts, facts: FactTable) -> tuple[tuple[str, ...], list[TableRun]]:
+    """Run the plan-scope derive rules level by level; a given plan fact stays. Returns the facts that they set."""
+    names: dict[str, None] = {}
+    runs = []
     for level in stages.plan_levels:
-        run = level.run(shared, fact_sets, names)
-        for name, facts, resolution in zip(names, fact_sets, run.resolutions, strict=True):
-            for fact, value in resolution.values.items():
-                facts.setdefault(fact, value)
-            if resolution.fired:
-                fired[name] = (*fired.get(name, ()), *resolution.fired)
+        run = level.run_table(shared, facts)
+        set_now = run.columns()
+        facts.add(set_now)
+        names |= dict.fromkeys(set_now)
+        runs.append(run)
+    return tuple(names), runs
+
+
+def _fired_by_plan(deriving: Sequence[TableRun], ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The derive rules that fired on each plan, of plans on which any did."""
+    fired: dict[str, tuple[str, ...]] = {}
+    for run in deriving:
+        for row in np.flatnonzero(run.fires).tolist():
+            fired[ids[row]] = (*fired.get(ids[row], ()), *run.resolution(row).fired)
     return fired
 
 
-def _terms(measured: Measures, ends: Spread, objective: Objective) -> list[Award]:
-    known = measured.cost is not None
-    terms = (
-        cost_term(
-            measured.weighed_cost if known else None, ends.cheapest, measured.weighed_cost, objective.cost_points
-        ),
-        speed_term(measured.weighed_speed, ends.weighed_fastest, ends.weighed_slowest, objective.speed_points),
-    )
-    return [term for term in terms if term is not None]
+def _confirm(
+    table: PlanTable,
+    best_first: Codes,
+    rejected: Codes,
+    before: Sequence[TableRun],
+    preferring: TableRun,
+    alive: Codes,
+) -> None:
+    """Let durable-rules fire what a record shows in full: the first plans, and the best of every GPU.
+
+    Args:
+        table: all plans.
+        best_first: rows of those that survive, in order.
+        rejected: rows of the others.
+        before: what was run on all plans.
+        preferring: what was run on the survivors.
+        alive: rows of the survivors, as they were run.
+    """
+    of_gpus: dict[str, int] = {}
+    for row in (*best_first.tolist(), *rejected[::-1].tolist()):
+        of_gpus.setdefault(table.gpus[row].id, row)
+    rows = np.union1d(best_first[:MOST_SHOWN], list(of_gpus.values())).astype(np.intp)
+    for run in before:
+        run.confirm(rows.tolist(), [table.ids[row] for row in rows.tolist()])
+    own = np.flatnonzero(np.isin(alive, rows))
+    preferring.confirm(own.tolist(), [table.ids[row] for row in alive[own].tolist()])

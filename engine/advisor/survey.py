@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
+import numpy as np
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.catalogue import profile_of
-from whichgpu.engine.core import Facts, Value, number
-from whichgpu.engine.plans import Plan
+from whichgpu.engine.core import Codes, Facts, NumberColumn, Numbers, Value
+from whichgpu.engine.plans import Plan, PlanTable
 from whichgpu.engine.rules import FactCandidate
 
 
@@ -42,6 +45,44 @@ class Measures(Struct, frozen=True):
         """Speed as evidence weighs it."""
         return 1.0 / self.weighed_time if self.weighed_time else None
 
+    @property
+    def figures(self) -> MeasureColumns:
+        """The same for comparisons that columns are made for."""
+        return MeasureColumns(*(math.nan if value is None else value for value in astuple(self)))
+
+
+class MeasureColumns(Struct, frozen=True):
+    """The measures of plans as columns, or those of one plan; NaN where a figure is not known."""
+
+    cost: Any
+    time: Any
+    weighed_cost: Any
+    weighed_time: Any
+    usd_per_hour: Any
+
+    @classmethod
+    def of(cls, measures: Sequence[Measures]) -> MeasureColumns:
+        """The columns of measures."""
+        table = np.array([astuple(each) for each in measures], np.float64).reshape(-1, len(cls.__struct_fields__))
+        return cls(*table.T)
+
+    def row(self, row: int) -> Measures:
+        """Those of one plan."""
+        return Measures(*(known(column[row]) for column in astuple(self)))
+
+    def each(self, change: Callable[[Any], Any]) -> MeasureColumns:
+        """The measures with every column changed alike."""
+        return MeasureColumns(*map(change, astuple(self)))
+
+    def take(self, rows: Codes) -> MeasureColumns:
+        """Those of some plans."""
+        return self.each(lambda column: column[rows])
+
+
+def known(value: Any) -> float | None:
+    """A figure of a column as a plain number; None where it is not known."""
+    return None if np.isnan(value) else float(value)
+
 
 #: What was stated behind figures of the survey.
 _INPUTS = {"owned_plan_qualifies": ("gpus_owned",), "renting_undercuts_owned": ("gpus_owned",)}
@@ -68,61 +109,88 @@ def is_job(workload: Facts) -> bool:
 
 def length_known(plans: Sequence[Plan]) -> bool:
     """Whether the length of the run is known on every plan whose rate is."""
-    timed = [plan.facts for plan in plans if "plan.tokens_per_s" in plan.facts or "plan.samples_per_s" in plan.facts]
-    return bool(timed) and all("plan.hours" in facts for facts in timed)
+    table = PlanTable.of(plans)
+    timed = ~(np.isnan(table.numbers("plan.tokens_per_s")) & np.isnan(table.numbers("plan.samples_per_s")))
+    return bool(timed.any() and not np.isnan(table.numbers("plan.hours")[timed]).any())
 
 
-def measure(plan: Plan, *, job: bool, by_run: bool, objective: Objective, highest_usd_per_gpu_hour: float) -> Measures:
-    """Cost and time of a plan as choosing compares them.
+def measures_of(
+    plans: Sequence[Plan], *, job: bool, by_run: bool, objective: Objective, highest_usd_per_gpu_hour: float
+) -> MeasureColumns:
+    """Cost and time of plans as choosing compares them.
 
     Args:
-        plan: a surviving plan.
+        plans: best as a table.
         job: compare by the piece of work, not by the month.
         by_run: the length of the run is known on all plans, and the piece of work is the run.
         objective: tells what surrounds rented GPUs, without which two prices of a few cents would lie as far apart as
             two of a hundred dollars, and what twice as many GPUs have to bring.
         highest_usd_per_gpu_hour: the highest rate of the price list, for a plan whose price is not known.
     """
-    facts, hourly = plan.facts, plan.cost.usd_per_hour
-    rate = number(facts, "plan.tokens_per_s") or number(facts, "plan.samples_per_s")
-    weighed = (hourly if hourly is not None else highest_usd_per_gpu_hour * plan.count) + objective.around_usd_per_hour
-    latency = None if job else number(facts, "plan.latency_ms")
-    time = latency if latency else 1.0 / rate if rate else None
-    weighed_time = time * objective.gain_of_doubling ** math.log2(plan.count) if time else None
-    if job:
-        if time is None:
-            return Measures(hourly, None, weighed)
-        # A run of stated steps may do more work on more GPUs: it costs its hours, and is as fast as its rate.
-        length = (number(facts, "plan.hours") if by_run else None) or time
-        cost = None if hourly is None else hourly * length
-        return Measures(cost, time, weighed * length, weighed_time, None if by_run else hourly)
-    monthly = plan.cost.usd_per_month
-    return Measures(monthly if monthly is not None else hourly, time, weighed, weighed_time)
-
-
-def spread(measures: Sequence[Measures]) -> Spread:
-    """The ends of what the plans measure."""
-    costs = [m.weighed_cost for m in measures if m.weighed_cost and m.cost is not None]
-    plain = [m.cost for m in measures if m.cost]
-    speeds = [m.speed for m in measures if m.speed]
-    weighed = [m.weighed_speed for m in measures if m.weighed_speed]
-    return Spread(
-        min(costs, default=None),
-        max(speeds, default=None),
-        max(weighed, default=None),
-        min(weighed, default=None),
-        min(plain, default=None),
+    table = PlanTable.of(plans)
+    hourly, count = table.numbers("plan.usd_per_hour"), table.numbers("plan.count")
+    tokens = table.numbers("plan.tokens_per_s")
+    rate = np.where(tokens > 0, tokens, table.numbers("plan.samples_per_s"))
+    time = 1 / np.where(rate > 0, rate, np.nan)
+    if not job:
+        latency = table.numbers("plan.latency_ms")
+        time = np.where(latency > 0, latency, time)
+    around = objective.around_usd_per_hour
+    weighed_cost = np.where(np.isnan(hourly), highest_usd_per_gpu_hour * count, hourly) + around
+    weighed_time = time * objective.gain_of_doubling ** np.log2(count)
+    unknown = np.full(len(table), np.nan)
+    if not job:
+        monthly = table.numbers("plan.usd_per_month")
+        cost = np.where(np.isnan(monthly), hourly, monthly)
+        return MeasureColumns(cost, time, weighed_cost, weighed_time, unknown)
+    # A run of stated steps may do more work on more GPUs: it costs its hours, and is as fast as its rate.
+    hours = table.numbers("plan.hours") if by_run else unknown
+    length = np.where(hours > 0, hours, time)
+    timed = ~np.isnan(time)
+    return MeasureColumns(
+        np.where(timed, hourly * length, hourly),
+        time,
+        np.where(timed, weighed_cost * length, weighed_cost),
+        weighed_time,
+        unknown if by_run else np.where(timed, hourly, np.nan),
     )
 
 
-def beside_others(measures: Measures, ends: Spread) -> dict[str, Value]:
+def spread(measures: MeasureColumns) -> Spread:
+    """The ends of what the plans measure."""
+    priced = ~np.isnan(measures.cost)
+    return Spread(
+        _least(measures.weighed_cost[priced]),
+        _most(1 / measures.time),
+        _most(1 / measures.weighed_time),
+        _least(1 / measures.weighed_time),
+        _least(measures.cost),
+    )
+
+
+def _least(column: Numbers) -> float | None:
+    """The least of what is known and above zero."""
+    above = column[column > 0]
+    return float(above.min()) if above.size else None
+
+
+def _most(column: Numbers) -> float | None:
+    above = column[column > 0]
+    return float(above.max()) if above.size else None
+
+
+def beside_others(measures: MeasureColumns, ends: Spread) -> dict[str, NumberColumn]:
     """The plan-scope facts of the survey: cost as a multiple of the cheapest, speed as a share of the fastest."""
-    facts: dict[str, Value] = {}
-    if measures.cost and ends.least_cost:
-        facts["plan.cost_vs_cheapest"] = measures.cost / ends.least_cost
-    if measures.speed and ends.fastest:
-        facts["plan.speed_vs_fastest"] = measures.speed / ends.fastest
+    facts: dict[str, NumberColumn] = {}
+    if ends.least_cost:
+        facts["plan.cost_vs_cheapest"] = _above_zero(measures.cost / ends.least_cost)
+    if ends.fastest:
+        facts["plan.speed_vs_fastest"] = _above_zero(1 / measures.time / ends.fastest)
     return facts
+
+
+def _above_zero(column: Numbers) -> NumberColumn:
+    return NumberColumn(np.where(column > 0, column, np.nan))
 
 
 def objective_claims(objective: Objective) -> dict[str, list[FactCandidate]]:
@@ -135,39 +203,43 @@ def objective_claims(objective: Objective) -> dict[str, list[FactCandidate]]:
     }
 
 
-def survey_claims(plans: Sequence[Plan], measures: Sequence[Measures]) -> dict[str, list[FactCandidate]]:
+def survey_claims(plans: Sequence[Plan], measures: MeasureColumns) -> dict[str, list[FactCandidate]]:
     """Workload-scope facts over the surviving plans and what each measures, sized ones only where fitting is meant."""
-    sized = [plan for plan in plans if plan.memory is not None]
-    hourly = [plan.cost.usd_per_hour for plan in plans if plan.cost.usd_per_hour is not None]
-    values: dict[str, tuple[Value, str]] = {"surviving_plans": (len(plans), "plans that no rule rejects")}
-    if sized:
-        single = [plan for plan in sized if fewest_of(plan) == 1]
-        consumer = any(plan.gpu.segment == "consumer" for plan in single)
-        values["fits_one_gpu"] = (bool(single), "whether one GPU of a surviving plan's kind holds the job")
-        values["fits_consumer_gpu"] = (consumer, "whether one consumer card of a surviving plan's kind holds the job")
+    table = PlanTable.of(plans)
+    values: dict[str, tuple[Value, str]] = {"surviving_plans": (len(table), "plans that no rule rejects")}
+    sized = ~np.isnan(table.numbers("plan.per_gpu_gb"))
+    if sized.any():
+        fewest = fewest_of(table)
+        single = sized & (fewest == 1)
+        consumer = [table.gpus[row].segment == "consumer" for row in np.flatnonzero(single).tolist()]
+        values["fits_one_gpu"] = (bool(single.any()), "whether one GPU of a surviving plan's kind holds the job")
+        values["fits_consumer_gpu"] = (
+            any(consumer),
+            "whether one consumer card of a surviving plan's kind holds the job",
+        )
         values["min_gpu_count"] = (
-            min(map(fewest_of, sized)),
+            int(fewest[sized].min()),
             "the fewest GPUs of a surviving plan's kind that hold it",
         )
-    if any(plan.cost.origin == "owned" for plan in plans):
+    owned = table.yes("plan.owned")
+    if owned.any():
         values["owned_plan_qualifies"] = (True, "whether a plan on hardware that is owned survives")
-        owned, rented = (
-            [m.cost for plan, m in zip(plans, measures, strict=True) if plan.cost.origin in origins and m.cost]
-            for origins in (("owned",), ("offer", "quote"))
-        )
+        least_owned = _least(measures.cost[owned])
+        least_rented = _least(measures.cost[table.yes("plan.offered") & ~owned & ~table.yes("plan.bought")])
         values["renting_undercuts_owned"] = (
-            bool(owned and rented) and min(rented) < min(owned),
+            least_owned is not None and least_rented is not None and least_rented < least_owned,
             "whether the cheapest rented plan costs less than the cheapest on hardware that is owned",
         )
-    if hourly:
-        values["cheapest_usd_per_hour"] = (min(hourly), "lowest price among surviving plans")
+    hourly = table.numbers("plan.usd_per_hour")
+    if not np.isnan(hourly).all():
+        values["cheapest_usd_per_hour"] = (float(np.nanmin(hourly)), "lowest price among surviving plans")
     return {
         name: [FactCandidate("computed", f"survey.{name}", value, _INPUTS.get(name, ()), formula, (SOURCE,))]
         for name, (value, formula) in values.items()
     }
 
 
-def fewest_of(plan: Plan) -> int:
-    """How few GPUs of the plan's kind hold the job, whatever count a target or a wish asks for."""
-    fewest = plan.facts.get("plan.smallest_count")
-    return fewest if isinstance(fewest, int) and not isinstance(fewest, bool) else plan.count
+def fewest_of(plans: PlanTable) -> Numbers:
+    """How few GPUs of each plan's kind hold the job, whatever count a target or a wish asks for."""
+    fewest = plans.numbers("plan.smallest_count")
+    return np.where(np.isnan(fewest), plans.numbers("plan.count"), fewest)

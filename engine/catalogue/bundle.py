@@ -15,7 +15,7 @@ from msgspec import Struct
 from whichgpu.engine.catalogue.gpu_names import GpuMatch, GpuNames, grouped
 from whichgpu.engine.catalogue.model import CostItem, Gpu, ModelSpec, Offer, SourceRecord
 from whichgpu.engine.catalogue.model_names import ModelMatch, ModelNames
-from whichgpu.engine.core import Value
+from whichgpu.engine.core import FactTable, Value
 
 
 class KnowledgeLayer(Struct, frozen=True):
@@ -59,6 +59,16 @@ class Knowledge:
     prices_as_of: str | None
     folder: str = field(default="", compare=False)
     layers: tuple[KnowledgeLayer, ...] = ()
+
+    @cached_property
+    def gpu_columns(self) -> FactTable:
+        """The facts of all GPUs as columns, in the order of ``gpus``."""
+        return FactTable.of([self.gpu_facts[gpu] for gpu in self.gpus])
+
+    @cached_property
+    def gpu_rows(self) -> Mapping[str, int]:
+        """The row of each GPU in ``gpu_columns``."""
+        return {gpu: row for row, gpu in enumerate(self.gpus)}
 
     @cached_property
     def families(self) -> Mapping[str, tuple[str, ...]]:

@@ -36,6 +36,7 @@ from .folders import (
     locate as locate,
 )
 from .gc_pause import collection_paused as collection_paused
+from .on_demand import OnDemand as OnDemand
 from .values import Facts as Facts, Scalar as Scalar, Value as Value, number as number
 from .version import VERSION as VERSION
 from .yaml.cache import recall as recall, remember as remember

@@ -55,6 +55,9 @@ class WordColumn(NamedTuple):
 
 Column: TypeAlias = NumberColumn | WordColumn
 
+#: Up to here every whole number is a double.
+_WHOLE = 2**53
+
 NO, YES = 0, 1
 #: The values of a column of yes or no.
 NO_YES: tuple[Value, ...] = (False, True)
@@ -67,9 +70,9 @@ def yes_no(yes: NDArray[np.bool_], known: NDArray[np.bool_] | None = None) -> Wo
 
 
 def column_of(values: Sequence[Value | None]) -> Column:
-    """The column of a fact's values, None where it is not known: of numbers, if all that are known are numbers."""
+    """The column of a fact's values, None where it is not known: of numbers, if all that are known are doubles."""
     known = [value for value in values if value is not None]
-    if all(value.__class__ is int or value.__class__ is float for value in known):
+    if all(value.__class__ is float or (value.__class__ is int and -_WHOLE <= value <= _WHOLE) for value in known):
         numbers = [np.nan if value is None else value for value in values]
         return NumberColumn(np.array(numbers, np.float64), whole=all(value.__class__ is int for value in known))
     places: dict[tuple[type, Value], int] = {}  # By class too: True equals 1.

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from whichgpu.engine.advisor import (
     Judged,
+    MeasureColumns,
     Outcome,
     PlanRound,
     asked_counts,
@@ -186,7 +187,7 @@ def _surveyed(plan_round: PlanRound, rejecting: Mapping[str, frozenset[str]], op
         {
             name: claims[0].value
             for name, claims in survey_claims(
-                [entry.ranked.plan for entry in entries], [entry.measures for entry in entries]
+                [entry.ranked.plan for entry in entries], MeasureColumns.of([entry.measures for entry in entries])
             ).items()
         }
         for entries in (plan_round.judged, sure)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Advisor, Measures, asked_counts, is_job, length_known, measure
+from whichgpu.engine.advisor import Advisor, Measures, asked_counts, is_job, length_known, measures_of
 from whichgpu.engine.core import Facts, InputError, Value
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.rule_index import RuleIndex
@@ -80,9 +80,8 @@ def partial_plans(advisor: Advisor, given: Mapping[str, Value], counts: Sequence
     by_run = job and length_known(plans)
     objective = advisor.objective(None, given)
     highest = context.knowledge.dearest_usd_per_gpu_hour
-    measures = {
-        p.id: measure(p, job=job, by_run=by_run, objective=objective, highest_usd_per_gpu_hour=highest) for p in plans
-    }
+    measured = measures_of(plans, job=job, by_run=by_run, objective=objective, highest_usd_per_gpu_hour=highest)
+    measures = {plan.id: measured.row(row) for row, plan in enumerate(plans)}
     return PartialPlans({plan.id: plan.facts for plan in plans}, frozenset(facts.read), facts.copied, job, measures)
 
 

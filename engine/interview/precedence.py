@@ -6,7 +6,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 
-from whichgpu.engine.advisor import Judged, Objective, joins_no_more, keeps_count, outweighs_guide, stands_as_well
+from whichgpu.engine.advisor import (
+    Judged,
+    Objective,
+    Traits,
+    joins_no_more,
+    keeps_count,
+    outweighs_guide,
+    stands_as_well,
+    traits_of_plan,
+)
 from whichgpu.engine.interview.entrants import MARKS, Comparer, Entrant, Pairs
 
 
@@ -19,12 +28,14 @@ class Precedence:
     comparer: Comparer
     objective: Objective
     _by_cost: list[tuple[float, float, Entrant]] = field(init=False)
+    _traits: dict[str, Traits] = field(init=False)
 
     def __post_init__(self) -> None:
         """Sort the plans by cost."""
         known = [(entry.judged.measures.cost, entry.judged.measures.time, entry) for entry in self.entrants]
         priced = [(cost, time, entry) for cost, time, entry in known if cost is not None and time is not None]
         self._by_cost = sorted(priced, key=lambda each: (each[0], each[1], each[2].id))
+        self._traits = {entry.id: traits_of_plan(entry.judged.ranked.plan) for entry in self.entrants}
 
     def places(self, one: Entrant, other: Entrant) -> Iterator[Pairs]:
         """Place by place of the tier, what the two plans can be at once; True is the lower standing."""
@@ -72,9 +83,9 @@ class Precedence:
 
     def beating(self, entry: Entrant) -> Iterator[Entrant]:
         """The plans that rule a plan out where both are of one tier."""
-        mine = entry.judged.ranked.plan
+        mine = self._traits[entry.id]
         for other in self.faster_for_less(entry):
-            if self.objective.stated or joins_no_more(other.judged.ranked.plan, mine):
+            if self.objective.stated or joins_no_more(self._traits[other.id], mine):
                 yield other
 
     def beats(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
@@ -89,12 +100,12 @@ class Precedence:
         """The plans that stand in for a plan where they are its equals, the one that comes first at the front."""
         if self.objective.stated:
             return []
-        mine, measures = entry.judged.ranked.plan, entry.judged.measures
+        mine, measures = self._traits[entry.id], entry.judged.measures.figures
         found = [
             other
             for other in self.faster_for_less(entry)
-            if stands_as_well(other.judged.ranked.plan, mine)
-            and outweighs_guide(other.judged.measures, measures, self.objective)
+            if stands_as_well(self._traits[other.id], mine)
+            and outweighs_guide(other.judged.measures.figures, measures, self.objective)
         ]
         return sorted(found, key=_product)
 
@@ -103,7 +114,7 @@ class Precedence:
         places = list(self.places(entry, other))
         may = all(any(a == b for a, b in pairs) for pairs in places[:2])
         sure = all(a == b for pairs in places[:2] for a, b in pairs) and other.id not in self.leaving
-        plans = other.judged.ranked.plan, entry.judged.ranked.plan
+        plans = self._traits[other.id], self._traits[entry.id]
         # The third place: whether a guide names its count, False where it does.
         kept = [keeps_count(*plans, guided=a or not b) for a, b in places[2]]
         return may and any(kept), sure and all(kept)
@@ -199,7 +210,8 @@ class Scales:
         times = (time, time) if time is not None else self._times()
         count = judged.ranked.plan.count
         least, most = (
-            math.inf if math.isinf(c) else self.objective.merit(c, t, count) for c, t in zip(costs, times, strict=True)
+            math.inf if math.isinf(c) else float(self.objective.merit(c, t, count))
+            for c, t in zip(costs, times, strict=True)
         )
         return least, most
 

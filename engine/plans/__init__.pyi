@@ -7,10 +7,10 @@ from .costs.comparison import (
     compare_costs as compare_costs,
 )
 from .costs.constants import EconomicsConstants as EconomicsConstants, load_economics as load_economics
+from .costs.hardware import CARD_SEGMENTS as CARD_SEGMENTS
 from .costs.model import Commitment as Commitment, Cost as Cost
 from .costs.offers import price_age_days as price_age_days
-from .costs.ownership import SourcedAmount as SourcedAmount, owned_form as owned_form
-from .costs.power import CARD_SEGMENTS as CARD_SEGMENTS, DESK_CARDS as DESK_CARDS
+from .costs.power import DESK_CARDS as DESK_CARDS
 from .costs.procurement import (
     YES_NO as YES_NO,
     Flip as Flip,
@@ -20,6 +20,7 @@ from .costs.procurement import (
     procurement_figures as procurement_figures,
 )
 from .costs.provenance import cost_grounds as cost_grounds
+from .costs.purchase import SourcedAmount as SourcedAmount, owned_form as owned_form
 from .costs.thresholds import (
     Threshold as Threshold,
     ThresholdSays as ThresholdSays,
@@ -36,4 +37,5 @@ from .gate import (
 )
 from .maker import PlanMaker as PlanMaker
 from .model import Plan as Plan
+from .table import PlanTable as PlanTable
 from .topology import fabric_of as fabric_of, ladder as ladder

@@ -14,8 +14,9 @@ from whichgpu.engine.plans.layouts import columns_of
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.plans.picks import Picks, picks_of, put_together
-from whichgpu.engine.plans.slices import slice_plans
-from whichgpu.engine.sizing import Floats, Ints, Job, Layout
+from whichgpu.engine.plans.slices import slice_plans, wants_slices
+from whichgpu.engine.plans.table import PlanTable
+from whichgpu.engine.sizing import Ints, Job, Layout
 
 
 def candidate_plans(
@@ -25,7 +26,7 @@ def candidate_plans(
     asked_counts: Mapping[int, str] | Iterable[int] = (),
     *,
     maker: PlanMaker | None = None,
-) -> list[Plan]:
+) -> PlanTable:
     """The plans of a job, by GPU id and count.
 
     Args:
@@ -38,14 +39,13 @@ def candidate_plans(
     maker = maker or PlanMaker(job, facts, knowledge)
     asked = dict(asked_counts) if isinstance(asked_counts, Mapping) else dict.fromkeys(asked_counts, "a rule")
     found = configurations_to_plan(maker, gpus_to_plan(facts, knowledge), asked)
-    each, timed = maker.keep(found), found.timed.tolist()
+    table = maker.table(found, maker.columns)
+    if not wants_slices(maker):
+        return table
     plans: list[Plan] = []
     for place, rows in found.by_gpu():
-        for row in rows:
-            gpu, layout = each[row]
-            plans.append(maker.plan(gpu, layout.count, found.why[row], layout=layout, timed=timed[row]))
-        plans.extend(slice_plans(maker, maker.columns.gpus.gpus[place]))
-    return plans
+        plans += [*(table[row] for row in rows), *slice_plans(maker, maker.columns.gpus.gpus[place])]
+    return PlanTable.of(plans)
 
 
 def configurations_to_plan(maker: PlanMaker, gpus: Sequence[Gpu], asked: Mapping[int, str]) -> Found:
@@ -95,19 +95,9 @@ def _shown(maker: PlanMaker, which: Ints, picks: Picks, *, named: bool, stated: 
 def _found(maker: PlanMaker, which: Ints, picks: Picks) -> Found:
     """The configurations with what they take and deliver."""
     columns, gpu, layouts = maker.columns, which[picks.place], picks.layouts
-    unknown = np.full(len(gpu), np.nan)
-    memory, fits, room, speed = None, unknown, unknown, dict[str, Floats]()
-    usual = layouts
-    if maker.job.sized:
-        memory = columns.memory(gpu, layouts)
-        fits = unknown if memory is None else columns.fits(gpu, memory)
-        room = np.where(picks.timed, columns.room(gpu, layouts), np.nan)
-        every = maker.speed_columns(gpu, layouts, room)
-        speed = {name: np.where(picks.timed, figure, np.nan) for name, figure in every.items()}
-        if not maker.job.training:
-            usual = columns.usual(gpu, layouts.gpus).layouts
-    why = tuple(picks.why.tolist())
-    return Found(gpu, layouts, why, usual, picks.timed, columns.smallest[gpu], room, speed, memory, fits)
+    by_choice = maker.job.sized and not maker.job.training  # While training, what is found is the usual layout.
+    usual = columns.usual(gpu, layouts.gpus).layouts if by_choice else layouts
+    return maker.found(columns, gpu, layouts, usual, tuple(picks.why.tolist()), picks.timed)
 
 
 def gpus_to_plan(facts: Facts, knowledge: Knowledge) -> list[Gpu]:

@@ -52,6 +52,11 @@ class Layouts(NamedTuple):
         each = (batch, context_gb, small_card)
         return Rows(*self, *(one if np.ndim(one) else np.full(len(self.data), one) for one in each))
 
+    def at(self, row: int) -> Layout:
+        """One layout as an object."""
+        tensor, pipeline, data, number = (column.item(row) for column in self)
+        return Layout(tensor, pipeline, data, SHARDINGS[number])
+
     def each(self) -> list[Layout]:
         """Every layout as an object."""
         degrees = zip(*(column.tolist() for column in self), strict=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -17,8 +18,9 @@ from whichgpu.engine.plans.needs import safety_of
 from whichgpu.engine.plans.size_columns import SizeColumns, Usual, is_within
 from whichgpu.engine.plans.targets import goals_of
 from whichgpu.engine.plans.topology import Fabric, fabric_of
-from whichgpu.engine.plans.workings import Terms, Workings, workings_of
+from whichgpu.engine.plans.workings import Terms, workings_of
 from whichgpu.engine.sizing import (
+    Bools,
     Figure,
     Floats,
     Ints,
@@ -152,48 +154,45 @@ class PlanSizes:
             return speed
         return speed | {"hours": self._timed.hours_elsewhere(speed, self._speed_in_use(self._timed.gpu))}
 
-    def evaluate(self, wanted: Iterable[tuple[Gpu, Layout]]) -> None:
-        """Compute the speed of plans on GPUs of the catalogue at once, so that ``speed`` only has to look it up."""
-        pairs = [(gpu, layout) for gpu, layout in wanted if self._workings.of(gpu)[0] is self._workings]
-        if not pairs:
-            return
-        gpus, laid = zip(*pairs, strict=True)
-        which, layouts = np.array([self._workings.of(gpu)[1] for gpu in gpus]), columns_of(laid)
-        room = self.columns.room(which, layouts)
-        self._keep_speeds(self._workings, pairs, self.columns.speed(which, layouts, room), room)
+    def columns_with(self, gpu: Gpu) -> tuple[SizeColumns, int]:
+        """Columns that hold a GPU, of the catalogue or not, and its position there."""
+        workings, place = self._workings.of(gpu)
+        return workings.columns, place
 
-    def keep(self, found: Found) -> list[tuple[Gpu, Layout]]:
-        """Keep what was found, so that ``memory``, ``layout`` and ``speed`` of these plans only have to look it up.
+    def found(
+        self, columns: SizeColumns, gpu: Ints, layouts: Layouts, usual: Layouts, why: tuple[str, ...], timed: Bools
+    ) -> Found:
+        """Configurations with what they take and deliver.
 
-        Returns:
-            The GPU and the layout of each plan.
+        Args:
+            columns: of the GPUs.
+            gpu: of each configuration, by its position there.
+            layouts: of each configuration.
+            usual: the usual layouts of their counts.
+            why: where their counts come from.
+            timed: whether their speed is computed.
         """
-        gpus = [self.columns.gpus.gpus[place] for place in found.gpu.tolist()]
-        layouts = found.layouts.each()
-        usual = layouts if found.usual is found.layouts else found.usual.each()
-        self._layouts |= {(gpu.id, layout.count): layout for gpu, layout in zip(gpus, usual, strict=True)}
-        pairs = list(zip(gpus, layouts, strict=True))
-        if found.memory is not None:
-            keys = ((card_of(gpu), layout) for gpu, layout in pairs)
-            self._workings.memories.update(zip(keys, found.memory.rows(), strict=True))
-        timed = np.flatnonzero(found.timed).tolist()
-        speed = {name: figure[timed] for name, figure in found.speed.items()}
-        if self._timed is not None:  # What it says of the hours is added to a speed by whoever reads it.
-            speed["hours"] = np.full(len(timed), np.nan)
-        self._keep_speeds(self._workings, [pairs[row] for row in timed], speed, found.room[timed])
-        return pairs
+        unknown = np.full(len(gpu), np.nan)
+        memory, fits, room, speed = None, unknown, unknown, dict[str, Floats]()
+        if self.job.sized:
+            memory = columns.memory(gpu, layouts)
+            fits = unknown if memory is None else columns.fits(gpu, memory)
+            room = np.where(timed, columns.room(gpu, layouts), np.nan)
+            every = self._timed_elsewhere(columns.speed(gpu, layouts, room))
+            speed = {name: np.where(timed, figure, np.nan) for name, figure in every.items()}
+        return Found(gpu, layouts, why, usual, timed, columns.smallest[gpu], room, speed, memory, fits)
 
-    def _keep_speeds(
-        self,
-        workings: Workings,
-        pairs: Sequence[tuple[Gpu, Layout]],
-        speed: dict[str, Floats],
-        room: Floats,
-    ) -> None:
-        rooms = (None if most != most else int(most) for most in room.tolist())  # noqa: PLR0124 - NaN.
-        for (gpu, layout), values, most in zip(pairs, rows_of_values(speed), rooms, strict=False):
-            estimate = SpeedEstimate(values, partial(self._figures, gpu, layout, most)) if values else None
-            workings.speeds[gpu.id, layout] = estimate, most
+    def speed_of(self, found: Found, row: int, gpu: Gpu, layout: Layout) -> SpeedEstimate | None:
+        """The speed of one configuration, its figures with bands and formulas on demand."""
+        values = {name: value for name, column in found.speed.items() if not math.isnan(value := column.item(row))}
+        if not values or not found.timed[row]:
+            return None
+        room = found.room.item(row)
+        build = partial(self._figures, gpu, layout, None if math.isnan(room) else int(room))
+        if self._timed is None:
+            return SpeedEstimate(values, build)
+        values.pop("hours", None)  # They are those of the run that was timed, which says what they are made of.
+        return self._timed.elsewhere(SpeedEstimate(values, build), self._speed_in_use(self._timed.gpu))
 
     def _estimated_speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
         workings, place = self._workings.of(gpu)
@@ -201,7 +200,10 @@ class PlanSizes:
         if key not in workings.speeds:
             which, layouts = np.array([place]), columns_of([layout])
             room = workings.columns.room(which, layouts)
-            self._keep_speeds(workings, [(gpu, layout)], workings.columns.speed(which, layouts, room), room)
+            (values,) = rows_of_values(workings.columns.speed(which, layouts, room))
+            most = None if math.isnan(room[0]) else int(room[0])
+            estimate = SpeedEstimate(values, partial(self._figures, gpu, layout, most)) if values else None
+            workings.speeds[key] = estimate, most
         return workings.speeds[key]
 
     def _figures(self, gpu: Gpu, layout: Layout, room: int | None) -> dict[str, Figure]:

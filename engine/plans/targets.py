@@ -42,8 +42,7 @@ def meets(goals: Goals, values: Mapping[str, float]) -> bool | None:
     """Whether every goal is met; None where none is stated or a figure that decides is not known."""
     if missed(goals, values):
         return False
-    unknown = any(math.isnan(value) for value, *_ in _limits(goals, values))
-    return None if unknown or not goals.stated else True
+    return None if undecided(goals, values) or not goals.stated else True
 
 
 def times_kept(goals: Goals, values: Mapping[str, float]) -> bool:
@@ -54,6 +53,14 @@ def times_kept(goals: Goals, values: Mapping[str, float]) -> bool:
 def missed(goals: Goals, values: Mapping[str, Any]) -> Any:
     """Whether a goal is missed as far as the figures are known; of columns, for each row."""
     return _any_missed(_limits(goals, values))
+
+
+def undecided(goals: Goals, values: Mapping[str, Any]) -> Any:
+    """Whether a figure that decides over a goal is not known; of columns, for each row."""
+    found: Any = False
+    for value, *_ in _limits(goals, values):
+        found = found | np.isnan(value)
+    return found
 
 
 def times_missed(goals: Goals, values: Mapping[str, Any]) -> Any:

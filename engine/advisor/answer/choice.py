@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.plans import unverified_dict
 from whichgpu.engine.advisor.answer.wording import because, fallback_text
-from whichgpu.engine.advisor.choice import joins_no_more
+from whichgpu.engine.advisor.choice import joins_no_more, traits_of_plan
 from whichgpu.engine.advisor.losses import PLACES, first_by_evidence, loss_of, rules_behind
 from whichgpu.engine.advisor.options import gain_of
 from whichgpu.engine.advisor.outcome import Judged, Outcome
@@ -146,7 +146,7 @@ def _entry(
 
 def _because_of_evidence(entry: Judged, answer: Judged) -> str:
     """Why a plan of the same standing that is cheaper and faster is not the answer."""
-    if joins_no_more(entry.ranked.plan, answer.ranked.plan):
+    if joins_no_more(traits_of_plan(entry.ranked.plan), traits_of_plan(answer.ranked.plan)):
         return "the rules give it fewer points of evidence"
     return "it joins more cards over PCIe or takes more machines, which no stated objective asks for"
 

@@ -68,7 +68,7 @@ def _figures(entry: Judged, *, in_time: bool) -> PlanFigures:
 def _merit(figures: PlanFigures, objective: Objective) -> float:
     if not figures.cost or not figures.speed:
         return -inf
-    return -objective.merit(figures.cost, 1 / figures.speed, figures.count)
+    return -float(objective.merit(figures.cost, 1 / figures.speed, figures.count))
 
 
 def claim_dict(checked: CheckedClaim, gpus: Mapping[str, Gpu]) -> plan_types.GuideClaim:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from whichgpu.engine.advisor.answer.answers import (
     assumptions,
     candidate_dict,
@@ -25,6 +27,7 @@ from whichgpu.engine.advisor.answer.procurement import procurement_dict, procure
 from whichgpu.engine.advisor.answer.remarks import (
     aged_rules,
     contradiction_warnings,
+    difference_warnings,
     disagreements,
     figures,
     monitoring,
@@ -37,7 +40,7 @@ from whichgpu.engine.advisor.losses import first_by_evidence
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import json_value
-from whichgpu.engine.rules import Rule, Vocabulary
+from whichgpu.engine.rules import Difference, Rule, Vocabulary
 
 
 if TYPE_CHECKING:
@@ -54,6 +57,7 @@ def decision_dict(
     knowledge: Knowledge,
     rules: Mapping[str, Rule],
     vocabulary: Vocabulary,
+    differences: Sequence[Difference] = (),
     *,
     full: bool = True,
 ) -> answer_types.Decision | answer_types.DecisionLine:
@@ -65,6 +69,7 @@ def decision_dict(
         knowledge: for figures and disagreements.
         rules: all rules by id.
         vocabulary: for labels and questions.
+        differences: where the engines that fire the rules differ.
         full: with trace, rule verdicts and rejections; without a trace, facts have no ``seq`` in it.
     """
     alternatives = pick_alternatives(outcome)
@@ -79,6 +84,7 @@ def decision_dict(
 
     warnings = contradiction_warnings(outcome.intake, vocabulary) + remarks(fired, "warn", vocabulary)
     warnings += refusal_warnings(outcome, vocabulary)
+    warnings += difference_warnings(differences, vocabulary)
     warnings += aged_rules(outcome, rules, head["decided_at"][:10], vocabulary)
     recommendation: plan_types.Recommendation | None = None
     if outcome.chosen is not None:
@@ -160,23 +166,23 @@ def _trace(
     return trace
 
 
-def _price_assumed(entry: Judged) -> bool:
-    return entry.facts.get("plan.assumed_price") is True and entry.facts.get("plan.named") is not True
-
-
 def pick_alternatives(outcome: Outcome) -> list[Judged]:
     """The best surviving plan of every family that evidence puts near the first, then further counts and splits."""
-    judged = outcome.judged
-    least = first_by_evidence(outcome.chosen, judged).ranked.score - FARTHEST_ALTERNATIVE if outcome.chosen else -inf
-    guessed = outcome.chosen is not None and not _price_assumed(outcome.chosen)
-    seen = {outcome.chosen.ranked.plan.gpu.family} if outcome.chosen else set()
-    first: list[Judged] = []
-    further: list[Judged] = []
-    for entry in judged:
-        # What has only a guessed price nobody could order.
-        if entry is outcome.chosen or entry.ranked.score < least or (guessed and _price_assumed(entry)):
-            continue
-        family = entry.ranked.plan.gpu.family
-        (further if family in seen else first).append(entry)
+    found, chosen = outcome.round, outcome.chosen
+    if found is None or not len(found.surviving):
+        return []
+    least = first_by_evidence(chosen, found.judged).ranked.score - FARTHEST_ALTERNATIVE if chosen else -inf
+    near = found.scores >= least
+    # What has only a guessed price nobody could order.
+    guessed = found.surviving.yes("plan.assumed_price") & ~found.surviving.yes("plan.named")
+    if chosen is not None:
+        near &= ~guessed | bool(guessed[0])
+        near[0] = False
+    seen = {chosen.ranked.plan.gpu.family} if chosen else set()
+    first: list[int] = []
+    further: list[int] = []
+    for place in np.flatnonzero(near).tolist():
+        family = found.surviving.gpus[place].family
+        (further if family in seen else first).append(place)
         seen.add(family)
-    return [*first, *further][:MOST_ALTERNATIVES]
+    return [found.judged[place] for place in [*first, *further][:MOST_ALTERNATIVES]]

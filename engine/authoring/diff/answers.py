@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from whichgpu.engine.advisor import Advisor, Outcome, fired_rules, load_advisor
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import Facts, WhichgpuError
-from whichgpu.engine.plans import Plan, PlanMaker, candidate_plans
+from whichgpu.engine.plans import PlanMaker, PlanTable, candidate_plans
 from whichgpu.engine.rules import Disagree, Monitor, Say, probing
 from whichgpu.engine.sizing import Job
 
@@ -82,7 +82,7 @@ class PlanShelf:
     _KEPT = 3  # A workload that trains and serves is planned three times at most.
 
     def __init__(self) -> None:
-        self._made: list[tuple[tuple[object, ...], list[Plan]]] = []
+        self._made: list[tuple[tuple[object, ...], PlanTable]] = []
 
     def lend(self, advisor: Advisor) -> Advisor:
         """The expert, looking on the shelf before it makes plans."""
@@ -90,7 +90,7 @@ class PlanShelf:
 
     def _plans(
         self, job: Job, facts: Facts, knowledge: Knowledge, asked: Mapping[int, str], *, maker: PlanMaker
-    ) -> list[Plan]:
+    ) -> PlanTable:
         wanted = (job, facts, knowledge.digest, asked)
         for key, plans in self._made:
             if key == wanted:

@@ -6,19 +6,12 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts, Pick, Value, number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.ownership import (
-    Ownership,
-    SourcedAmount,
-    bought_count,
-    ownership_of,
-    planning_years,
-    quoted_for,
-)
+from whichgpu.engine.plans.costs.ownership import Ownership, ownership_of, planning_years
+from whichgpu.engine.plans.costs.purchase import SourcedAmount, bought_count, quoted_for
 from whichgpu.engine.plans.costs.usage import Usage, usage_of
 
 
@@ -212,7 +205,7 @@ def compare_costs(
     return CostComparison(
         count=count,
         owned=owned,
-        owning=owning if sold else replace(owning, purchase=None),
+        owning=owning if sold else owning.not_sold(),
         sold=sold,
         rent=rent,
         bill_month=bill or None,

@@ -1,209 +1,258 @@
-"""What a plan costs per hour, month, run and million tokens."""
+"""What plans cost per hour, month, run and million tokens: a column for each, a row for each plan."""
 
 from __future__ import annotations
 
-import re
-from typing import Any
+from collections.abc import Callable
+from math import isnan
+from typing import Any, NamedTuple
 
-from msgspec import Struct
+import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts, number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.model import Cost, Rental
+from whichgpu.engine.plans.costs.hardware import Hardware, choose, hardware_rows
+from whichgpu.engine.plans.costs.model import Cost
 from whichgpu.engine.plans.costs.offers import OfferIndex
-from whichgpu.engine.plans.costs.ownership import ownership_of, planning_years, quoted_for
-from whichgpu.engine.plans.costs.power import WHOLE_DEVICES
-from whichgpu.engine.plans.costs.usage import usage_of
+from whichgpu.engine.plans.costs.ownership import owning_rates, planning_years
+from whichgpu.engine.plans.costs.power import at_desk, paid_power_w, plan_power_w
+from whichgpu.engine.plans.costs.purchase import purchase_usd, quoted_for
+from whichgpu.engine.plans.costs.rental_table import RentalTable
+from whichgpu.engine.plans.costs.spending import Spending, count_owned, quoted_rate
+from whichgpu.engine.plans.costs.usage import busy_hours
+from whichgpu.engine.sizing import Bools, Floats, GpuTable, Ints
 
 
-#: Places where hardware stands that is one's own.
-_OWN_SITES = frozenset({"workstation", "edge", "datacenter"})
-_OWNED = re.compile(
-    r"^\s*(?:(?P<before>\d+)\s*[x*]\s*)?(?P<gpu>.+?)(?:\s*(?:[:=*]|\s[xX]|(?<=[\s\d])[xX])\s*(?P<after>\d+))?\s*$"
-)
+#: Whose word the price of an hour is; a column holds positions.
+ORIGINS = ("none", "offer", "quote", "owned", "purchase")
+NONE, OFFER, QUOTE, OWNED, PURCHASE = range(len(ORIGINS))
 
 
-def owned_gpus(facts: Facts) -> dict[str, int]:
-    """GPU name to how many the user has, from entries like ``nvidia-l4 x2``, ``2 x nvidia-l4`` or ``nvidia-l4``."""
-    entries = facts.get("gpus_owned", ())
-    found: dict[str, int] = {}
-    for entry in entries if isinstance(entries, tuple) else (entries,):
-        match = _OWNED.match(str(entry))
-        if match:
-            name = match["gpu"].strip().casefold()
-            found[name] = found.get(name, 0) + int(match["before"] or match["after"] or 1)
-    return found
+class CostColumns(NamedTuple):
+    """What plans cost to rent or, where owned, to power. US dollars; NaN where not known."""
+
+    usd_per_hour: Floats
+    usd_per_month: Floats
+    usd_per_run: Floats
+    usd_per_1m_tokens: Floats
+    usd_per_1k_samples: Floats
+    rented_usd_per_hour: Floats  # where the plan is owned or bought: what the same GPUs would be rented for
+    lowest_usd_per_hour: Floats  # by the cheapest provider
+    spot_usd_per_hour: Floats
+    origin: Ints  # position in ORIGINS
+    quotes: Ints  # providers that cover the plan
+    assumed: Bools  # no offer has as many GPUs in one machine
+    instances: Ints  # machines; 0 where nobody rents it out
+    power_w: Floats  # rated draw
+    rental: Ints  # what is known of renting each, whether or not that is the price: its number in the table
+    rentals: RentalTable
+
+    def cost(self, row: int) -> Cost:
+        """The cost of one plan with the offers behind it."""
+        origin, rental = self.origin.item(row), self.rentals.rentals[self.rental.item(row)]
+        figures: dict[str, Any] = {name: known(getattr(self, name), row) for name in _FIGURES}
+        if rental is None:
+            return Cost(origin=ORIGINS[origin], **figures)
+        offered = origin == OFFER
+        return Cost(
+            **figures,
+            offer=rental.offer if offered else None,
+            origin=ORIGINS[origin],
+            rented_from=None if offered else rental.offer,
+            lowest_offer=rental.lowest.offer,
+            quotes=rental.quotes,
+            compared=rental.compared,
+            assumed=rental.assumed,
+            nearest_offer=rental.nearest_offer,
+            instances=rental.instances,
+            committed=rental.committed,
+        )
 
 
-def count_owned(gpu: Gpu, owned: dict[str, int]) -> int:
-    """How many of a GPU the user has, named by id, family, series, name or alias; the most exact name wins."""
-    if not owned:
-        return 0
-    for name in (gpu.id, gpu.family, gpu.series, gpu.name, *gpu.aliases):
-        if name.casefold() in owned:
-            return owned[name.casefold()]
-    return 0
+#: Columns that a cost holds as numbers of its own.
+_FIGURES = CostColumns._fields[: CostColumns._fields.index("origin")]
 
 
-class Spending(Struct, frozen=True):
-    """What the facts say about paying, read once for all plans."""
-
-    facts: Facts
-    owned: dict[str, int]
-    quote_usd_h: float | None
-    quoted: frozenset[str]  # ids, families or series that the quote is about
-    run_hours: float | None
-    interruptible: bool
-    always_paid: bool  # nothing says that the hardware stands idle some of the time
-    buys: bool  # the hardware is to stand at the user's own place, or is to be bought
+def known(column: Floats, row: int) -> float | None:
+    """A figure of a column as a plain number; None where it is not known."""
+    value = column.item(row)
+    return None if isnan(value) else value
 
 
-def spending_of(facts: Facts, constants: EconomicsConstants) -> Spending:
-    """Read the facts about paying. Whoever wishes to rent pays rent, wherever the machines stand."""
-    wish = facts.get("procurement_wish")
-    return Spending(
-        facts=facts,
-        owned=owned_gpus(facts),
-        quote_usd_h=number(facts, "rent_quote_usd_h"),
-        quoted=_quoted(facts),
-        run_hours=number(facts, "run_hours"),
-        interruptible=facts.get("interruptible") is True,
-        always_paid=facts.get("always_on") is True or usage_of(facts, 1, constants) is None,
-        buys=wish == "buy" or (wish != "rent" and facts.get("deployment_site") in _OWN_SITES),
+def cost_columns(
+    table: GpuTable,
+    which: Ints,
+    counts: Ints,
+    spending: Spending,
+    index: OfferIndex,
+    *,
+    together: Ints,
+    linked: Bools,
+    tokens_per_s: Floats | float = np.nan,
+    samples_per_s: Floats | float = np.nan,
+    hours: Floats | float = np.nan,
+) -> CostColumns:
+    """The costs of plans: the power of what the user owns, else their quote, else what offers of its shape ask.
+
+    Where the hardware is to stand at the user's own place, or is a device that nobody rents out, an hour costs its
+    share of the purchase and the power, and renting is what is left where no price to buy is known.
+
+    Args:
+        table: GPUs.
+        which: the GPU of each plan, by its position in the table.
+        counts: how many of it.
+        spending: what the facts say about paying.
+        index: the offers, narrowed to what the user allows.
+        together: how many GPUs must share one machine.
+        linked: whether all of them work as one over several machines; see ``OfferIndex.rental``.
+        tokens_per_s: speed of the whole plan, for the cost per million tokens; NaN where it is not known.
+        samples_per_s: images or clips per second of the whole plan, for the cost per thousand of them.
+        hours: wall time of one run; ``run_hours`` where unknown.
+    """
+    constants = index.constants
+    hardware = hardware_rows(table, which, constants)
+    gpus = [table.gpus[place] for place in which.tolist()]
+    rental = index.rental_numbers(gpus, counts, together, linked, interruptible=spending.interruptible)
+    rent = index.rentals.figures(rental).usd_per_hour
+    per_hour, origin = _hours(table, which, hardware, counts, rent, spending, constants)
+    # Of what has no price of its own, or one that the user brought, renting says nothing.
+    rental = np.where(np.isnan(per_hour) | (origin == QUOTE), 0, rental)
+    found = index.rentals.figures(rental)
+    duty = 1.0 if spending.always_paid else rental_duty(spending.facts, counts, constants)
+    run = np.nan if spending.run_hours is None else spending.run_hours
+    tokens, samples = (np.where(np.equal(speed, 0), np.nan, speed) for speed in (tokens_per_s, samples_per_s))
+    return CostColumns(
+        usd_per_hour=per_hour,
+        usd_per_month=per_hour * constants["hours_per_month"].value * np.where(origin == PURCHASE, 1.0, duty),
+        usd_per_run=per_hour * np.where(np.isnan(hours), run, hours),
+        usd_per_1m_tokens=per_hour / (tokens * 3600) * 1e6,
+        usd_per_1k_samples=per_hour / (samples * 3600) * 1e3,
+        rented_usd_per_hour=np.where(origin >= OWNED, found.usd_per_hour, np.nan),
+        lowest_usd_per_hour=found.lowest_usd_per_hour,
+        spot_usd_per_hour=found.spot_usd_per_hour,
+        origin=origin,
+        quotes=found.quotes.astype(np.int64),
+        assumed=found.assumed > 0,
+        instances=found.instances.astype(np.int64),
+        power_w=plan_power_w(hardware, counts, constants),
+        rental=rental,
+        rentals=index.rentals,
     )
 
 
-def _quoted(facts: Facts) -> frozenset[str]:
-    """A quote is about the GPUs that the user named. It says nothing about others, so it does not reprice them."""
-    named = facts.get("gpu_candidates") or facts.get("current_gpu") or ()
-    return frozenset(str(name) for name in (named if isinstance(named, tuple) else (named,)))
+def _hours(
+    table: GpuTable,
+    which: Ints,
+    hardware: Hardware,
+    counts: Ints,
+    rent: Floats,
+    spending: Spending,
+    constants: EconomicsConstants,
+) -> tuple[Floats, Ints]:
+    """What an hour of each plan costs, and on whose word."""
+    facts, per_hour, origin = spending.facts, rent.copy(), np.where(np.isnan(rent), NONE, OFFER)
+    owned, quoted = _owned(table, which, counts, spending), _quoted(table, which, spending)
+    bought = ~owned & ~quoted
+    if not spending.buys:
+        bought &= hardware.device & (not spending.rents)
+    if bought.any():
+        rows = np.flatnonzero(bought)
+        quotes = "buy_quote_usd" in facts or "rent_quote_usd_h" in facts
+        about = _by_gpu(table, which[rows], lambda gpu: quoted_for(gpu, facts)) if quotes else False
+        hour = _bought_hour(_rows(hardware, rows), counts[rows], rent[rows], about, facts, constants)
+        priced = ~np.isnan(hour)
+        per_hour[rows[priced]], origin[rows[priced]] = hour[priced], PURCHASE
+    if spending.quote_usd_h is not None:
+        per_hour[quoted], origin[quoted] = spending.quote_usd_h * counts[quoted], QUOTE
+    if owned.any():
+        rows = np.flatnonzero(owned)
+        per_hour[rows], origin[rows] = _own_hour(_rows(hardware, rows), counts[rows], facts, constants), OWNED
+    return per_hour, origin
 
 
-def quoted_rate(gpu: Gpu, spending: Spending) -> float | None:
-    """The user's own price per GPU-hour, where it is about this GPU."""
-    if spending.quote_usd_h is None or not spending.quoted & {gpu.id, gpu.family, gpu.series}:
-        return None
-    return spending.quote_usd_h
-
-
-def _is_bought(gpu: Gpu, spending: Spending) -> bool:
-    """Whether it stands at the user's own place, or is a device that nobody rents out by the hour: a Jetson, a Mac."""
-    if spending.buys:
-        return True
-    device = (gpu.segment or "") in WHOLE_DEVICES or gpu.vendor == "apple"
-    rents = spending.facts.get("deployment_site") == "cloud" or spending.facts.get("procurement_wish") == "rent"
-    return device and not rents
-
-
-def cost_of(
+def cost_row(
     gpu: Gpu,
     count: int,
     spending: Spending,
     index: OfferIndex,
     *,
     together: int,
-    linked: bool | None = None,
+    linked: bool,
     tokens_per_s: float | None = None,
     samples_per_s: float | None = None,
     hours: float | None = None,
-) -> Cost:
-    """The cost of a plan: the power of what the user owns, else their quote, else what offers of its shape ask.
-
-    Where the hardware is to stand at the user's own place, or is a device that nobody rents out, an hour costs its
-    share of the purchase and the power, and renting is what is left where no price to buy is known.
-
-    Args:
-        gpu: the accelerator.
-        count: how many.
-        spending: what the facts say about paying.
-        index: the offers, narrowed to what the user allows.
-        together: how many GPUs must share one machine.
-        linked: whether all of them work as one over several machines; see ``OfferIndex.rental``.
-        tokens_per_s: speed of the whole plan, for the cost per million tokens.
-        samples_per_s: images or clips per second of the whole plan, for the cost per thousand of them.
-        hours: wall time of one run; ``run_hours`` where unknown.
-    """
-    constants = index.constants
-    rental = index.rental(gpu, count, together, linked=linked, interruptible=spending.interruptible)
-    rent_usd_h = rental.usd_per_hour / count if rental else None
-    bought = _bought_hour(gpu, count, spending.facts, constants, rent_usd_h) if _is_bought(gpu, spending) else None
-    if spending.owned and count_owned(gpu, spending.owned) >= count:
-        origin, per_hour = "owned", _own_hour(gpu, count, spending.facts, constants)
-    elif (rate := quoted_rate(gpu, spending)) is not None:
-        origin, per_hour = "quote", rate * count
-    elif bought is not None:
-        origin, per_hour = "purchase", bought
-    else:
-        origin, per_hour = "offer", None
-    rental = None if origin == "quote" else rental
-    if origin == "offer":
-        if rental is None:
-            return Cost()
-        per_hour = rental.usd_per_hour
-    if per_hour is None:
-        return Cost(origin=origin)
-    run = hours if hours is not None else spending.run_hours
-    duty = 1.0 if spending.always_paid else rental_duty(spending.facts, count, constants)
-    beside = rental if origin != "offer" else None
-    return Cost(
-        **_rented(rental),
-        offer=rental.offer if rental and origin == "offer" else None,
-        usd_per_hour=per_hour,
-        usd_per_month=per_hour * constants["hours_per_month"].value * (1.0 if origin == "purchase" else duty),
-        usd_per_run=None if run is None else per_hour * run,
-        usd_per_1m_tokens=per_hour / (tokens_per_s * 3600) * 1e6 if tokens_per_s else None,
-        usd_per_1k_samples=per_hour / (samples_per_s * 3600) * 1e3 if samples_per_s else None,
-        origin=origin,
-        rented_from=beside.offer if beside else None,
-        rented_usd_per_hour=beside.usd_per_hour if beside else None,
+) -> CostColumns:
+    """``cost_columns`` of one plan."""
+    return cost_columns(
+        GpuTable((gpu,)),
+        np.zeros(1, np.int64),
+        np.array([count]),
+        spending,
+        index,
+        together=np.array([together]),
+        linked=np.array([linked]),
+        tokens_per_s=np.nan if tokens_per_s is None else tokens_per_s,
+        samples_per_s=np.nan if samples_per_s is None else samples_per_s,
+        hours=np.nan if hours is None else hours,
     )
 
 
-def _rented(rental: Rental | None) -> dict[str, Any]:
-    """The part of a cost that tells what is known of renting, whether or not that is the price."""
-    if rental is None:
-        return {}
-    return {
-        "lowest_usd_per_hour": rental.lowest.usd_per_hour,
-        "lowest_offer": rental.lowest.offer,
-        "quotes": rental.quotes,
-        "compared": rental.compared,
-        "assumed": rental.assumed,
-        "nearest_offer": rental.nearest_offer,
-        "instances": rental.instances,
-        "spot_usd_per_hour": rental.spot_usd_per_hour,
-        "committed": rental.committed,
-    }
-
-
-def rental_duty(facts: Facts, count: int, constants: EconomicsConstants) -> float:
+def rental_duty(facts: Facts, count: Any, constants: EconomicsConstants) -> Any:
     """Share of the month that is paid for, 0 to 1: what is known of the hours, else all of it."""
     if facts.get("always_on") is True:
         return 1.0
-    usage = usage_of(facts, count, constants)
-    return 1.0 if usage is None else usage.hours_per_year / constants["hours_per_year"].value
+    hours = busy_hours(facts, count, constants)
+    return 1.0 if hours is None else hours / constants["hours_per_year"].value
+
+
+def _rows(hardware: Hardware, rows: Ints) -> Hardware:
+    return Hardware(*(column[rows] for column in hardware))
+
+
+def _by_gpu(table: GpuTable, which: Ints, says: Callable[[Gpu], float]) -> Any:
+    """What is said of the GPU of each plan, asked once for each GPU."""
+    places, rows = np.unique(which, return_inverse=True)
+    return np.array([says(table.gpus[place]) for place in places.tolist()])[rows]
+
+
+def _owned(table: GpuTable, which: Ints, counts: Ints, spending: Spending) -> Bools:
+    if not spending.owned:
+        return np.zeros(len(which), np.bool_)
+    there: Bools = _by_gpu(table, which, lambda gpu: count_owned(gpu, spending.owned)) >= counts
+    return there
+
+
+def _quoted(table: GpuTable, which: Ints, spending: Spending) -> Bools:
+    if spending.quote_usd_h is None:
+        return np.zeros(len(which), np.bool_)
+    about: Bools = _by_gpu(table, which, lambda gpu: quoted_rate(gpu, spending) is not None)
+    return about
 
 
 def _bought_hour(
-    gpu: Gpu, count: int, facts: Facts, constants: EconomicsConstants, rent_usd_h: float | None
-) -> float | None:
-    """What owning costs over the horizon, spread over all its hours; None without a price or a TDP.
+    hardware: Hardware, count: Ints, rent: Floats, quoted: Any, facts: Facts, constants: EconomicsConstants
+) -> Floats:
+    """What owning costs over the horizon, spread over all its hours; NaN without a price or a TDP.
 
     A bought card costs nearly the same when it is idle; where its use is not known it is taken to be busy.
     """
-    owning = ownership_of(gpu, count, facts, constants)
-    if owning.purchase is None or owning.power_w is None:
-        return None
-    hours, (years, _) = constants["hours_per_year"].value, planning_years(facts, constants)
-    if quoted_for(gpu, facts):
-        rent_usd_h = number(facts, "rent_quote_usd_h") or rent_usd_h
-    usage = usage_of(facts, count, constants, rent_usd_h=rent_usd_h, years=years)
-    busy = (usage.hours_per_year if usage else hours) / 12 * count
-    return owning.total(years, busy) / (years * hours)
+    desk = at_desk(hardware, count, facts)
+    price = purchase_usd(hardware, count, facts, constants, desk=desk, quoted=quoted)
+    power = paid_power_w(hardware, count, desk=desk, constants=constants)
+    year, (years, _) = constants["hours_per_year"].value, planning_years(facts, constants)
+    rent_usd_h, quote = rent / count, number(facts, "rent_quote_usd_h")
+    hours = busy_hours(
+        facts, count, constants, rent_usd_h=choose(quoted, quote, rent_usd_h) if quote else rent_usd_h, years=years
+    )
+    busy = (year if hours is None else choose(np.isnan(hours), year, hours)) / 12 * count
+    rates = owning_rates(count, price, power, facts, constants, desk=desk)
+    hour: Floats = rates.total(years, busy) / (years * year)
+    return hour
 
 
-def _own_hour(gpu: Gpu, count: int, facts: Facts, constants: EconomicsConstants) -> float | None:
+def _own_hour(hardware: Hardware, count: Ints, facts: Facts, constants: EconomicsConstants) -> Floats:
     """What an hour of hardware that is there already costs: power, and a share of staff where there is none."""
-    owning = ownership_of(gpu, count, facts, constants, owned=True)
-    return None if owning.power_w is None else owning.busy_usd_h * count
+    desk = at_desk(hardware, count, facts)
+    power = paid_power_w(hardware, count, desk=desk, constants=constants)
+    hour: Floats = owning_rates(count, 0.0, power, facts, constants, desk=desk, owned=True).busy_usd_h * count
+    return hour

@@ -6,18 +6,23 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
+import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu, Knowledge, Offer
 from whichgpu.engine.core import Facts
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.model import Commitment, Quote, Rental
+from whichgpu.engine.plans.costs.rental_table import RentalTable
 from whichgpu.engine.plans.costs.shapes import COMMITMENTS, Need, Shape, Terms, offer_rank, provider_id, shapes_of
+from whichgpu.engine.sizing import Bools, Ints
 
 
 _INDEXES: dict[tuple[str, int], OfferIndex] = {}
 _KEPT = 8
 
+#: GPU, count, how many together, whether linked, whether they may be taken away.
+_Asked = tuple[str, int, int, bool, bool]
 #: A shape that covers the plan, and its quote.
 _Found = tuple[Shape, Quote]
 #: Classes of provider, the preferred first; those of one tier compete.
@@ -62,7 +67,8 @@ class OfferIndex:
         for offer in self.offers:
             self._by_gpu.setdefault(offer.gpu, []).append(offer)
         self._shapes: dict[tuple[str, Terms], tuple[Shape, ...]] = {}
-        self._rentals: dict[tuple[str, Need, bool], Rental | None] = {}
+        self._numbers: dict[_Asked, int] = {}
+        self.rentals = RentalTable()
         self._narrowed: dict[tuple[tuple[str, ...], tuple[str, ...]], OfferIndex] = {}
 
     def rental(
@@ -80,11 +86,32 @@ class OfferIndex:
         """
         if linked is None:
             linked = together >= gpu.node_gpus > 1 and count > together
-        need = Need(count, max(1, min(together, count, gpu.node_gpus)), linked)
-        key = (gpu.id, need, interruptible)
-        if key not in self._rentals:
-            self._rentals[key] = _rental(self, gpu, need, "interruptible" if interruptible else "firm")
-        return self._rentals[key]
+        return self.rentals.rentals[self._number(gpu, (gpu.id, count, together, linked, interruptible))]
+
+    def rental_numbers(
+        self, gpus: Sequence[Gpu], counts: Ints, together: Ints, linked: Bools, *, interruptible: bool = False
+    ) -> Ints:
+        """``rental`` of many plans, each as its number in ``rentals``."""
+        plans = zip(gpus, counts.tolist(), together.tolist(), linked.tolist(), strict=True)
+        known, found = self._numbers, []
+        for gpu, count, shared, joined in plans:
+            asked = (gpu.id, count, shared, joined, interruptible)
+            number = known.get(asked)
+            found.append(self._number(gpu, asked) if number is None else number)
+        return np.array(found, np.int64)
+
+    def _number(self, gpu: Gpu, asked: _Asked) -> int:
+        """The number of what was asked for; asking for more together than a machine or the plan has is no more."""
+        number = self._numbers.get(asked)
+        if number is None:
+            _, count, together, linked, interruptible = asked
+            need = Need(count, max(1, min(together, count, gpu.node_gpus)), linked)
+            same = (gpu.id, count, need.together, linked, interruptible)
+            if same not in self._numbers:
+                rental = _rental(self, gpu, need, "interruptible" if interruptible else "firm")
+                self._numbers[same] = self.rentals.add(rental)
+            number = self._numbers[asked] = self._numbers[same]
+        return number
 
     def shapes(self, gpu: Gpu, terms: Terms) -> tuple[Shape, ...]:
         """The shapes that a GPU is rented in on such terms; an offer of its family covers every form of it."""

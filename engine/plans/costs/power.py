@@ -1,83 +1,50 @@
-"""What a plan draws from the wall, and what that costs."""
+"""What plans draw from the wall, and what that costs: for one plan, or for many as columns."""
 
 from __future__ import annotations
 
-import math
-from functools import cache
+from typing import Any
 
-from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts, number
 from whichgpu.engine.plans.costs.constants import Constant, EconomicsConstants, stated
+from whichgpu.engine.plans.costs.hardware import Hardware, choose
+from whichgpu.engine.sizing import ceiling
 
 
-#: Forms that are sold inside a system built around them, whose fans, CPUs and switches draw nearly as much again.
-SYSTEM_FORMS = frozenset({"sxm", "oam", "system", "superchip", "module"})
-#: Segments where the stated power is that of the whole device.
-WHOLE_DEVICES = frozenset({"edge", "laptop", "soc"})
-#: Segments of cards that people put under a desk.
-CARD_SEGMENTS = ("consumer", "professional", "workstation")
-#: The same, and devices that stand there by themselves.
-DESK_SEGMENTS = frozenset({*CARD_SEGMENTS, *WHOLE_DEVICES})
 #: More cards than this do not go under a desk.
 DESK_CARDS = 4
 
 
-def in_system(gpu: Gpu) -> bool:
-    """Whether the GPU comes only inside a server made for it."""
-    return _is_system(gpu.form_factor or "", gpu.link)
-
-
-def stands_alone(gpu: Gpu) -> bool:
-    """Whether it is a whole computer, which needs none around it."""
-    return (gpu.segment or "") in WHOLE_DEVICES or gpu.vendor == "apple" or (gpu.form_factor or "") == "system"
-
-
-@cache
-def _is_system(form_factor: str, link: str) -> bool:
-    form = form_factor.casefold()
-    return any(word in form for word in SYSTEM_FORMS) or link in {"nvlink", "xgmi"}
-
-
-def at_desk(gpu: Gpu, count: int, facts: Facts) -> bool:
+def at_desk(hardware: Hardware, count: Any, facts: Facts) -> Any:
     """Whether owning the plan means a workstation rather than a rack: as stated, else by segment and count."""
     site = facts.get("deployment_site")
     if site in {"workstation", "edge"}:
         return True
-    if site == "datacenter" or in_system(gpu):
-        return False
-    return (gpu.segment or "") in DESK_SEGMENTS and count <= DESK_CARDS
+    return False if site == "datacenter" else hardware.for_desk & (count <= DESK_CARDS)
 
 
-def plan_power_w(gpu: Gpu, count: int, constants: EconomicsConstants) -> float | None:
-    """Rated draw in watts: TDP x count plus the servers around them; None where the TDP is unknown.
+def plan_power_w(hardware: Hardware, count: Any, constants: EconomicsConstants) -> Any:
+    """Rated draw in watts: TDP x count plus the servers around them; NaN where the TDP is unknown.
 
     Systems of SXM and OAM modules draw about 1.8 x the TDP of their GPUs; a card's server adds a base share per node.
     """
-    if gpu.tdp_w is None:
-        return None
-    chips = gpu.tdp_w * count
-    if (gpu.segment or "") in WHOLE_DEVICES or gpu.vendor == "apple":
-        return chips
-    if in_system(gpu):
-        return chips * constants["system_power_factor"].value
-    return chips + constants["base_server_w"].value * math.ceil(count / max(1, gpu.node_gpus))
+    servers = constants["base_server_w"].value * ceiling(count, hardware.node_gpus)
+    return _with_machines(hardware, count, servers, constants)
 
 
-def paid_power_w(gpu: Gpu, count: int, *, desk: bool, constants: EconomicsConstants) -> float | None:
+def paid_power_w(hardware: Hardware, count: Any, *, desk: Any, constants: EconomicsConstants) -> Any:
     """Rated draw in watts that an owner pays for: cards share a server with others, a workstation is their own.
 
     Unlike ``plan_power_w`` it is proportional: one card of a server of eight pays for an eighth of the server.
     """
-    if gpu.tdp_w is None:
-        return None
-    chips = gpu.tdp_w * count
-    if (gpu.segment or "") in WHOLE_DEVICES or gpu.vendor == "apple":
-        return chips
-    if in_system(gpu):
-        return chips * constants["system_power_factor"].value
-    if desk:
-        return chips + constants["base_workstation_w"].value
-    return chips + constants["base_server_w"].value * count / max(1, gpu.node_gpus)
+    server = constants["base_server_w"].value * count / hardware.node_gpus
+    return _with_machines(hardware, count, choose(desk, constants["base_workstation_w"].value, server), constants)
+
+
+def _with_machines(hardware: Hardware, count: Any, around_cards_w: Any, constants: EconomicsConstants) -> Any:
+    chips = hardware.tdp_w * count
+    in_systems = chips * constants["system_power_factor"].value
+    others = choose(hardware.in_system, in_systems, chips + around_cards_w)
+    return choose(hardware.device, chips, others)
 
 
 def kwh_price(facts: Facts, *, desk: bool, constants: EconomicsConstants) -> Constant:

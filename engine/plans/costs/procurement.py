@@ -11,7 +11,7 @@ from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.plans.costs.comparison import ComparisonSays, CostComparison, Side, compare_costs, growth_factor
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.ownership import SourcedAmount
+from whichgpu.engine.plans.costs.purchase import SourcedAmount
 from whichgpu.engine.sizing import Figure
 
 

@@ -6,7 +6,8 @@ from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.plans.costs.constants import EconomicsConstants, load_economics
 from whichgpu.engine.plans.costs.model import Cost, Quote
-from whichgpu.engine.plans.costs.ownership import SourcedAmount, ownership_of, planning_years
+from whichgpu.engine.plans.costs.ownership import ownership_of, planning_years
+from whichgpu.engine.plans.costs.purchase import SourcedAmount
 
 
 _ENERGY = "kW x PUE x price per kWh + share of staff"

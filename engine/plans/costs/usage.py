@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
-from msgspec.structs import replace
 
 from whichgpu.engine.core import Facts, Value, number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
+from whichgpu.engine.plans.costs.hardware import choose
 
 
 class Usage(Struct, frozen=True):
@@ -17,6 +19,10 @@ class Usage(Struct, frozen=True):
     inputs: dict[str, Value]
 
 
+#: Busy hours of one plan or of many, the formula that gives them, and what went into it.
+_Hours = tuple[Any, str, dict[str, Value]]
+
+
 def usage_of(
     facts: Facts,
     count: int,
@@ -25,15 +31,30 @@ def usage_of(
     rent_usd_h: float | None = None,
     years: float | None = None,
 ) -> Usage | None:
-    """Busy hours per year and GPU; the most direct statement wins. None when nothing was said about it.
+    """``busy_hours`` of one plan with how they came about; None when nothing was said about them."""
+    found = _said(facts, count, constants, rent_usd_h or None, years)
+    return None if found is None else Usage(*found)
+
+
+def busy_hours(
+    facts: Facts, count: Any, constants: EconomicsConstants, *, rent_usd_h: Any = None, years: float | None = None
+) -> Any:
+    """Busy hours per year and GPU; the most direct statement wins. None, or NaN in a row, when nothing was said.
 
     Args:
         facts: what is known.
-        count: how many GPUs share the hours.
+        count: how many GPUs share the hours: of one plan, or of many.
         constants: of ``economics.yaml``.
-        rent_usd_h: the rent of a GPU-hour, which turns a bill into hours.
+        rent_usd_h: the rent of a GPU-hour, which turns a bill into hours; NaN in the rows where there is none.
         years: the years that the hours of a project are spread over, where neither they nor its months are stated.
     """
+    found = _said(facts, count, constants, rent_usd_h, years)
+    return None if found is None else found[0]
+
+
+def _said(
+    facts: Facts, count: Any, constants: EconomicsConstants, rent_usd_h: Any, years: float | None
+) -> _Hours | None:
     year = constants["hours_per_year"].value
     found = (
         _hours_stated(facts, count)
@@ -42,48 +63,51 @@ def usage_of(
         or _by_runs(facts, year, constants)
         or _by_spend(facts, count, rent_usd_h)
     )
-    return found if found is None or found.hours_per_year <= year else replace(found, hours_per_year=year)
+    if found is None:
+        return None
+    hours, formula, inputs = found
+    return choose(hours > year, year, hours), formula, inputs
 
 
-def _hours_stated(facts: Facts, count: int) -> Usage | None:
+def _hours_stated(facts: Facts, count: Any) -> _Hours | None:
     hours = number(facts, "gpu_hours_per_year")
     if hours is None:
         return None
-    return Usage(hours / count, "GPU-hours per year / GPUs", {"gpu_hours_per_year": hours, "plan.count": count})
+    return (hours / count, "GPU-hours per year / GPUs", {"gpu_hours_per_year": hours, "plan.count": count})
 
 
-def _by_share(facts: Facts, year: float) -> Usage | None:
+def _by_share(facts: Facts, year: float) -> _Hours | None:
     share = number(facts, "utilization_pct")
     if share is not None:
-        return Usage(year * share / 100, "8,760 h x utilisation", {"utilization_pct": share})
+        return (year * share / 100, "8,760 h x utilisation", {"utilization_pct": share})
     if facts.get("always_on") is True:
-        return Usage(year, "8,760 h: always on", {"always_on": True})
+        return (year, "8,760 h: always on", {"always_on": True})
     return None
 
 
-def _hours_of_project(facts: Facts, count: int, assumed_years: float | None) -> Usage | None:
+def _hours_of_project(facts: Facts, count: Any, assumed_years: float | None) -> _Hours | None:
     total, months = number(facts, "gpu_hours_total"), number(facts, "project_months")
     # Hours are spread over the years that owning is planned for.
     years = number(facts, "horizon_years") or (months / 12 if months else assumed_years)
     if total is None or not years:
         return None
     inputs: dict[str, Value] = {"gpu_hours_total": total, "plan.count": count, "horizon_years": years}
-    return Usage(total / count / years, "GPU-hours of the project / GPUs / years", inputs)
+    return (total / count / years, "GPU-hours of the project / GPUs / years", inputs)
 
 
-def _by_runs(facts: Facts, year: float, constants: EconomicsConstants) -> Usage | None:
+def _by_runs(facts: Facts, year: float, constants: EconomicsConstants) -> _Hours | None:
     cadence, hours = facts.get("runs_cadence"), number(facts, "run_hours")
     if cadence == "continuous":
-        return Usage(year, "8,760 h: runs continuously", {"runs_cadence": "continuous"})
+        return (year, "8,760 h: runs continuously", {"runs_cadence": "continuous"})
     runs = {"daily": 365.0, "weekly": 52.0, "sporadic": constants["sporadic_runs_per_year"].value, "one_off": 1.0}
     if hours is None or not isinstance(cadence, str) or cadence not in runs:
         return None
-    return Usage(runs[cadence] * hours, "runs per year x hours per run", {"runs_cadence": cadence, "run_hours": hours})
+    return (runs[cadence] * hours, "runs per year x hours per run", {"runs_cadence": cadence, "run_hours": hours})
 
 
-def _by_spend(facts: Facts, count: int, rent_usd_h: float | None) -> Usage | None:
+def _by_spend(facts: Facts, count: Any, rent_usd_h: Any) -> _Hours | None:
     spend = number(facts, "monthly_cloud_spend_usd")
-    if spend is None or not rent_usd_h:
+    if spend is None or rent_usd_h is None:
         return None
     inputs: dict[str, Value] = {"monthly_cloud_spend_usd": spend, "rent_usd_h": rent_usd_h, "plan.count": count}
-    return Usage(12 * spend / (rent_usd_h * count), "cloud bill per year / (rent per GPU-hour x GPUs)", inputs)
+    return (12 * spend / (rent_usd_h * count), "cloud bill per year / (rent per GPU-hour x GPUs)", inputs)

@@ -6,16 +6,70 @@ import itertools
 import random
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
+from msgspec import Struct
 from msgspec.structs import replace
 
+from whichgpu.engine.advisor import choice
 from whichgpu.engine.advisor.advisor import Advisor, shipped_advisor
-from whichgpu.engine.advisor.choice import Contender, Standing, beaten_by_equals, dominated_plans, standings
-from whichgpu.engine.advisor.rank import Objective, Ranked
-from whichgpu.engine.advisor.survey import Measures
+from whichgpu.engine.advisor.choice import Contenders, Standing, choose, traits_of
+from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.advisor.survey import MeasureColumns, Measures
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.plans.model import Cost, Layout, Plan
+
+
+class Contender(Struct, frozen=True):
+    """One row of the contenders."""
+
+    plan: Plan
+    measures: Measures
+    score: float
+    proven: bool
+    fallback: bool
+    in_card_band: bool
+    in_count_band: bool
+
+    @property
+    def id(self) -> str:
+        return self.plan.id
+
+    @property
+    def cost(self) -> float | None:
+        return self.measures.cost
+
+    @property
+    def time(self) -> float | None:
+        return self.measures.time
+
+
+def columns(entries: Sequence[Contender]) -> Contenders:
+    marks = ("proven", "fallback", "in_card_band", "in_count_band")
+    return Contenders(
+        traits_of([entry.plan for entry in entries]),
+        MeasureColumns.of([entry.measures for entry in entries]),
+        np.array([entry.score for entry in entries], np.float64),
+        *(np.array([getattr(entry, mark) for entry in entries], np.bool_) for mark in marks),
+    )
+
+
+def standings(entries: Sequence[Contender], objective: Objective) -> dict[str, Standing]:
+    found, ids = choose(columns(entries), objective), [entry.id for entry in entries]
+    return {ids[row]: found.standing(row, ids) for row in found.order.tolist()}
+
+
+def by_name(entries: Sequence[Contender], rows: Sequence[int]) -> dict[str, str]:
+    return {entry.id: entries[row].id for entry, row in zip(entries, rows, strict=True) if row != choice.NONE}
+
+
+def dominated_plans(entries: Sequence[Contender], margin: float) -> dict[str, str]:
+    return by_name(entries, choice.dominated_plans(columns(entries), margin).tolist())
+
+
+def beaten_by_equals(entries: Sequence[Contender], objective: Objective) -> dict[str, str]:
+    return by_name(entries, choice.beaten_by_equals(columns(entries), objective).tolist())
 
 
 def contender(
@@ -55,7 +109,7 @@ def contender(
         facts={"plan.pcie_gpus": pcie},
     )
     measures = Measures(cost, time, usd_per_hour=hourly)
-    return Contender(Ranked(plan, score, (), proven), measures, fallback, cards, counts)
+    return Contender(plan, measures, score, proven, fallback, cards, counts)
 
 
 def stated(name: str) -> Objective:
@@ -98,7 +152,7 @@ def test_an_unverified_plan_stands_below_every_verified_one(cheapest: Objective)
 def test_a_fallback_is_chosen_only_without_others(cheapest: Objective) -> None:
     last, other = contender("last", 1, 1, fallback=True), contender("other", 9, 9)
     assert order([last, other], cheapest) == ["other", "last"]
-    assert answer([last, replace(other, ranked=replace(other.ranked, proven=False))], cheapest) == "last"
+    assert answer([last, replace(other, proven=False)], cheapest) == "last"
     assert answer([last], cheapest) == "last"
 
 
@@ -284,10 +338,7 @@ contenders = st.builds(
 
 def named(entries: list[Contender]) -> list[Contender]:
     """Each by a name of its own."""
-    return [
-        replace(entry, ranked=replace(entry.ranked, plan=replace(entry.ranked.plan, id=f"plan-{number}")))
-        for number, entry in enumerate(entries)
-    ]
+    return [replace(entry, plan=replace(entry.plan, id=f"plan-{number}")) for number, entry in enumerate(entries)]
 
 
 choices = st.lists(contenders, min_size=1, max_size=8).map(named)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
-from whichgpu.engine.advisor.rank import Award, awards_of, band_rules, cost_term, fallback_rules, speed_term
+from whichgpu.engine.advisor.rank import awards_of, band_rules, cost_points, fallback_rules, speed_points
+from whichgpu.engine.core import Numbers
 from whichgpu.engine.rules.rulebook.effects import Fallback, Points
 from whichgpu.engine.rules.rulebook.model import Band, Claim, Effect, Rule
 
@@ -63,27 +65,23 @@ def test_fallbacks_are_found_by_rule_with_their_text() -> None:
     assert dict(fallback_rules(rules)) == {"last": "only without others"}
 
 
+def points(values: Numbers) -> list[float]:
+    return [pytest.approx(value, nan_ok=True) for value in values.tolist()]
+
+
 def test_doubling_the_cost_weighs_the_stated_points() -> None:
-    assert cost_term(4, 2, 8, weight=2.0) == Award(None, "cost", -2.0)
-    assert cost_term(2, 2, 8, weight=2.0) == Award(None, "cost", 0.0)
-
-
-def test_an_unknown_cost_counts_as_what_is_feared_and_says_so() -> None:
-    assert cost_term(None, 2, 8, weight=1.0) == Award(None, "cost unknown", -2.0)
+    assert cost_points(np.array([4.0, 2.0, 0.0]), 2, weight=2.0).tolist() == points(np.array([-2.0, 0.0, np.nan]))
 
 
 def test_without_any_known_cost_nothing_is_weighed() -> None:
-    assert cost_term(None, None, None, weight=2.0) is None
+    assert np.isnan(cost_points(np.array([4.0]), None, weight=2.0)).all()
 
 
 def test_half_the_speed_costs_the_stated_points() -> None:
-    term = speed_term(50, 100, 10, weight=3.0)
-    assert term is not None
-    assert term.points == pytest.approx(-3.0)
-    assert speed_term(50, 100, 10, weight=0) is None
+    assert speed_points(np.array([50.0]), 100, 10, weight=3.0).tolist() == points(np.array([-3.0]))
+    assert np.isnan(speed_points(np.array([50.0]), 100, 10, weight=0)).all()
+    assert np.isnan(speed_points(np.array([50.0]), None, None, weight=3.0)).all()
 
 
 def test_an_unknown_speed_counts_as_the_slowest() -> None:
-    term = speed_term(None, 100, 25, weight=1.0)
-    assert term is not None
-    assert (term.reason, term.points) == ("speed unknown", pytest.approx(math.log2(0.25)))
+    assert speed_points(np.array([np.nan]), 100, 25, weight=1.0).tolist() == points(np.array([math.log2(0.25)]))

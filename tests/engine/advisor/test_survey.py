@@ -10,12 +10,13 @@ from msgspec.structs import replace
 from whichgpu.engine.advisor.advisor import Advisor, Decision
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import (
+    MeasureColumns,
     Measures,
     Spread,
     beside_others,
     is_job,
     length_known,
-    measure,
+    measures_of,
     spread,
     survey_claims,
 )
@@ -54,8 +55,18 @@ def test_a_service_is_there_to_be_asked_and_everything_else_is_a_job(facts: Fact
     assert is_job(facts) is job
 
 
+def costing(plan: Plan, cost: Cost) -> Plan:
+    """The plan at another cost, in its facts as well."""
+    prices = {"plan.usd_per_hour": cost.usd_per_hour, "plan.usd_per_month": cost.usd_per_month}
+    origins = {"plan.offered": "none", "plan.owned": "owned", "plan.bought": "purchase"}
+    facts = {name: value for name, value in plan.facts.items() if name not in prices and name != "plan.count"}
+    facts |= {name: value for name, value in prices.items() if value is not None}
+    facts |= {name: (cost.origin == origin) != (origin == "none") for name, origin in origins.items()}
+    return replace(plan, cost=cost, facts=facts)
+
+
 def measured(plan: Plan, objective: Objective, *, job: bool, by_run: bool = False) -> Measures:
-    return measure(plan, job=job, by_run=by_run, objective=objective, highest_usd_per_gpu_hour=20)
+    return measures_of([plan], job=job, by_run=by_run, objective=objective, highest_usd_per_gpu_hour=20).row(0)
 
 
 def test_a_service_costs_its_month_and_takes_the_time_of_an_answer(plans: list[Plan], balanced: Objective) -> None:
@@ -68,7 +79,7 @@ def test_a_service_costs_its_month_and_takes_the_time_of_an_answer(plans: list[P
 
 
 def test_a_service_without_a_month_costs_its_hour(plans: list[Plan], balanced: Objective) -> None:
-    plan = replace(plans[0], cost=replace(plans[0].cost, usd_per_month=None))
+    plan = costing(plans[0], replace(plans[0].cost, usd_per_month=None))
     assert measured(plan, balanced, job=False).cost == plan.cost.usd_per_hour
 
 
@@ -95,13 +106,15 @@ def test_a_run_is_the_piece_of_work_only_where_it_is_known_on_every_plan(plans: 
 
 
 def test_a_job_of_unknown_speed_costs_its_hour_and_has_no_time(plans: list[Plan], balanced: Objective) -> None:
-    plan = replace(plans[0], facts={})
+    rate = plans[0].cost.usd_per_hour
+    assert rate is not None
+    plan = replace(plans[0], facts={"plan.usd_per_hour": rate})
     found = measured(plan, balanced, job=True)
     assert (found.cost, found.time, found.speed) == (plan.cost.usd_per_hour, None, None)
 
 
 def test_an_unknown_price_weighs_as_the_highest_rate_for_every_gpu(plans: list[Plan], balanced: Objective) -> None:
-    plan = replace(plans[0], count=3, cost=Cost())
+    plan = costing(replace(plans[0], count=3), Cost())
     found = measured(plan, balanced, job=False)
     assert (found.cost, found.weighed_cost) == (None, 60 + balanced.around_usd_per_hour)
 
@@ -114,35 +127,40 @@ def test_evidence_asks_more_gpus_for_more_speed(plans: list[Plan], balanced: Obj
 
 
 def test_a_spread_has_ends_only_where_figures_are_known() -> None:
-    assert spread([]) == Spread(None, None, None, None)
-    ends = spread([Measures(2, None, 3), Measures(None, 5, 1, 5), Measures(8, 4, 9, 8)])
+    assert spread(MeasureColumns.of([])) == Spread(None, None, None, None)
+    ends = spread(MeasureColumns.of([Measures(2, None, 3), Measures(None, 5, 1, 5), Measures(8, 4, 9, 8)]))
     assert ends == Spread(cheapest=3, fastest=1 / 4, weighed_fastest=1 / 5, weighed_slowest=1 / 8, least_cost=2)
 
 
 def test_a_plan_stands_beside_the_best() -> None:
     ends = Spread(3, 1 / 5, 1 / 5, 1 / 10, 2)
-    assert beside_others(Measures(4, 10), ends) == {"plan.cost_vs_cheapest": 2, "plan.speed_vs_fastest": 0.5}
-    assert beside_others(Measures(None, None), ends) == {}
-    assert beside_others(Measures(4, 5), Spread(None, None, None, None)) == {}
+    measures = MeasureColumns.of([Measures(4, 10), Measures(None, None)])
+    found = beside_others(measures, ends)
+    assert {name: column.at(0) for name, column in found.items()} == {
+        "plan.cost_vs_cheapest": 2,
+        "plan.speed_vs_fastest": 0.5,
+    }
+    assert {column.at(1) for column in found.values()} == {None}
+    assert beside_others(measures, Spread(None, None, None, None)) == {}
 
 
-def unmeasured(plans: list[Plan]) -> list[Measures]:
-    return [Measures(None, None) for _ in plans]
+def unmeasured(plans: list[Plan]) -> MeasureColumns:
+    return MeasureColumns.of([Measures(None, None) for _ in plans])
 
 
 def test_the_survey_tells_whether_renting_undercuts_what_is_owned(plans: list[Plan]) -> None:
-    owned = replace(plans[0], cost=Cost(origin="owned", usd_per_hour=0.2))
-    rented = replace(plans[1], cost=Cost(origin="offer", usd_per_hour=0.1))
-    bought = replace(plans[2], cost=Cost(origin="purchase", usd_per_hour=0.01))
+    owned = costing(plans[0], Cost(origin="owned", usd_per_hour=0.2))
+    rented = costing(plans[1], Cost(origin="offer", usd_per_hour=0.1))
+    bought = costing(plans[2], Cost(origin="purchase", usd_per_hour=0.01))
 
     def undercut(*costs: float | None) -> object:
-        claims = survey_claims([owned, rented, bought], [Measures(cost, None) for cost in costs])
+        claims = survey_claims([owned, rented, bought], MeasureColumns.of([Measures(cost, None) for cost in costs]))
         return claims["renting_undercuts_owned"][0].value
 
     assert undercut(2, 1, 3) is True
     assert undercut(2, 3, 1) is False
     assert undercut(2, None, 1) is False
-    assert "renting_undercuts_owned" not in survey_claims([rented], [Measures(1, None)])
+    assert "renting_undercuts_owned" not in survey_claims([rented], MeasureColumns.of([Measures(1, None)]))
 
 
 def test_the_survey_counts_and_compares(plans: list[Plan]) -> None:
@@ -157,4 +175,6 @@ def test_the_survey_counts_and_compares(plans: list[Plan]) -> None:
 
 
 def test_of_no_plans_only_their_number_is_known() -> None:
-    assert {name: claims[0].value for name, claims in survey_claims([], []).items()} == {"surviving_plans": 0}
+    assert {name: claims[0].value for name, claims in survey_claims([], unmeasured([])).items()} == {
+        "surviving_plans": 0
+    }

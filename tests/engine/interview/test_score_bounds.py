@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import numpy as np
 from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor.choice import Contender, standings
+from whichgpu.engine.advisor.choice import Contenders, choose, traits_of
 from whichgpu.engine.advisor.losses import first_by_evidence
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.rank import Award, Objective, Ranked
-from whichgpu.engine.advisor.survey import Measures
+from whichgpu.engine.advisor.survey import MeasureColumns, Measures
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.interview.entrants import Comparer, Entrant, PossibleOutcome, entrant_of
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
@@ -46,18 +47,16 @@ def judged_plan(
 
 
 def chosen_of(judged: list[Judged], objective: Objective) -> list[Judged]:
-    contenders = [
-        Contender(
-            entry.ranked,
-            entry.measures,
-            bool(entry.fallbacks),
-            bool(entry.card_bands),
-            bool(entry.count_bands),
-        )
-        for entry in judged
-    ]
-    by_id = {entry.ranked.plan.id: entry for entry in judged}
-    return [replace(by_id[name], standing=standing) for name, standing in standings(contenders, objective).items()]
+    marks = [[entry.ranked.proven for entry in judged]]
+    marks += [[bool(getattr(entry, name)) for entry in judged] for name in ("fallbacks", "card_bands", "count_bands")]
+    contenders = Contenders(
+        traits_of([entry.ranked.plan for entry in judged]),
+        MeasureColumns.of([entry.measures for entry in judged]),
+        np.array([entry.ranked.score for entry in judged], np.float64),
+        *(np.array(mark, np.bool_) for mark in marks),
+    )
+    found, ids = choose(contenders, objective), [entry.ranked.plan.id for entry in judged]
+    return [replace(judged[row], standing=found.standing(row, ids)) for row in found.order.tolist()]
 
 
 def rivalry_of(ordered: list[Judged], leaving: set[str], objective: Objective) -> ScoreBounds:

@@ -14,7 +14,7 @@ import pytest
 
 from whichgpu.engine.advisor.objectives import load_objectives
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import is_job, measure
+from whichgpu.engine.advisor.survey import is_job, measures_of
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.folders import locate
 from whichgpu.engine.core.values import Facts
@@ -71,16 +71,17 @@ def maker_of(facts: Facts, model: str) -> PlanMaker:
 
 
 def merit(plan: Plan, facts: Facts, objective: Objective) -> float:
-    found = measure(
-        plan,
+    measures = measures_of(
+        [plan],
         job=is_job(facts),
         by_run=False,
         objective=objective,
         highest_usd_per_gpu_hour=KNOWLEDGE.dearest_usd_per_gpu_hour,
     )
+    found = measures.row(0)
     if found.cost is None or found.time is None:
         return math.inf
-    return objective.merit(found.cost, found.time, plan.count)
+    return float(objective.merit(found.cost, found.time, plan.count))
 
 
 def everything(maker: PlanMaker, gpu_id: str, most_nodes: int) -> list[Plan]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.plans import PlanMaker
+from whichgpu.engine.plans import PlanMaker, PlanTable
 from whichgpu.engine.plans.gate import band_problems, figure_problems, through_gate
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.rules.facts import FactDef
@@ -75,8 +75,8 @@ def test_speed_lies_within_its_band(plan: Plan) -> None:
 
 def test_refused_plans_are_kept_apart_by_name(plan: Plan) -> None:
     wrong = replace(plan, id="wrong", facts={**plan.facts, "plan.usd_per_hour": -1.0})
-    passed, refused = through_gate([plan, wrong])
-    assert passed == [plan]
+    passed, refused = through_gate(PlanTable.of([plan, wrong]))
+    assert list(passed) == [plan]
     assert [(entry.plan.id, entry.problems[0].figure) for entry in refused] == [("wrong", "plan.usd_per_hour")]
 
 

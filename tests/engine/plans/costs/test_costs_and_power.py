@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue.model import Gpu, Offer
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.cost import cost_of, count_owned, owned_gpus, rental_duty, spending_of
+from whichgpu.engine.plans.costs.cost import cost_row, rental_duty
+from whichgpu.engine.plans.costs.hardware import Hardware, hardware_of
 from whichgpu.engine.plans.costs.offers import OfferIndex
 from whichgpu.engine.plans.costs.ownership import ownership_of
 from whichgpu.engine.plans.costs.power import at_desk, kwh_price, paid_power_w, plan_power_w, pue
 from whichgpu.engine.plans.costs.provenance import cost_grounds
+from whichgpu.engine.plans.costs.spending import count_owned, owned_gpus, spending_of
 from whichgpu.engine.plans.costs.usage import usage_of
 from whichgpu.engine.plans.model import Cost
 
@@ -32,7 +36,12 @@ INDEX = OfferIndex([OFFER], ECONOMICS)
 
 
 def cost(gpu: Gpu, count: int, facts: Facts, **numbers: float) -> Cost:
-    return cost_of(gpu, count, spending_of(facts, ECONOMICS), INDEX, together=count, **numbers)
+    linked = count > gpu.node_gpus > 1
+    return cost_row(gpu, count, spending_of(facts, ECONOMICS), INDEX, together=count, linked=linked, **numbers).cost(0)
+
+
+def hardware(gpu: Gpu) -> Hardware:
+    return hardware_of(gpu, ECONOMICS)
 
 
 def test_an_offer_gives_all_four_prices() -> None:
@@ -203,19 +212,19 @@ def test_without_hours_nothing_is_invented(facts: Facts) -> None:
 
 
 def test_power_counts_the_machine_around_the_gpus() -> None:
-    assert plan_power_w(H100, 8, ECONOMICS) == pytest.approx(8 * 700 * 1.8)
-    assert plan_power_w(L4, 4, ECONOMICS) == pytest.approx(4 * L4.tdp_w + 450)
-    assert plan_power_w(L4, 16, ECONOMICS) == pytest.approx(16 * L4.tdp_w + 900)
+    assert plan_power_w(hardware(H100), 8, ECONOMICS) == pytest.approx(8 * 700 * 1.8)
+    assert plan_power_w(hardware(L4), 4, ECONOMICS) == pytest.approx(4 * L4.tdp_w + 450)
+    assert plan_power_w(hardware(L4), 16, ECONOMICS) == pytest.approx(16 * L4.tdp_w + 900)
     jetson = GPUS["nvidia-jetson-agx-orin-64gb"]
-    assert plan_power_w(jetson, 1, ECONOMICS) == jetson.tdp_w
-    assert plan_power_w(L4.model_copy(update={"tdp_w": None}), 1, ECONOMICS) is None
+    assert plan_power_w(hardware(jetson), 1, ECONOMICS) == jetson.tdp_w
+    assert math.isnan(plan_power_w(hardware(L4.model_copy(update={"tdp_w": None})), 1, ECONOMICS))
 
 
 def test_an_owner_pays_for_a_share_of_a_server_and_for_a_workstation_whole() -> None:
-    assert paid_power_w(L4, 1, desk=False, constants=ECONOMICS) == pytest.approx(L4.tdp_w + 450 / 8)
-    assert paid_power_w(RTX4090, 1, desk=True, constants=ECONOMICS) == pytest.approx(RTX4090.tdp_w + 150)
-    assert paid_power_w(H100, 4, desk=False, constants=ECONOMICS) == pytest.approx(4 * 700 * 1.8)
-    assert paid_power_w(L4.model_copy(update={"tdp_w": None}), 1, desk=False, constants=ECONOMICS) is None
+    assert paid_power_w(hardware(L4), 1, desk=False, constants=ECONOMICS) == pytest.approx(L4.tdp_w + 450 / 8)
+    assert paid_power_w(hardware(RTX4090), 1, desk=True, constants=ECONOMICS) == pytest.approx(RTX4090.tdp_w + 150)
+    assert paid_power_w(hardware(H100), 4, desk=False, constants=ECONOMICS) == pytest.approx(4 * 700 * 1.8)
+    assert math.isnan(paid_power_w(hardware(L4.model_copy(update={"tdp_w": None})), 1, desk=False, constants=ECONOMICS))
 
 
 def test_owned_servers_cost_a_share_of_staff_where_there_is_none() -> None:
@@ -226,11 +235,11 @@ def test_owned_servers_cost_a_share_of_staff_where_there_is_none() -> None:
 
 
 def test_where_owned_hardware_stands() -> None:
-    assert at_desk(RTX4090, 2, {})
-    assert not at_desk(RTX4090, 8, {})
-    assert not at_desk(RTX4090, 1, {"deployment_site": "datacenter"})
-    assert at_desk(RTX4090, 8, {"deployment_site": "workstation"})
-    assert not at_desk(H100, 1, {})
+    assert at_desk(hardware(RTX4090), 2, {})
+    assert not at_desk(hardware(RTX4090), 8, {})
+    assert not at_desk(hardware(RTX4090), 1, {"deployment_site": "datacenter"})
+    assert at_desk(hardware(RTX4090), 8, {"deployment_site": "workstation"})
+    assert not at_desk(hardware(H100), 1, {})
 
 
 def test_energy_follows_tariff_and_cooling() -> None:

@@ -1,0 +1,96 @@
+"""What the rules that prefer plans come to, as columns: points, fallbacks and the bands of the guides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from whichgpu.engine.advisor.rank import (
+    Award,
+    Objective,
+    awards_of,
+    band_rules,
+    cost_points,
+    fallback_rules,
+    speed_points,
+)
+from whichgpu.engine.advisor.stages import RuleSet, TableRun
+from whichgpu.engine.advisor.survey import MeasureColumns, Spread
+from whichgpu.engine.core import Numbers
+from whichgpu.engine.rules import Rule
+
+
+class Said(Struct, frozen=True):
+    """What the prefer rules that fired on a plan say of it."""
+
+    awards: tuple[Award, ...]
+    fallbacks: tuple[str, ...]
+    card_bands: tuple[str, ...]
+    count_bands: tuple[str, ...]
+
+
+class Evidence:
+    """The evidence on plans, a row each. Many plans meet the same rules: these are weighed once.
+
+    Args:
+        prefer: the rules.
+        run: what they came to on the plans.
+        measures: cost and time of the plans.
+        ends: of cost and speed among all plans.
+        objective: what a doubling of cost and speed weighs.
+    """
+
+    def __init__(
+        self, prefer: RuleSet, run: TableRun, measures: MeasureColumns, ends: Spread, objective: Objective
+    ) -> None:
+        figures_known = ~np.isnan(measures.cost) & ~np.isnan(measures.time)
+        pairs, self._which = np.unique(run.codes * 2 + figures_known, return_inverse=True)
+        rules = prefer.by_id
+        self._said = [
+            _say([rules[name] for name in run.group_fired[pair // 2]], figures_known=pair % 2 == 1)
+            for pair in pairs.tolist()
+        ]
+        self._priced = ~np.isnan(measures.cost)
+        self._timed = ~np.isnan(measures.time)
+        self._cost = cost_points(measures.weighed_cost, ends.cheapest, objective.cost_points)
+        self._speed = speed_points(
+            1 / measures.weighed_time, ends.weighed_fastest, ends.weighed_slowest, objective.speed_points
+        )
+        counted = [sum(award.points for award in said.awards if award.counted) for said in self._said]
+        self.scores: Numbers = (
+            np.array(counted, np.float64)[self._which] + np.nan_to_num(self._cost) + np.nan_to_num(self._speed)
+        )
+
+    def said(self, row: int) -> Said:
+        """What the rules say of a plan."""
+        return self._said[int(self._which[row])]
+
+    def marked(self, by: Literal["fallbacks", "card_bands", "count_bands"]) -> NDArray[np.bool_]:
+        """The plans of which some rule says this."""
+        return np.array([bool(getattr(said, by)) for said in self._said], np.bool_)[self._which]
+
+    def awards(self, row: int) -> tuple[Award, ...]:
+        """The points of a plan: of rules, then of its cost and speed."""
+        terms = (
+            (self._cost, self._priced, "cost", "cost unknown"),
+            (self._speed, self._timed, "speed", "speed unknown"),
+        )
+        found = [
+            Award(None, word if known[row] else otherwise, float(points[row]))
+            for points, known, word, otherwise in terms
+            if not np.isnan(points[row])
+        ]
+        return (*self.said(row).awards, *found)
+
+
+def _say(rules: Sequence[Rule], *, figures_known: bool) -> Said:
+    return Said(
+        tuple(awards_of(rules, figures_known=figures_known)),
+        tuple(fallback_rules(rules)),
+        band_rules(rules, "cards"),
+        band_rules(rules, "counts"),
+    )

@@ -1,0 +1,84 @@
+"""What the facts say about paying: what is there already, at whose quote, and whether hardware is bought."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import Facts, number
+from whichgpu.engine.plans.costs.constants import EconomicsConstants
+from whichgpu.engine.plans.costs.usage import usage_of
+
+
+#: Places where hardware stands that is one's own.
+_OWN_SITES = frozenset({"workstation", "edge", "datacenter"})
+_OWNED = re.compile(
+    r"^\s*(?:(?P<before>\d+)\s*[x*]\s*)?(?P<gpu>.+?)(?:\s*(?:[:=*]|\s[xX]|(?<=[\s\d])[xX])\s*(?P<after>\d+))?\s*$"
+)
+
+
+def owned_gpus(facts: Facts) -> dict[str, int]:
+    """GPU name to how many the user has, from entries like ``nvidia-l4 x2``, ``2 x nvidia-l4`` or ``nvidia-l4``."""
+    entries = facts.get("gpus_owned", ())
+    found: dict[str, int] = {}
+    for entry in entries if isinstance(entries, tuple) else (entries,):
+        match = _OWNED.match(str(entry))
+        if match:
+            name = match["gpu"].strip().casefold()
+            found[name] = found.get(name, 0) + int(match["before"] or match["after"] or 1)
+    return found
+
+
+def count_owned(gpu: Gpu, owned: dict[str, int]) -> int:
+    """How many of a GPU the user has, named by id, family, series, name or alias; the most exact name wins."""
+    if not owned:
+        return 0
+    for name in (gpu.id, gpu.family, gpu.series, gpu.name, *gpu.aliases):
+        if name.casefold() in owned:
+            return owned[name.casefold()]
+    return 0
+
+
+class Spending(Struct, frozen=True):
+    """What the facts say about paying, read once for all plans."""
+
+    facts: Facts
+    owned: dict[str, int]
+    quote_usd_h: float | None
+    quoted: frozenset[str]  # ids, families or series that the quote is about
+    run_hours: float | None
+    interruptible: bool
+    always_paid: bool  # nothing says that the hardware stands idle some of the time
+    buys: bool  # the hardware is to stand at the user's own place, or is to be bought
+    rents: bool  # even a device that nobody rents out by the hour
+
+
+def spending_of(facts: Facts, constants: EconomicsConstants) -> Spending:
+    """Read the facts about paying. Whoever wishes to rent pays rent, wherever the machines stand."""
+    wish, site = facts.get("procurement_wish"), facts.get("deployment_site")
+    return Spending(
+        facts=facts,
+        owned=owned_gpus(facts),
+        quote_usd_h=number(facts, "rent_quote_usd_h"),
+        quoted=_quoted(facts),
+        run_hours=number(facts, "run_hours"),
+        interruptible=facts.get("interruptible") is True,
+        always_paid=facts.get("always_on") is True or usage_of(facts, 1, constants) is None,
+        buys=wish == "buy" or (wish != "rent" and site in _OWN_SITES),
+        rents=wish == "rent" or site == "cloud",
+    )
+
+
+def _quoted(facts: Facts) -> frozenset[str]:
+    """A quote is about the GPUs that the user named. It says nothing about others, so it does not reprice them."""
+    named = facts.get("gpu_candidates") or facts.get("current_gpu") or ()
+    return frozenset(str(name) for name in (named if isinstance(named, tuple) else (named,)))
+
+
+def quoted_rate(gpu: Gpu, spending: Spending) -> float | None:
+    """The user's own price per GPU-hour, where it is about this GPU."""
+    if spending.quote_usd_h is None or not spending.quoted & {gpu.id, gpu.family, gpu.series}:
+        return None
+    return spending.quote_usd_h
