@@ -49,8 +49,8 @@ class Layouts(NamedTuple):
 
     def rows(self, batch: Any, context_gb: Any = 0.0, small_card: Any = False) -> Rows:
         """What memory and speed read; what is the same for all layouts may be given once."""
-        each = (np.broadcast_to(column, len(self.data)) for column in (batch, context_gb, small_card))
-        return Rows(*self, *each)
+        each = (batch, context_gb, small_card)
+        return Rows(*self, *(one if np.ndim(one) else np.full(len(self.data), one) for one in each))
 
     def at(self, row: int) -> Layout:
         """One layout as an object."""
