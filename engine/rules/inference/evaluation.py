@@ -262,10 +262,13 @@ class TableEvaluation(Evaluation):
             return []
         reads = sorted({name for part in local for name in self.parts[part].reads})
         columns += [self._known(name) for name in reads]
-        kinds = np.stack([column[rows] for column in columns], axis=1) if columns else np.zeros((len(rows), 1), np.int8)
+        if not columns:
+            return [rows.tolist()]
+        stacked = np.stack([column[rows] for column in columns], axis=1)
+        kinds: list[bytes] = stacked.view(f"V{len(columns)}").ravel().tolist()
         alike: dict[bytes, list[int]] = {}
         for row, kind in zip(rows.tolist(), kinds, strict=True):
-            alike.setdefault(kind.tobytes(), []).append(row)
+            alike.setdefault(kind, []).append(row)
         return alike.values()
 
     def _local(self, part: int, row: int) -> bool | None:
