@@ -8,21 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
+from msgspec.structs import asdict
 
 from whichgpu.engine.catalogue.bundle import Knowledge, KnowledgeLayer, knowledge_digest
 from whichgpu.engine.catalogue.facts_of_gpus import gpu_facts
 from whichgpu.engine.catalogue.model import CostItem, Gpu, MemoryReserve, ModelSpec, Offer, SourceRecord
 from whichgpu.engine.catalogue.prices import offer_order
-from whichgpu.engine.core import locate, recall, remember
+from whichgpu.engine.core import locate, recall, records_of, remember
 
-
-_GPUS = TypeAdapter(list[Gpu])
-_MODELS = TypeAdapter(list[ModelSpec])
-_OFFERS = TypeAdapter(list[Offer])
-_SOURCES = TypeAdapter(list[SourceRecord])
-_COSTS = TypeAdapter(list[CostItem])
-_RESERVES = TypeAdapter(list[MemoryReserve])
 
 #: Decimal gigabytes per MiB.
 GB_PER_MIB = 1.048576e-3
@@ -65,7 +58,7 @@ def load_knowledge(folder: Path | None = None, *, layers: Sequence[Path] = ()) -
 def with_offers(knowledge: Knowledge, offers: Iterable[Offer]) -> Knowledge:
     """The same knowledge with other prices, such as a newer list that was imported."""
     replaced = sorted(offers, key=offer_order)
-    rows = [offer.model_dump() for offer in replaced]
+    rows = [asdict(offer) for offer in replaced]
     digest = knowledge_digest({"knowledge": knowledge.digest, "prices": rows})
     return replace(knowledge, digest=digest, **_priced(replaced))
 
@@ -94,26 +87,28 @@ def _raw_digest(files: Mapping[str, Path]) -> str:
 
 
 def _cache_kind() -> str:
-    shape = "".join(name for record in (Gpu, ModelSpec, Offer, SourceRecord, CostItem) for name in record.model_fields)
+    shape = "".join(
+        name for record in (Gpu, ModelSpec, Offer, SourceRecord, CostItem) for name in record.__struct_fields__
+    )
     return f"knowledge{_FORMAT}-{hashlib.sha256(shape.encode()).hexdigest()[:12]}"
 
 
 def _built(content: Mapping[str, Any], folder: str, layers: tuple[KnowledgeLayer, ...] = ()) -> Knowledge:
-    reserves = {reserve.vendor: reserve for reserve in _RESERVES.validate_python(content["reserves"])}
+    reserves = {reserve.vendor: reserve for reserve in records_of(MemoryReserve, content["reserves"])}
     lags = _lags(content["lines"])
-    by_id = _by_id(_GPUS.validate_python([_derived(row, reserves, lags) for row in content["gpus"]]))
+    by_id = _by_id(records_of(Gpu, [_derived(row, reserves, lags) for row in content["gpus"]]))
     return Knowledge(
         gpus=by_id,
-        models=_by_id(_MODELS.validate_python(content["models"])),
-        costs=_by_id(_COSTS.validate_python(content["costs"])),
-        sources=_by_id(_SOURCES.validate_python(content["sources"])),
+        models=_by_id(records_of(ModelSpec, content["models"])),
+        costs=_by_id(records_of(CostItem, content["costs"])),
+        sources=_by_id(records_of(SourceRecord, content["sources"])),
         figures=dict(sorted(content["figures"].items())),
         disagreements=dict(sorted(content["disagreements"].items())),
         gpu_facts={key: gpu_facts(gpu) for key, gpu in by_id.items()},
         digest=content["digest"],
         folder=folder,
         layers=layers,
-        **_priced(sorted(_OFFERS.validate_python(content["offers"]), key=offer_order)),
+        **_priced(sorted(records_of(Offer, content["offers"]), key=offer_order)),
     )
 
 

@@ -15,7 +15,7 @@ from whichgpu.engine.catalogue.model import Offer
 from whichgpu.engine.core import KnowledgeError, Place, Problem, WhichgpuError, nearest_words
 
 
-COLUMNS = tuple(name for name in Offer.model_fields if name not in {"spot_only", "own"})
+COLUMNS = tuple(name for name in Offer.__struct_fields__ if name not in {"spot_only", "own"})
 PROVIDER_CLASSES = ("hyperscaler", "neocloud", "serverless", "marketplace", "managed")
 _REQUIRED = ("provider", "provider_class", "gpu", "count", "as_of", "source")
 _NUMBER = re.compile(r"\d+(\.\d+)?([eE][-+]?\d+)?\Z|\.\d+\Z")

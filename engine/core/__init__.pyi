@@ -3,7 +3,6 @@ from .canonical import canonical_json as canonical_json, digest as digest, json_
 from .constants import (
     TURNED as TURNED,
     Banded as Banded,
-    FrozenModel as FrozenModel,
     Pick as Pick,
     read_constants as read_constants,
 )
@@ -36,6 +35,13 @@ from .folders import (
     locate as locate,
 )
 from .gc_pause import collection_paused as collection_paused
+from .records import (
+    FrozenModel as FrozenModel,
+    RecordError as RecordError,
+    model_of as model_of,
+    record_of as record_of,
+    records_of as records_of,
+)
 from .values import Facts as Facts, Scalar as Scalar, Value as Value, number as number
 from .version import VERSION as VERSION
 from .yaml.cache import recall as recall, remember as remember
@@ -55,4 +61,3 @@ from .yaml.reading import (
     read_yaml as read_yaml,
     read_yaml_text as read_yaml_text,
 )
-from .yaml.validation import problems_from_pydantic as problems_from_pydantic

@@ -7,17 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
 from whichgpu.engine.core import (
     Document,
     KnowledgeError,
     Problem,
+    RecordError,
     find,
     nearest_words,
     place_of,
-    problems_from_pydantic,
     read_document,
+    record_of,
 )
 from whichgpu.engine.rules.facts.coercion import read_value
 from whichgpu.engine.rules.facts.model import RESERVED, Code, FactDef, Vocabulary
@@ -65,7 +64,10 @@ class _Desk:
 
 def _read_facts(document: Document, desk: _Desk) -> None:
     for name, entry in _entries(document, "facts", desk):
-        fact = _validated(FactDef, {"scope": _scope_of(name), **entry, "name": name}, document, ("facts", name), desk)
+        whole = {"scope": _scope_of(name), **entry, "name": name}
+        if isinstance(whole.get("when_unstated"), dict):  # one assumption, without a list around it
+            whole["when_unstated"] = (whole["when_unstated"],)
+        fact = _validated(FactDef, whole, document, ("facts", name), desk)
         if fact is not None:
             desk.facts[name] = fact
             desk.problems += _check(fact, document)
@@ -114,9 +116,9 @@ def _validated(
     model: type[_EntryT], entry: dict[str, Any], document: Document, path: tuple[str, ...], desk: _Desk
 ) -> _EntryT | None:
     try:
-        return model.model_validate(entry)
-    except ValidationError as error:
-        desk.problems += problems_from_pydantic(error, document.node, path, known=model.model_fields)
+        return record_of(model, entry)
+    except RecordError as error:
+        desk.problems += error.problems(document.node, path, known=model.__struct_fields__)
         return None
 
 
