@@ -1,5 +1,10 @@
 from .calculators import Calculator as Calculator, calculator as calculator, registered as registered
 from .canonical import canonical_json as canonical_json, digest as digest, json_value as json_value, rounded as rounded
+from .compiled import (
+    compiled_key as compiled_key,
+    recall_compiled as recall_compiled,
+    remember_compiled as remember_compiled,
+)
 from .constants import (
     TURNED as TURNED,
     Banded as Banded,
@@ -44,7 +49,6 @@ from .records import (
 )
 from .values import Facts as Facts, Scalar as Scalar, Value as Value, number as number
 from .version import VERSION as VERSION
-from .yaml.cache import recall as recall, remember as remember
 from .yaml.node import (
     MappingNode as MappingNode,
     Node as Node,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from whichgpu.engine.core.compiled import compiled_key, recall_compiled, remember_compiled
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.folders import locate
 from whichgpu.engine.core.records import FrozenModel, RecordError, record_of
@@ -40,9 +41,17 @@ def read_constants(model: type[ConstantsT], file: str, folder: Path | None = Non
     Raises:
         KnowledgeError: with every problem of the file.
     """
-    path = (folder or locate("knowledge")) / file
-    document = read_document(path, error=KnowledgeError, name=f"knowledge/{file}", cached=folder is None)
+    own = locate("knowledge")
+    path = (folder or own) / file
+    # What comes with the program is asked for at every start; other folders are those of tests and experiments.
+    key = compiled_key([path]) if folder in {None, own} else None
+    kept = recall_compiled(path.stem, key, model)
+    if kept is not None:
+        return kept
+    document = read_document(path, error=KnowledgeError, name=f"knowledge/{file}", cached=key is not None)
     try:
-        return record_of(model, document.plain)
+        read = record_of(model, document.plain)
     except RecordError as broken:
         raise KnowledgeError(broken.problems(document.node)) from broken
+    remember_compiled(path.stem, key, read)
+    return read

@@ -71,7 +71,7 @@ def record_of(record: type[RecordT], content: object) -> RecordT:
         RecordError: it describes none; with every reason.
     """
     try:
-        return msgspec.convert(content, record)
+        return msgspec.convert(content, record, str_keys=True)
     except msgspec.ValidationError:
         from pydantic import ValidationError  # noqa: PLC0415  # A fifth of a second that sound files do not need.
 
@@ -80,13 +80,14 @@ def record_of(record: type[RecordT], content: object) -> RecordT:
         except ValidationError as findings:
             raise RecordError(findings) from None
     # pydantic takes a little more, such as "5" for a number; what it makes of it is converted.
-    return msgspec.convert(model.model_dump(by_alias=True), record)
+    stated = model.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return msgspec.convert(stated, record, str_keys=True)
 
 
 def records_of(record: type[RecordT], content: Sequence[object]) -> list[RecordT]:
     """The records that a list describes; see ``record_of``."""
     try:
-        return msgspec.convert(content, list[record])  # type: ignore[valid-type]
+        return msgspec.convert(content, list[record], str_keys=True)  # type: ignore[valid-type]
     except msgspec.ValidationError:
         return [record_of(record, each) for each in content]
 

@@ -18,7 +18,7 @@ from whichgpu.engine.advisor.answer.answers import (
 )
 from whichgpu.engine.advisor.answer.choice import below_answer, chosen_over, preference_cost, stands_in_for
 from whichgpu.engine.advisor.answer.claims import claims_on_answer
-from whichgpu.engine.advisor.answer.keys import BULKY_KEYS, DECISION_FORMAT
+from whichgpu.engine.advisor.answer.formats import BULKY_KEYS, DECISION_FORMAT
 from whichgpu.engine.advisor.answer.outranked import outranked, passed_over
 from whichgpu.engine.advisor.answer.plans import plan_dict
 from whichgpu.engine.advisor.answer.procurement import procurement_dict, procurement_figures_dict

@@ -116,9 +116,13 @@ class Code(FrozenModel):
 class Vocabulary:
     """All facts and codes, by name. Immutable after construction."""
 
-    __slots__ = ("_aliases", "_conditional", "codes", "facts")
+    __slots__ = ("_aliases", "_conditional", "codes", "facts", "key")
 
-    def __init__(self, facts: Mapping[str, FactDef], codes: Mapping[str, Code] | None = None) -> None:
+    def __init__(
+        self, facts: Mapping[str, FactDef], codes: Mapping[str, Code] | None = None, key: str | None = None
+    ) -> None:
+        """Facts and codes by name; ``key`` stands for the files that they were read from."""
+        self.key = key
         self.facts: Mapping[str, FactDef] = dict(sorted(facts.items()))
         self.codes: Mapping[str, Code] = dict(sorted((codes or {}).items()))
         self._aliases: dict[str, FactDef] = {}
