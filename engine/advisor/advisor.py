@@ -76,17 +76,22 @@ class Decision(Struct, frozen=True):
         return trade_offs(advisor.context, given, self.outcome, advisor.objectives, advisor.trade_off_settings)
 
     @overload
-    def to_dict(self, *, full: Literal[True] = True, trade_offs: bool = False) -> answer_types.Decision: ...
-    @overload
-    def to_dict(self, *, full: bool, trade_offs: bool = False) -> answer_types.Decision | answer_types.DecisionLine: ...
     def to_dict(
-        self, *, full: bool = True, trade_offs: bool = False
+        self, *, full: Literal[True] = True, trade_offs: bool = False, traced: bool = True
+    ) -> answer_types.Decision: ...
+    @overload
+    def to_dict(
+        self, *, full: bool, trade_offs: bool = False, traced: bool = True
+    ) -> answer_types.Decision | answer_types.DecisionLine: ...
+    def to_dict(
+        self, *, full: bool = True, trade_offs: bool = False, traced: bool = True
     ) -> answer_types.Decision | answer_types.DecisionLine:
         """The decision as ``whichgpu.decision/1``.
 
         Args:
             full: with trace, rules and rejections.
             trade_offs: with ``trade_offs``, which take further decisions.
+            traced: False leaves out what a page for people does not show: the trace, and the plans and rules in full.
         """
         advisor = self.advisor
         head: answer_types.Head = {
@@ -96,7 +101,9 @@ class Decision(Struct, frozen=True):
             "rulebook": {"version": VERSION, "digest": advisor.rulebook.digest, "layers": advisor.layers()},
             "knowledge": {"digest": advisor.knowledge.digest, "prices_as_of": advisor.knowledge.prices_as_of},
         }
-        answer = decision_dict(self.outcome, head, advisor.knowledge, advisor.rules, advisor.vocabulary, full=full)
+        answer = decision_dict(
+            self.outcome, head, advisor.knowledge, advisor.rules, advisor.vocabulary, full=full, traced=traced
+        )
         if trade_offs:
             answer["trade_offs"] = trade_off_list(self.trade_offs(), self.outcome, advisor.vocabulary)
         return answer

@@ -56,6 +56,7 @@ def decision_dict(
     vocabulary: Vocabulary,
     *,
     full: bool = True,
+    traced: bool = True,
 ) -> answer_types.Decision | answer_types.DecisionLine:
     """The decision under the contract's keys, figures rounded to six significant digits.
 
@@ -66,11 +67,12 @@ def decision_dict(
         rules: all rules by id.
         vocabulary: for labels and questions.
         full: with trace, rule verdicts and rejections; without a trace, facts have no ``seq`` in it.
+        traced: False leaves empty what no page shows and a record has to have: trace, rule verdicts, outranked plans.
     """
     alternatives = pick_alternatives(outcome)
     shown = ([outcome.chosen] if outcome.chosen else []) + alternatives
     shared = outcome.final.facts
-    trace = _trace(outcome, shown, knowledge, rules, vocabulary) if full else None
+    trace = _trace(outcome, shown, knowledge, rules, vocabulary) if full and traced else None
     undecided = undecided_facts(outcome, rules.values())
     fired = outcome.fired
 
@@ -105,7 +107,7 @@ def decision_dict(
         "recommendation": recommendation,
         "no_answer": no_answer_dict(outcome.no_answer, outcome, vocabulary),
         "alternatives": [{**in_words(entry), **below_answer(entry, outcome)} for entry in alternatives],
-        "outranked": outranked(outcome, shown),
+        "outranked": outranked(outcome, shown) if full and traced else [],
         "candidates": [candidate_dict(c, outcome, knowledge, rules, vocabulary) for c in outcome.candidates],
         "rejected": [*rejected_list(outcome, vocabulary), *passed_over(outcome, shown)] if full else [],
         "phases": [
@@ -121,7 +123,7 @@ def decision_dict(
         "assumptions": assumptions(outcome, undecided, vocabulary),
         "open_questions": open_questions(outcome, undecided, vocabulary),
         "trace": cast("list[trace_types.TraceEntry]", trace.entries) if trace else [],
-        "rules": verdicts(outcome, rules) if full else [],
+        "rules": verdicts(outcome, rules) if full and traced else [],
     }
     if refused := refused_list(outcome):
         decision["refused"] = refused
