@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import sys
 
 import click
@@ -119,6 +120,8 @@ def run(arguments: list[str] | None = None) -> int:
 
 def main() -> None:
     """The console script."""
+    # numpy's linear algebra, which nothing here uses, starts a thread for each core; that is half of numpy's import.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # One command makes few cycles, and what it loads lives until its end: search seldom (700, 10, 10 is usual).
     gc.set_threshold(50_000, 20, 100)
     sys.exit(run())

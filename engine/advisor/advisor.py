@@ -36,18 +36,16 @@ from whichgpu.engine.core import (
     nearest_words,
 )
 from whichgpu.engine.rules import (
-    Default,
     KnownNames,
     Level,
     MakeLevel,
     Rule,
     Rulebook,
     Vocabulary,
-    coerce,
+    conditions_of,
     durable_available,
     load_rulebook,
     load_vocabulary,
-    parse_condition,
 )
 from whichgpu.engine.sizing import memory_calculators
 
@@ -226,12 +224,8 @@ def load_advisor(
     rulebook = load_rulebook(folders, vocabulary, known_names(knowledge), tests=tests)
     objectives, default = load_objectives(knowledge_folder)
     check_objectives(vocabulary.facts["objective"].choices, objectives)
-    alias_conditions = {
-        name: parse_condition(fact.alias_when, vocabulary, None, "workload")
-        for name, fact in vocabulary.facts.items()
-        if fact.alias_when
-    }
-    stages = prepare(rulebook, vocabulary, memory_calculators().values(), defaults_of(vocabulary), make_level)
+    conditions = conditions_of(vocabulary)
+    stages = prepare(rulebook, vocabulary, memory_calculators().values(), conditions.defaults, make_level)
     return Advisor(
         vocabulary=vocabulary,
         knowledge=knowledge,
@@ -241,7 +235,7 @@ def load_advisor(
         default_objective=default,
         stages=stages,
         context=DecisionContext(vocabulary, knowledge, stages, wishes(vocabulary)),
-        reader=Reader(vocabulary, knowledge, alias_conditions),
+        reader=Reader(vocabulary, knowledge, conditions.aliases),
         fired_by="durable-rules" if durable_available() else "reference",
         trade_off_settings=load_trade_offs(knowledge_folder),
         folders=folders,
@@ -263,15 +257,3 @@ def known_names(knowledge: Knowledge) -> KnownNames:
         figures=frozenset(knowledge.figures),
         disagreements=frozenset(knowledge.disagreements),
     )
-
-
-def defaults_of(vocabulary: Vocabulary) -> list[Default]:
-    """The vocabulary's assumptions, in order of the fact and then as written: the first that applies counts."""
-    defaults = []
-    for name, fact in vocabulary.facts.items():
-        for assumption in fact.assumptions:
-            value = coerce(fact, assumption.assume)
-            when = parse_condition(assumption.when, vocabulary, None, "workload") if assumption.when else None
-            if value is not None:
-                defaults.append(Default(name, value, assumption.because, when))
-    return defaults

@@ -12,6 +12,7 @@ from msgspec.structs import asdict
 from whichgpu.engine.catalogue.bundle import Knowledge, KnowledgeLayer, knowledge_digest
 from whichgpu.engine.catalogue.facts_of_gpus import gpu_facts
 from whichgpu.engine.catalogue.model import CostItem, Gpu, MemoryReserve, ModelSpec, Offer, SourceRecord
+from whichgpu.engine.catalogue.model_names import spelt_models
 from whichgpu.engine.catalogue.prices import offer_order
 from whichgpu.engine.core import compiled_key, knowledge_files, locate, recall_compiled, records_of, remember_compiled
 
@@ -85,9 +86,10 @@ def _built(content: Mapping[str, Any], folder: str, layers: tuple[KnowledgeLayer
     reserves = {reserve.vendor: reserve for reserve in records_of(MemoryReserve, content["reserves"])}
     lags = _lags(content["lines"])
     by_id = _by_id(records_of(Gpu, [_derived(row, reserves, lags) for row in content["gpus"]]))
+    models = _by_id(records_of(ModelSpec, content["models"]))
     return Knowledge(
         gpus=by_id,
-        models=_by_id(records_of(ModelSpec, content["models"])),
+        models=models,
         costs=_by_id(records_of(CostItem, content["costs"])),
         sources=_by_id(records_of(SourceRecord, content["sources"])),
         figures=dict(sorted(content["figures"].items())),
@@ -96,6 +98,7 @@ def _built(content: Mapping[str, Any], folder: str, layers: tuple[KnowledgeLayer
         digest=content["digest"],
         folder=folder,
         layers=layers,
+        spelt_models=spelt_models(models.values()),
         **_priced(sorted(records_of(Offer, content["offers"]), key=offer_order)),
     )
 

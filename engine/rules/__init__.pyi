@@ -37,6 +37,7 @@ from .language.tree import (
     written as written,
 )
 from .language.wording import words as words
+from .resolution.conditions import conditions_of as conditions_of, defaults_of as defaults_of
 from .resolution.model import FactCandidate as FactCandidate, Origin as Origin, ResolvedFacts as ResolvedFacts
 from .resolution.run import Default as Default, FactResolver as FactResolver, MakeLevel as MakeLevel
 from .rulebook.effect_records import (
