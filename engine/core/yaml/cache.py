@@ -12,7 +12,9 @@ import hashlib
 import json
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +27,17 @@ MISSING: Final[Any] = object()
 #: Raised whenever the stored form or the reading of YAML changes; entries of other editions are never read.
 EDITION = "1"
 _MOST_ENTRIES = 400
+_TRUSTED = ContextVar("trusted", default=True)
+
+
+@contextmanager
+def sources_alone() -> Iterator[None]:
+    """Nothing is taken from the cache meanwhile and nothing put there: for who must not trust it, such as an audit."""
+    token = _TRUSTED.set(False)
+    try:
+        yield
+    finally:
+        _TRUSTED.reset(token)
 
 
 def digest_of(content: bytes) -> str:
@@ -83,7 +96,7 @@ def replace_file(path: Path, data: bytes, *, most: int) -> None:
 
 def cache_folder(name: str = "source") -> Path | None:
     """The folder of that name of this edition, or None when the cache is off. It need not exist."""
-    if os.environ.get("WHICHGPU_CACHE", "").lower() in {"off", "no", "0", "false"}:
+    if not _TRUSTED.get() or os.environ.get("WHICHGPU_CACHE", "").lower() in {"off", "no", "0", "false"}:
         return None
     base = _base()
     return base / "whichgpu" / f"{name}-{EDITION}" if base else None
