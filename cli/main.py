@@ -6,15 +6,14 @@ import gc
 import importlib
 import os
 import sys
+from typing import NamedTuple
 
 import click
-from msgspec import Struct
 
 from whichgpu.cli import exits
-from whichgpu.engine.core import nearest_words
 
 
-class CommandEntry(Struct, frozen=True):
+class CommandEntry(NamedTuple):
     """The module of a command in ``cli/commands``, its name there, and its line in the list of commands."""
 
     module: str
@@ -84,6 +83,8 @@ class LazyGroup(click.Group):
         """Name the nearest command where there is none of that name."""
         name = args[0] if args else ""
         if name and not name.startswith("-") and self.get_command(ctx, name) is None:
+            from whichgpu.engine.core import nearest_words  # noqa: PLC0415 - help and version need no engine.
+
             nearest = nearest_words(name, COMMANDS)
             hint = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
             raise click.UsageError(f"there is no command {name!r}.{hint}", ctx)
