@@ -245,7 +245,7 @@ def load_advisor(
 @lru_cache(maxsize=1)
 def shipped_advisor() -> Advisor:
     """The shipped rulebook and knowledge, loaded once a process."""
-    return load_advisor()
+    return load_advisor(tests=False)
 
 
 def known_names(knowledge: Knowledge) -> KnownNames:
