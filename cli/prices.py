@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 from collections.abc import Iterable
@@ -50,6 +49,8 @@ def with_own_prices(knowledge: Knowledge) -> Knowledge:
 def keep(offers: Iterable[Offer], file: Path) -> None:
     """Write the offers to ``file``. Raises InputError where that cannot be done."""
     text = io.StringIO()
+    import csv  # noqa: PLC0415 - only an import of prices writes any.
+
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for offer in sorted(offers, key=offer_order):

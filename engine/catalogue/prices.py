@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections.abc import Callable, Iterable
@@ -80,6 +79,8 @@ def parse_prices(
     Raises:
         WhichgpuError: of class ``error``, with every problem of the file (at most forty).
     """
+    import csv  # noqa: PLC0415  # Prices that are kept between runs are not read.
+
     lines = text.removeprefix("\ufeff").splitlines()
     columns = [column.strip() for column in next(csv.reader(lines[:1]), [])]
     problems = _header_problems(name, lines[0] if lines else "", columns)

@@ -33,11 +33,11 @@ class _Hash(Protocol):
 
 
 def compiled_key(files: Iterable[Path], *more: str) -> str | None:
-    """The key of what is made of these files and of ``more``; None where a file cannot be read."""
-    whole = hashlib.sha256(_code_stamp())
-    for text in more:
-        _add(whole, text.encode("utf-8", "surrogatepass"))
+    """The key of what is made of these files and of ``more``; None where one cannot be read."""
     try:
+        whole = hashlib.sha256(_code_stamp())
+        for text in more:
+            _add(whole, text.encode("utf-8", "surrogatepass"))
         for path in files:
             _add(whole, os.fsencode(path))
             _add(whole, path.read_bytes())
@@ -91,6 +91,6 @@ def _modules(folder: str) -> Iterator[tuple[str, os.stat_result]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(".py"):
-                yield os.path.relpath(entry.path, _ENGINE), entry.stat()
+                yield entry.path.removeprefix(_ENGINE), entry.stat()
             elif entry.is_dir() and entry.name not in {"__pycache__", "_data"}:
                 yield from _modules(entry.path)
