@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
-from pathlib import Path
 
 import click
-
-from whichgpu.engine.core import WhichgpuError
 
 
 ANSWERED = 0
@@ -32,6 +28,10 @@ def tell(error: BaseException) -> int:
 
 
 def _tell_other(error: BaseException) -> int:
+    import traceback  # noqa: PLC0415 - help and version need neither this nor the engine.
+
+    from whichgpu.engine.core import WhichgpuError  # noqa: PLC0415
+
     if isinstance(error, WhichgpuError):
         click.echo(_problems(str(error), len(error.problems)), err=True)
         return WRONG_INPUT
@@ -47,8 +47,11 @@ def _problems(text: str, amount: int) -> str:
 
 
 def _internal(error: BaseException) -> str:
+    import traceback  # noqa: PLC0415 - as above.
+
     frame = traceback.extract_tb(error.__traceback__)[-1:] if error.__traceback__ else []
-    where = f" (at {Path(frame[0].filename).name}:{frame[0].lineno})" if frame else ""
+    file = os.path.basename(frame[0].filename) if frame else ""  # noqa: PTH119 - pathlib is slow to import.
+    where = f" (at {file}:{frame[0].lineno})" if frame else ""
     return (
         f"whichgpu failed in itself{where}: {type(error).__name__}: {error}\n"
         "Please report this line, the command and its input file, and what `whichgpu doctor` prints. "

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import sys
+from typing import NamedTuple
 
 import click
-from msgspec import Struct
 
 from whichgpu.cli import exits
-from whichgpu.engine.core import nearest_words
 
 
-class CommandEntry(Struct, frozen=True):
+class CommandEntry(NamedTuple):
     """The module of a command in ``cli/commands``, its name there, and its line in the list of commands."""
 
     module: str
@@ -83,6 +83,8 @@ class LazyGroup(click.Group):
         """Name the nearest command where there is none of that name."""
         name = args[0] if args else ""
         if name and not name.startswith("-") and self.get_command(ctx, name) is None:
+            from whichgpu.engine.core import nearest_words  # noqa: PLC0415 - help and version need no engine.
+
             nearest = nearest_words(name, COMMANDS)
             hint = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
             raise click.UsageError(f"there is no command {name!r}.{hint}", ctx)
@@ -119,6 +121,11 @@ def run(arguments: list[str] | None = None) -> int:
 
 def main() -> None:
     """The console script."""
+    # numpy's linear algebra, which nothing here uses, starts a thread for each core; that is half of numpy's import.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # One command makes few cycles, and what it loads lives until its end: search seldom (700, 10, 10 is usual).
-    gc.set_threshold(50_000, 20, 100)
-    sys.exit(run())
+    gc.set_threshold(200_000, 20, 100)
+    code = run()
+    # All that is left dies with the process: looking through it for cycles first took a tenth of a command.
+    gc.freeze()
+    sys.exit(code)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 from collections.abc import Iterable
 from pathlib import Path
+
+from msgspec.structs import asdict, replace
 
 from whichgpu.cli import output
 from whichgpu.engine.catalogue import COLUMNS, Knowledge, Offer, merged, offer_order, parse_prices, with_offers
@@ -41,17 +42,19 @@ def with_own_prices(knowledge: Knowledge) -> Knowledge:
         return knowledge
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(Problem("unreadable", f"cannot read the imported prices in {file}: {error}")) from error
-    own = [offer.model_copy(update={"own": True}) for offer in read_offers(text, str(file), knowledge)]
+    own = [replace(offer, own=True) for offer in read_offers(text, str(file), knowledge)]
     return with_offers(knowledge, merged((*knowledge.offers, *knowledge.spot_offers), own))
 
 
 def keep(offers: Iterable[Offer], file: Path) -> None:
     """Write the offers to ``file``. Raises InputError where that cannot be done."""
     text = io.StringIO()
+    import csv  # noqa: PLC0415 - only an import of prices writes any.
+
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for offer in sorted(offers, key=offer_order):
-        row = offer.model_dump() | ({"usd_per_hour": None} if offer.spot_only else {})
+        row = asdict(offer) | ({"usd_per_hour": None} if offer.spot_only else {})
         writer.writerow(["" if row[column] is None else row[column] for column in COLUMNS])
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

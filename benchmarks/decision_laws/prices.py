@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from decision_laws.reading import decide
 from whichgpu.engine.advisor.advisor import Advisor, load_advisor
 from whichgpu.engine.catalogue import with_offers
@@ -33,7 +35,7 @@ class Prices:
         knowledge = self.advisor.knowledge
         names = {gpu, knowledge.gpus[gpu].family}
         offers = [
-            offer.model_copy(update={"usd_per_hour": offer.usd_per_hour * factor}) if offer.gpu in names else offer
+            replace(offer, usd_per_hour=offer.usd_per_hour * factor) if offer.gpu in names else offer
             for offer in (*knowledge.offers, *knowledge.spot_offers)
         ]
         return load_advisor(knowledge=with_offers(knowledge, offers), tests=False)

@@ -65,7 +65,7 @@ def ask(
     Only what can still change the GPU, the count or the verdict on renting is asked. Write ? at a question for help.
     Every answer is kept at once; whichgpu resume goes on where you stopped.
     """
-    advisor = load(rules, builtin=builtin)
+    advisor = load(rules, builtin=builtin, tests=False)
     state = _known(advisor, answers, sets)
     keeper = Session(Path(session) if session else new_session_file(now()))
     return _interview(advisor, state, keeper, save=save, plain=plain, form=form, everything=everything)
@@ -91,7 +91,7 @@ def resume(
     """Go on with the interview in SESSION, or with the latest one."""
     keeper = Session(Path(session) if session else latest_session_file())
     state = keeper.load()
-    advisor = load(rules, builtin=builtin)
+    advisor = load(rules, builtin=builtin, tests=False)
     state = _still_valid(advisor, state)
     return _interview(advisor, state, keeper, save=save, plain=plain, form=form, everything=everything)
 

@@ -10,7 +10,7 @@ from whichgpu.cli.advisor import load
 from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import all_option, output_format, rules_options
 from whichgpu.cli.render.audit import audit_blocks
-from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.core import InputError, Problem, sources_alone
 from whichgpu.engine.explain import audit as audit_record
 
 
@@ -36,7 +36,8 @@ def audit(*, decision: str, everything: bool, form: str, rules: tuple[str, ...],
     if saved.record is None:
         fix = "save one with: whichgpu recommend FILE --save RECORD"
         raise InputError(Problem("not-a-record", f"{saved.name} is a decision without the digest of a record", fix=fix))
-    checks = audit_record(saved.record, saved.text, load(rules, builtin=builtin))
+    with sources_alone():  # What a cache holds proves nothing.
+        checks = audit_record(saved.record, saved.text, load(rules, builtin=builtin))
     holds = all(check.holds is not False for check in checks)
     if form == "json":
         output.emit_json({"holds": holds, "checks": [asdict(check) for check in checks]})

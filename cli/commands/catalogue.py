@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from msgspec import to_builtins
 
 from whichgpu.cli import output
 from whichgpu.cli.layers import load_catalogue
@@ -23,13 +24,13 @@ def gpus(*, name: str | None, form: str, rules: tuple[str, ...]) -> int:
     """List the GPUs, or show those that NAME means (an id, a name, a family, a series)."""
     knowledge = load_catalogue(rules, own_prices=False)
     if name is None:
-        return _show([gpu.model_dump(mode="json") for gpu in knowledge.gpus.values()], gpu_list(knowledge), form)
+        return _show([to_builtins(gpu) for gpu in knowledge.gpus.values()], gpu_list(knowledge), form)
     match = knowledge.find_gpu(name)
     if not match.found:
         raise InputError(Problem("unknown-gpu", f"no GPU is called {name!r}", nearest=match.nearest, fix=_SEE_GPUS))
     found = [knowledge.gpus[gpu_id] for gpu_id in match.ids]
     blocks = [block for gpu in found for block in gpu_page(gpu, knowledge)]
-    return _show([gpu.model_dump(mode="json") for gpu in found], blocks, form)
+    return _show([to_builtins(gpu) for gpu in found], blocks, form)
 
 
 @click.command()
@@ -40,11 +41,9 @@ def models(*, name: str | None, form: str, rules: tuple[str, ...]) -> int:
     """List the models, or show the one that NAME means (an id, a hub path, an ollama tag)."""
     knowledge = load_catalogue(rules, own_prices=False)
     if name is None:
-        return _show(
-            [model.model_dump(mode="json") for model in knowledge.models.values()], model_list(knowledge), form
-        )
+        return _show([to_builtins(model) for model in knowledge.models.values()], model_list(knowledge), form)
     model = _model(knowledge, name)
-    return _show([model.model_dump(mode="json")], model_page(model, knowledge), form)
+    return _show([to_builtins(model)], model_page(model, knowledge), form)
 
 
 _SEE_GPUS = "whichgpu gpus lists them"

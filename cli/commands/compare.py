@@ -48,7 +48,7 @@ def what_if(
         fix = "say what should differ: --set FACT=VALUE, or --objective"
         raise InputError(Problem("bad-option", "nothing differs without --set or --objective", fix=fix))
     saved = read_saved(decision)
-    advisor = load(rules, builtin=builtin)
+    advisor = load(rules, builtin=builtin, tests=False)
     before = decide_again(saved.decision, advisor)
     changed = with_changes(before.workload.given, sets, advisor)
     kept = changed.get("objective") == before.workload.given.get("objective")
@@ -78,7 +78,7 @@ def diff(*, before: str, after: str, everything: bool, form: str) -> int:
 def replay(*, decision: str, everything: bool, form: str, rules: tuple[str, ...], builtin: bool) -> int:
     """Decide DECISION's workload again by the present rulebook, knowledge and prices, and say what differs and why."""
     saved = read_saved(decision)
-    advisor = load(rules, builtin=builtin)
+    advisor = load(rules, builtin=builtin, tests=False)
     again = decide_again(saved.decision, advisor, decided_at=now())
     return _show(saved.decision, again.to_dict(), ("recorded", "today"), advisor, form, everything=everything)
 

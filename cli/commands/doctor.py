@@ -23,7 +23,7 @@ _PACKAGES = ("whichgpu", "durable-rules", "pydantic", "PyYAML", "click")
 @rules_options
 def doctor(form: str, rules: tuple[str, ...], builtin: bool) -> int:
     """Say which engine fires the rules and why, with versions, digests and the age of the prices."""
-    advisor = load(rules, builtin=builtin)
+    advisor = load(rules, builtin=builtin, tests=False)
     report = {"python": python_version(), "packages": installed(), **health(advisor, now().date())}
     if form == "json":
         output.emit_json(report)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from msgspec import to_builtins
 
 from whichgpu.cli import output
 from whichgpu.cli.layers import load_facts
@@ -49,5 +50,4 @@ def _found(vocabulary: Vocabulary, name: str) -> FactDef:
 
 
 def _plain(fact: FactDef) -> dict[str, Any]:
-    value: dict[str, Any] = fact.model_dump(mode="json", exclude={"synonyms", "encodes"})
-    return value
+    return {name: stated for name, stated in to_builtins(fact).items() if name not in {"synonyms", "encodes"}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from msgspec.structs import asdict
 
 from whichgpu.cli import output
 from whichgpu.cli.inputs import read_text
@@ -47,7 +48,7 @@ def show(*, gpu: str | None, provider: str | None, form: str, rules: tuple[str, 
     offers = [offer for offer in offers if provider in (None, offer.provider)]
     offers.sort(key=lambda offer: (offer.usd_per_hour / offer.count, offer.provider, offer.region or "", offer.gpu))
     if form == "json":
-        output.emit_json([offer.model_dump(mode="json") for offer in offers])
+        output.emit_json([asdict(offer) for offer in offers])
     else:
         output.emit_blocks(offer_list(offers), form)
     return 0

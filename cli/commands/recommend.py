@@ -52,7 +52,8 @@ def recommend(
     if jsonl:
         return _answer_lines(advisor, file, sets, objective=objective, full=full)
     decision = advisor.decide(read(advisor, file, sets), objective=objective, decided_at=now())
-    answer = decision.to_dict(full=True, trade_offs=True)
+    # A page shows no trace, and a third of the work is its making.
+    answer = decision.to_dict(full=True, trade_offs=True, traced=bool(save) or form == "json")
     if save:
         _save(answer, save)
     if form == "json":

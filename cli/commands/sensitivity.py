@@ -34,7 +34,7 @@ def sensitivity(
     Facts that were stated, assumed or are still open are varied one at a time. Every flip named was decided.
     """
     saved = read_saved(decision)
-    advisor = load(rules, builtin=builtin)
+    advisor = load(rules, builtin=builtin, tests=False)
     found = find_turns(saved.decision, advisor, limit=limit)
     if form == "json":
         output.emit_json(json_value(to_builtins(found)))

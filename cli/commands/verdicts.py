@@ -32,7 +32,7 @@ def verdicts(*, decision: str, words: tuple[str, ...], form: str, rules: tuple[s
     candidate.
     """
     saved = read_saved(decision)
-    found = rulings(saved.decision, load(rules, builtin=builtin).rules, words)
+    found = rulings(saved.decision, load(rules, builtin=builtin, tests=False).rules, words)
     if form == "json":
         output.emit_json([{k: v for k, v in to_builtins(ruling).items() if v not in (None, ())} for ruling in found])
     else:

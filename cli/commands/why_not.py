@@ -33,7 +33,7 @@ def why_not(*, decision: str, gpu: str, limit: int, form: str, rules: tuple[str,
     facts before pairs. It is not exhaustive; what it names was decided again and holds.
     """
     saved = read_saved(decision)
-    advisor = load(rules, builtin=builtin)
+    advisor = load(rules, builtin=builtin, tests=False)
     phrases = Phrases(advisor.vocabulary)
     found = find_why_not(saved.decision, gpu, advisor, limit=limit, phrases=phrases)
     if form == "json":

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import to_builtins
+
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Pairs, Paragraph, Table
 from whichgpu.cli.render.figures import count_of, gb, gb_and_gib, number, usd, value_text
 from whichgpu.engine.catalogue import Gpu, Knowledge, ModelSpec
@@ -61,7 +63,7 @@ def gpu_page(gpu: Gpu, knowledge: Knowledge) -> list[Block]:
             " (computed from the marketed figure: no reading of a device is at hand)" if gpu.usable_assumed else ""
         )
         blocks.append(Paragraph(f"A job can use {gb_and_gib(gpu.usable_gb)}{assumed}."))
-    blocks.append(_figures(gpu.model_dump(mode="json"), gpu.evidence))
+    blocks.append(_figures(to_builtins(gpu), gpu.evidence))
     if gpu.tflops:
         blocks += [Heading("Arithmetic", 3), _compute(gpu)]
     if gpu.facts:
@@ -116,7 +118,7 @@ def _model_row(model: ModelSpec) -> tuple[str, ...]:
 def model_page(model: ModelSpec, knowledge: Knowledge) -> list[Block]:
     """One model in full."""
     blocks: list[Block] = [Heading(model.name, 1), Paragraph(_also(model.id, model.aliases))]
-    blocks.append(_figures(model.model_dump(mode="json"), model.evidence))
+    blocks.append(_figures(to_builtins(model), model.evidence))
     cited = [*model.sources, *(source for sources in model.evidence.values() for source in sources)]
     return blocks + _remarks(model.notes, model.disagreements, knowledge) + _legend(cited, knowledge)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from typing import TextIO
 
@@ -28,7 +27,13 @@ def screen_of(stream: TextIO, environment: Mapping[str, str] | None = None) -> S
     env = os.environ if environment is None else environment
     terminal = stream.isatty()
     dumb = env.get("TERM", "") == "dumb"
-    width = shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns if terminal else PLAIN_WIDTH
+    width = _terminal_width() if terminal else PLAIN_WIDTH
     colour = terminal and not dumb and not env.get("NO_COLOR")
     blocks = terminal and not dumb and (stream.encoding or "").lower().replace("-", "") == "utf8"
     return Screen(min(max(width, NARROWEST), WIDEST), colour, blocks)
+
+
+def _terminal_width() -> int:
+    import shutil  # noqa: PLC0415 - it loads every compression there is, and a pipe has no width.
+
+    return shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns

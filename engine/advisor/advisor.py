@@ -36,7 +36,6 @@ from whichgpu.engine.core import (
     nearest_words,
 )
 from whichgpu.engine.rules import (
-    Default,
     Difference,
     KnownNames,
     Level,
@@ -44,13 +43,12 @@ from whichgpu.engine.rules import (
     Rule,
     Rulebook,
     Vocabulary,
-    coerce,
+    conditions_of,
     durable_available,
     gathering_differences,
     keep_differences,
     load_rulebook,
     load_vocabulary,
-    parse_condition,
 )
 from whichgpu.engine.sizing import memory_calculators
 
@@ -86,17 +84,22 @@ class Decision(Struct, frozen=True):
         return trade_offs(advisor.context, given, self.outcome, advisor.objectives, advisor.trade_off_settings)
 
     @overload
-    def to_dict(self, *, full: Literal[True] = True, trade_offs: bool = False) -> answer_types.Decision: ...
-    @overload
-    def to_dict(self, *, full: bool, trade_offs: bool = False) -> answer_types.Decision | answer_types.DecisionLine: ...
     def to_dict(
-        self, *, full: bool = True, trade_offs: bool = False
+        self, *, full: Literal[True] = True, trade_offs: bool = False, traced: bool = True
+    ) -> answer_types.Decision: ...
+    @overload
+    def to_dict(
+        self, *, full: bool, trade_offs: bool = False, traced: bool = True
+    ) -> answer_types.Decision | answer_types.DecisionLine: ...
+    def to_dict(
+        self, *, full: bool = True, trade_offs: bool = False, traced: bool = True
     ) -> answer_types.Decision | answer_types.DecisionLine:
         """The decision as ``whichgpu.decision/1``.
 
         Args:
             full: with trace, rules and rejections.
             trade_offs: with ``trade_offs``, which take further decisions.
+            traced: False leaves out what a page for people does not show: the trace, and the plans and rules in full.
         """
         advisor = self.advisor
         head: answer_types.Head = {
@@ -107,7 +110,14 @@ class Decision(Struct, frozen=True):
             "knowledge": {"digest": advisor.knowledge.digest, "prices_as_of": advisor.knowledge.prices_as_of},
         }
         answer = decision_dict(
-            self.outcome, head, advisor.knowledge, advisor.rules, advisor.vocabulary, self.differences, full=full
+            self.outcome,
+            head,
+            advisor.knowledge,
+            advisor.rules,
+            advisor.vocabulary,
+            self.differences,
+            full=full,
+            traced=traced,
         )
         if trade_offs:
             answer["trade_offs"] = trade_off_list(self.trade_offs(), self.outcome, advisor.vocabulary)
@@ -234,12 +244,8 @@ def load_advisor(
     rulebook = load_rulebook(folders, vocabulary, known_names(knowledge), tests=tests)
     objectives, default = load_objectives(knowledge_folder)
     check_objectives(vocabulary.facts["objective"].choices, objectives)
-    alias_conditions = {
-        name: parse_condition(fact.alias_when, vocabulary, None, "workload")
-        for name, fact in vocabulary.facts.items()
-        if fact.alias_when
-    }
-    stages = prepare(rulebook, vocabulary, memory_calculators().values(), defaults_of(vocabulary), make_level)
+    conditions = conditions_of(vocabulary)
+    stages = prepare(rulebook, vocabulary, memory_calculators().values(), conditions.defaults, make_level)
     return Advisor(
         vocabulary=vocabulary,
         knowledge=knowledge,
@@ -249,7 +255,7 @@ def load_advisor(
         default_objective=default,
         stages=stages,
         context=DecisionContext(vocabulary, knowledge, stages, wishes(vocabulary)),
-        reader=Reader(vocabulary, knowledge, alias_conditions),
+        reader=Reader(vocabulary, knowledge, conditions.aliases),
         fired_by="durable-rules" if durable_available() else "generated",
         trade_off_settings=load_trade_offs(knowledge_folder),
         folders=folders,
@@ -259,7 +265,7 @@ def load_advisor(
 @lru_cache(maxsize=1)
 def shipped_advisor() -> Advisor:
     """The shipped rulebook and knowledge, loaded once a process."""
-    return load_advisor()
+    return load_advisor(tests=False)
 
 
 def known_names(knowledge: Knowledge) -> KnownNames:
@@ -271,15 +277,3 @@ def known_names(knowledge: Knowledge) -> KnownNames:
         figures=frozenset(knowledge.figures),
         disagreements=frozenset(knowledge.disagreements),
     )
-
-
-def defaults_of(vocabulary: Vocabulary) -> list[Default]:
-    """The vocabulary's assumptions, in order of the fact and then as written: the first that applies counts."""
-    defaults = []
-    for name, fact in vocabulary.facts.items():
-        for assumption in fact.assumptions:
-            value = coerce(fact, assumption.assume)
-            when = parse_condition(assumption.when, vocabulary, None, "workload") if assumption.when else None
-            if value is not None:
-                defaults.append(Default(name, value, assumption.because, when))
-    return defaults

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from whichgpu.engine.catalogue import Gpu, Knowledge, gpu_facts
 from whichgpu.engine.core import KnowledgeError, Place, Problem, find, place_of, read_document
 from whichgpu.engine.rules import Vocabulary, read_value
@@ -29,7 +31,7 @@ def _problems(
     gpu: Gpu, name: str, value: bool | float | str, vocabulary: Vocabulary, folders: Iterable[Path]
 ) -> list[Problem]:
     fact = vocabulary.facts.get(name)
-    own = gpu_facts(gpu.model_copy(update={"facts": {}}))
+    own = gpu_facts(replace(gpu, facts={}))
     if fact is None:
         message = f"{gpu.id} states {name!r}, which is no fact"
         fix = "define it in vocabulary.yaml, with a name that begins with gpu."

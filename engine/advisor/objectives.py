@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from whichgpu.engine.advisor.options import TradeOffSettings
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.core import FrozenModel, KnowledgeError, Problem, locate, nearest_words, read_constants
@@ -64,7 +66,7 @@ def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
     objectives = {
         name: Objective(
             name=name,
-            **dict(entry),
+            **asdict(entry),
             cost_points=file.evidence.cost_points,
             speed_points=file.evidence.speed_points,
             around_usd_per_hour=file.evidence.around_usd_per_hour,

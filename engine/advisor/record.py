@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from whichgpu.engine.advisor.answer.keys import RECORD_FORMAT
+from whichgpu.engine.advisor.answer.formats import RECORD_FORMAT
 from whichgpu.engine.core import InputError, Problem, canonical_json, digest, json_value
 
 

@@ -10,11 +10,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
-
 from whichgpu.engine.advisor import ObjectivesFile
 from whichgpu.engine.authoring.testing.expectations import EXPECTATIONS
 from whichgpu.engine.catalogue import Knowledge, TasksFile, entry_schemas, knowledge_file_schemas
+from whichgpu.engine.core import FrozenModel, model_of
 from whichgpu.engine.plans import EconomicsConstants, PlanConstants
 from whichgpu.engine.rules import Code, FactDef, Vocabulary, rule_file_schema
 from whichgpu.engine.sizing import SizingConstants, SpeedConstants
@@ -40,7 +39,7 @@ LAYER_SCHEMAS = (
     "vocabulary",
 )
 
-_WHOLE_FILES: dict[str, type[BaseModel]] = {
+_WHOLE_FILES: dict[str, type[FrozenModel]] = {
     "economics": EconomicsConstants,
     "objectives": ObjectivesFile,
     "plans": PlanConstants,
@@ -61,7 +60,7 @@ def file_schemas(vocabulary: Vocabulary, knowledge: Knowledge) -> dict[str, Sche
         **entry_schemas(),
     }
     for name, record in _WHOLE_FILES.items():
-        schemas[name] = {"$schema": DIALECT, **TypeAdapter(record).json_schema(), "title": f"whichgpu {name}"}
+        schemas[name] = {"$schema": DIALECT, **model_of(record).model_json_schema(), "title": f"whichgpu {name}"}
         _without_bands(schemas[name])
     _settles(schemas["vocabulary"])
     return dict(sorted(schemas.items()))
@@ -139,9 +138,9 @@ def _described(vocabulary: Vocabulary, names: Iterable[str]) -> Schema:
     return {name: {"description": vocabulary.facts[name].meaning or vocabulary.facts[name].label} for name in names}
 
 
-def _by_name(key: str, record: type[BaseModel], name: str, says: str) -> Schema:
+def _by_name(key: str, record: type[FrozenModel], name: str, says: str) -> Schema:
     """A file that maps names to records. An entry with ``because`` changes one of a layer below."""
-    schema = TypeAdapter(record).json_schema()
+    schema = model_of(record).model_json_schema()
     definitions = schema.pop("$defs", {})
     properties = {field: value for field, value in schema["properties"].items() if field != name}
     required = [field for field in schema["required"] if field != name]

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from whichgpu.engine.catalogue.gpu_names import GpuMatch, GpuNames, grouped
 from whichgpu.engine.catalogue.model import CostItem, Gpu, ModelSpec, Offer, SourceRecord
-from whichgpu.engine.catalogue.model_names import ModelMatch, ModelNames
+from whichgpu.engine.catalogue.model_names import ModelMatch, ModelNames, SpeltModels
 from whichgpu.engine.core import FactTable, Value
 
 
@@ -59,6 +59,7 @@ class Knowledge:
     prices_as_of: str | None
     folder: str = field(default="", compare=False)
     layers: tuple[KnowledgeLayer, ...] = ()
+    spelt_models: SpeltModels | None = field(default=None, compare=False)  # so that a start need not spell them
 
     @cached_property
     def gpu_columns(self) -> FactTable:
@@ -98,7 +99,7 @@ class Knowledge:
     @cached_property
     def model_names(self) -> ModelNames:
         """The index behind ``find_model``."""
-        return ModelNames(self.models.values())
+        return ModelNames(self.models.values(), self.spelt_models)
 
     def find_gpu(self, name: str) -> GpuMatch:
         """What an accelerator's name means: one id, a family, a series, or none with suggestions."""

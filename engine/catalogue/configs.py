@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from whichgpu.engine.catalogue.config_reader import ConfigReader, layer_kinds
 from whichgpu.engine.catalogue.model import Mla, ModelKind, ModelSpec, Moe
 from whichgpu.engine.catalogue.parameters import parameter_count
@@ -62,7 +64,7 @@ def model_from_config(source: Path | str | Mapping[str, Any]) -> ModelSpec:
     if count is None:
         return spec
     active = round(count.active / 1e9, 9) if spec.moe else None
-    return spec.model_copy(update={"params_b": round(count.total / 1e9, 9), "active_params_b": active})
+    return replace(spec, params_b=round(count.total / 1e9, 9), active_params_b=active)
 
 
 def _content(source: Path | str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any], str]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from msgspec import to_builtins
+from msgspec.structs import asdict
 
 from whichgpu.engine.catalogue.bundle import knowledge_digest
 from whichgpu.engine.catalogue.gpu_names import GpuNames
@@ -15,14 +16,16 @@ from whichgpu.engine.catalogue.model import CostItem, Gpu, MemoryReserve, ModelS
 from whichgpu.engine.catalogue.prices import Resolve, parse_prices
 from whichgpu.engine.core import (
     Document,
+    FrozenModel,
     KnowledgeError,
     Problem,
+    RecordError,
     WhichgpuError,
     find,
     nearest_words,
     place_of,
-    problems_from_pydantic,
     read_document,
+    record_of,
 )
 
 
@@ -32,7 +35,7 @@ class Part:
 
     name: str
     key: str
-    record: type[BaseModel]
+    record: type[FrozenModel]
 
 
 PARTS = (
@@ -44,7 +47,7 @@ PARTS = (
 )
 
 
-class _Line(BaseModel):
+class _Line(FrozenModel, forbid_unknown_fields=False):
     """One line of products in generations.yaml."""
 
     vendor: str
@@ -90,7 +93,7 @@ def read_folder(folder: Path, files: Mapping[str, Path]) -> dict[str, Any]:
         problems += unknown[:40]
     if problems:
         raise KnowledgeError(problems)
-    content["offers"] = [offer.model_dump(exclude_defaults=True) for offer in offers]
+    content["offers"] = [to_builtins(offer) for offer in offers]
     content["digest"] = knowledge_digest(_everything(documents, content, offers))
     return content
 
@@ -129,10 +132,10 @@ def rows_of(document: Document, part: Part, problems: list[Problem]) -> list[Any
 def valid(row: object, document: Document, part: Part, index: int, problems: list[Problem]) -> bool:
     """Whether the record at ``index`` of a file is sound as ``row``; every fault is noted."""
     try:
-        part.record.model_validate(row)
-    except ValidationError as error:
-        known = tuple(part.record.model_fields)
-        problems += problems_from_pydantic(error, document.node, (part.key, index), known=known)
+        record_of(part.record, row)
+    except RecordError as error:
+        known = part.record.__struct_fields__
+        problems += error.problems(document.node, (part.key, index), known=known)
         return False
     return True
 
@@ -175,7 +178,7 @@ def read_prices(path: Path, name: str, gpus: Iterable[Any], problems: list[Probl
     """The offers of a price list that calls the GPUs of these records; ``name`` is what places call the file."""
     try:
         text = path.read_text(encoding="utf-8")
-        return parse_prices(text, name, resolve=resolver(map(Gpu.model_validate, gpus)))
+        return parse_prices(text, name, resolve=resolver(record_of(Gpu, gpu) for gpu in gpus))
     except UnicodeDecodeError:
         problems.append(Problem("not-utf8", f"{name} is not UTF-8 text", fix="save the file as UTF-8"))
     except KnowledgeError as error:
@@ -237,4 +240,4 @@ def _everything(
     topics = {part.key: content[part.key] for part in PARTS}
     read = {name for part in PARTS for name in names_of(part, documents)}
     others = {name: document.plain for name, document in documents.items() if name not in read}
-    return {**topics, "offers": [offer.model_dump() for offer in offers], **others}
+    return {**topics, "offers": [asdict(offer) for offer in offers], **others}

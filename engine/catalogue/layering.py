@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+from msgspec.structs import asdict, replace
+
 from whichgpu.engine.catalogue.bundle import KnowledgeLayer, knowledge_digest
 from whichgpu.engine.catalogue.folder import (
     BY_ID,
@@ -36,6 +39,7 @@ from whichgpu.engine.core import (
     knowledge_files,
     place_of,
     read_document,
+    record_of,
 )
 
 
@@ -136,10 +140,10 @@ def _lay_prices(path: Path, desk: _Desk) -> tuple[Offer, ...]:
     read, known = read_prices(path, str(path), desk.content["gpus"], desk.problems), _source_ids(desk)
     unknown = (source for source in cited_by(read) if source not in known)
     desk.problems += (unknown_source(source, known, _line_with(path, source)) for source in unknown)
-    offers = tuple(offer.model_copy(update={"own": True}) for offer in read)
-    below = (Offer.model_validate(row) for row in desk.content["offers"])
-    desk.content["offers"] = [offer.model_dump(exclude_defaults=True) for offer in merged(below, offers)]
-    desk.everything["prices.csv"] = [offer.model_dump() for offer in offers]
+    offers = tuple(replace(offer, own=True) for offer in read)
+    below = (record_of(Offer, row) for row in desk.content["offers"])
+    desk.content["offers"] = [to_builtins(offer) for offer in merged(below, offers)]
+    desk.everything["prices.csv"] = [asdict(offer) for offer in offers]
     return offers
 
 

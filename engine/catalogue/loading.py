@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
+from msgspec.structs import asdict
 
 from whichgpu.engine.catalogue.bundle import Knowledge, KnowledgeLayer, knowledge_digest
 from whichgpu.engine.catalogue.facts_of_gpus import gpu_facts
 from whichgpu.engine.catalogue.model import CostItem, Gpu, MemoryReserve, ModelSpec, Offer, SourceRecord
+from whichgpu.engine.catalogue.model_names import spelt_models
 from whichgpu.engine.catalogue.prices import offer_order
-from whichgpu.engine.core import locate, recall, remember
+from whichgpu.engine.core import compiled_key, knowledge_files, locate, recall_compiled, records_of, remember_compiled
 
-
-_GPUS = TypeAdapter(list[Gpu])
-_MODELS = TypeAdapter(list[ModelSpec])
-_OFFERS = TypeAdapter(list[Offer])
-_SOURCES = TypeAdapter(list[SourceRecord])
-_COSTS = TypeAdapter(list[CostItem])
-_RESERVES = TypeAdapter(list[MemoryReserve])
 
 #: Decimal gigabytes per MiB.
 GB_PER_MIB = 1.048576e-3
 #: Where no reading exists: marketed "GB" are GiB, and drivers show about 1.5 % less than that on the cards seen.
 _GIB_IN_GB = 1.0737
 _TYPICAL_SHARE = 0.985
-
-#: Raised when the cached form changes in a way that the records' fields do not show.
-_FORMAT = "1"
 
 
 def load_knowledge(folder: Path | None = None, *, layers: Sequence[Path] = ()) -> Knowledge:
@@ -46,26 +36,20 @@ def load_knowledge(folder: Path | None = None, *, layers: Sequence[Path] = ()) -
     """
     folder = folder or locate("knowledge")
     files = _files(folder)
-    raw = _raw_digest(files)
-    content = recall(_cache_kind(), raw)
-    if not isinstance(content, dict) or not {"gpus", "models", "offers", "digest"} <= content.keys():
-        from whichgpu.engine.catalogue.folder import read_folder  # noqa: PLC0415  # Only a cold start reads files.
-
-        content = read_folder(folder, files)
-        remember(_cache_kind(), raw, content)
-    laid: list[KnowledgeLayer] = []
-    for layer in layers:
-        from whichgpu.engine.catalogue.layering import lay_over  # noqa: PLC0415  # Most runs have no layer.
-
-        content, found = lay_over(content, layer)
-        laid.append(found)
-    return _built(content, str(folder), tuple(laid))
+    added = (path for layer in layers for path in knowledge_files(layer).values())
+    key = compiled_key((*files.values(), *added), str(folder), *map(str, layers))
+    kept = recall_compiled("knowledge", key, Knowledge)
+    if kept is not None:
+        return kept
+    read = _read(folder, files, layers)
+    remember_compiled("knowledge", key, read)
+    return read
 
 
 def with_offers(knowledge: Knowledge, offers: Iterable[Offer]) -> Knowledge:
     """The same knowledge with other prices, such as a newer list that was imported."""
     replaced = sorted(offers, key=offer_order)
-    rows = [offer.model_dump() for offer in replaced]
+    rows = [asdict(offer) for offer in replaced]
     digest = knowledge_digest({"knowledge": knowledge.digest, "prices": rows})
     return replace(knowledge, digest=digest, **_priced(replaced))
 
@@ -85,35 +69,37 @@ def _files(folder: Path) -> dict[str, Path]:
     return dict(sorted((path.relative_to(folder).as_posix(), path) for path in paths))
 
 
-def _raw_digest(files: Mapping[str, Path]) -> str:
-    whole = hashlib.sha256()
-    for name, path in files.items():
-        whole.update(name.encode() + b"\0")
-        whole.update(hashlib.sha256(path.read_bytes()).digest())
-    return whole.hexdigest()
+def _read(folder: Path, files: Mapping[str, Path], layers: Sequence[Path]) -> Knowledge:
+    from whichgpu.engine.catalogue.folder import read_folder  # noqa: PLC0415  # Only a first start reads files.
 
+    content = read_folder(folder, files)
+    laid: list[KnowledgeLayer] = []
+    for layer in layers:
+        from whichgpu.engine.catalogue.layering import lay_over  # noqa: PLC0415  # Most runs have no layer.
 
-def _cache_kind() -> str:
-    shape = "".join(name for record in (Gpu, ModelSpec, Offer, SourceRecord, CostItem) for name in record.model_fields)
-    return f"knowledge{_FORMAT}-{hashlib.sha256(shape.encode()).hexdigest()[:12]}"
+        content, found = lay_over(content, layer)
+        laid.append(found)
+    return _built(content, str(folder), tuple(laid))
 
 
 def _built(content: Mapping[str, Any], folder: str, layers: tuple[KnowledgeLayer, ...] = ()) -> Knowledge:
-    reserves = {reserve.vendor: reserve for reserve in _RESERVES.validate_python(content["reserves"])}
+    reserves = {reserve.vendor: reserve for reserve in records_of(MemoryReserve, content["reserves"])}
     lags = _lags(content["lines"])
-    by_id = _by_id(_GPUS.validate_python([_derived(row, reserves, lags) for row in content["gpus"]]))
+    by_id = _by_id(records_of(Gpu, [_derived(row, reserves, lags) for row in content["gpus"]]))
+    models = _by_id(records_of(ModelSpec, content["models"]))
     return Knowledge(
         gpus=by_id,
-        models=_by_id(_MODELS.validate_python(content["models"])),
-        costs=_by_id(_COSTS.validate_python(content["costs"])),
-        sources=_by_id(_SOURCES.validate_python(content["sources"])),
+        models=models,
+        costs=_by_id(records_of(CostItem, content["costs"])),
+        sources=_by_id(records_of(SourceRecord, content["sources"])),
         figures=dict(sorted(content["figures"].items())),
         disagreements=dict(sorted(content["disagreements"].items())),
         gpu_facts={key: gpu_facts(gpu) for key, gpu in by_id.items()},
         digest=content["digest"],
         folder=folder,
         layers=layers,
-        **_priced(sorted(_OFFERS.validate_python(content["offers"]), key=offer_order)),
+        spelt_models=spelt_models(models.values()),
+        **_priced(sorted(records_of(Offer, content["offers"]), key=offer_order)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from msgspec import field
 
 from whichgpu.engine.core import FrozenModel
 
@@ -50,8 +50,8 @@ class Gpu(FrozenModel):
     usable_assumed: bool = False  # no device reading: marketed x 1.0737 x 0.985
     mem_type: str | None = None
     mem_bw_tbs: float | None = None
-    tflops: dict[str, float] = Field(default_factory=dict)  # fp32, tf32, fp16, bf16, fp8, int8, fp4: dense
-    achieved: dict[str, float] = Field(default_factory=dict)  # measured share of peak matmul, by precision
+    tflops: dict[str, float] = field(default_factory=dict)  # fp32, tf32, fp16, bf16, fp8, int8, fp4: dense
+    achieved: dict[str, float] = field(default_factory=dict)  # measured share of peak matmul, by precision
     matrix_units: bool | None = None  # tensor cores, or what the vendor calls its own
     sparse_tops: float | None = None
     link: Link = "pcie"
@@ -78,8 +78,8 @@ class Gpu(FrozenModel):
     not_plannable_because: str | None = None
     generation_lag: int | None = None  # generations behind the vendor's newest, from knowledge/generations.yaml
     parent: str | None = None  # a MIG slice names the whole card
-    facts: dict[str, bool | float | str] = Field(default_factory=dict)  # further gpu.* facts of the vocabulary
-    evidence: dict[str, tuple[str, ...]] = Field(default_factory=dict)  # field -> source ids
+    facts: dict[str, bool | float | str] = field(default_factory=dict)  # further gpu.* facts of the vocabulary
+    evidence: dict[str, tuple[str, ...]] = field(default_factory=dict)  # field -> source ids
     disagreements: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -138,16 +138,16 @@ class ModelSpec(FrozenModel):
     gflops_per_step: float | None = None  # diffusion: one denoising step of one image or clip
     resolution_px: int | None = None
     frames: int | None = None  # of the clip that a video model was made for
-    components_b: dict[str, float] = Field(default_factory=dict)  # diffusion: transformer/unet, text_encoder, vae
+    components_b: dict[str, float] = field(default_factory=dict)  # diffusion: transformer/unet, text_encoder, vae
     published_file_gib: float | None = None  # weights file as published
     dims_partial: bool = False  # the dimensions do not tell the whole layout, so parameters cannot be counted
-    evidence: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    evidence: dict[str, tuple[str, ...]] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     disagreements: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-class Offer(FrozenModel):
+class Offer(FrozenModel, omit_defaults=True):
     """One rentable shape of the dated price snapshot."""
 
     provider: str

@@ -31,22 +31,37 @@ class ModelMatch(Struct, frozen=True):
         return self.spec is not None
 
 
+class SpeltModels(Struct, frozen=True, array_like=True):
+    """The words of the names of models, taken apart once: which model they mean, and those of each model's id."""
+
+    meant: tuple[tuple[tuple[str, ...], str], ...]
+    words: dict[str, tuple[str, ...]]
+
+
+def spelt_models(models: Iterable[ModelSpec]) -> SpeltModels:
+    """Take the ids, names and aliases of models apart. Where two claim the same words, the first by id has them."""
+    by_id = {model.id: model for model in sorted(models, key=lambda model: model.id)}
+    words = {key: spelling(key).words for key in by_id}
+    meant: dict[tuple[str, ...], str] = {}
+    for key in by_id:
+        meant.setdefault(words[key], key)
+    for key, model in by_id.items():
+        for name in (model.name, *model.aliases):
+            spelt = spelling(name)
+            meant.setdefault(spelt.words, key)
+            if spelt.sizes:  # Without a size, dropping "base" from "whisper base" would leave the family.
+                meant.setdefault(_bare(spelt), key)
+    return SpeltModels(tuple(meant.items()), words)
+
+
 class ModelNames:
     """An index over models by the words of their ids, names and aliases."""
 
-    def __init__(self, models: Iterable[ModelSpec]) -> None:
+    def __init__(self, models: Iterable[ModelSpec], spelt: SpeltModels | None = None) -> None:
+        """Over these models; ``spelt`` where their names were taken apart already."""
         self._models = {model.id: model for model in sorted(models, key=lambda model: model.id)}
-        self._index: dict[tuple[str, ...], str] = {}
-        self._words: dict[str, tuple[str, ...]] = {}
-        for model in self._models.values():
-            self._words[model.id] = spelling(model.id).words
-            self._index.setdefault(self._words[model.id], model.id)
-        for model in self._models.values():
-            for name in (model.name, *model.aliases):
-                spelt = spelling(name)
-                self._index.setdefault(spelt.words, model.id)
-                if spelt.sizes:  # Without a size, dropping "base" from "whisper base" would leave the family.
-                    self._index.setdefault(_bare(spelt), model.id)
+        spelt = spelt or spelt_models(self._models.values())
+        self._index, self._words = dict(spelt.meant), spelt.words
 
     def find(self, name: str, param_count_b: float | None = None) -> ModelMatch:
         """What ``name`` means. A bare family name needs ``param_count_b``; alone it means nothing in particular."""

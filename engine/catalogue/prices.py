@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections.abc import Callable, Iterable
@@ -15,7 +14,7 @@ from whichgpu.engine.catalogue.model import Offer
 from whichgpu.engine.core import KnowledgeError, Place, Problem, WhichgpuError, nearest_words
 
 
-COLUMNS = tuple(name for name in Offer.model_fields if name not in {"spot_only", "own"})
+COLUMNS = tuple(name for name in Offer.__struct_fields__ if name not in {"spot_only", "own"})
 PROVIDER_CLASSES = ("hyperscaler", "neocloud", "serverless", "marketplace", "managed")
 _REQUIRED = ("provider", "provider_class", "gpu", "count", "as_of", "source")
 _NUMBER = re.compile(r"\d+(\.\d+)?([eE][-+]?\d+)?\Z|\.\d+\Z")
@@ -80,6 +79,8 @@ def parse_prices(
     Raises:
         WhichgpuError: of class ``error``, with every problem of the file (at most forty).
     """
+    import csv  # noqa: PLC0415  # Prices that are kept between runs are not read.
+
     lines = text.removeprefix("\ufeff").splitlines()
     columns = [column.strip() for column in next(csv.reader(lines[:1]), [])]
     problems = _header_problems(name, lines[0] if lines else "", columns)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from whichgpu.engine.catalogue.folder import PARTS
+from whichgpu.engine.core import FrozenModel, model_of
 
 
 def knowledge_file_schemas() -> dict[str, dict[str, Any]]:
     """A JSON Schema (draft 2020-12) for every kind of file, by the key that its records stand under."""
-    return {part.key: _file_schema(part.key, TypeAdapter(list[part.record])) for part in PARTS}  # type: ignore[name-defined]
+    return {part.key: _file_schema(part.key, part.record) for part in PARTS}
 
 
 def entry_schemas() -> dict[str, dict[str, Any]]:
@@ -68,8 +67,11 @@ def _file(key: str, content: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _file_schema(key: str, adapter: TypeAdapter[Any]) -> dict[str, Any]:
-    records = adapter.json_schema()
+def _file_schema(key: str, record: type[FrozenModel]) -> dict[str, Any]:
+    from pydantic import TypeAdapter  # noqa: PLC0415  # Loading the catalogue imports this module, and writes no schema.
+
+    listed: Any = list[model_of(record)]  # type: ignore[misc]
+    records = TypeAdapter(listed).json_schema()
     definitions = records.pop("$defs", {})
     whole = definitions[records["items"]["$ref"].rpartition("/")[2]]
     named = "vendor" if key == "reserves" else "id"

@@ -1,9 +1,13 @@
 from .calculators import Calculator as Calculator, calculator as calculator, registered as registered
 from .canonical import canonical_json as canonical_json, digest as digest, json_value as json_value, rounded as rounded
+from .compiled import (
+    compiled_key as compiled_key,
+    recall_compiled as recall_compiled,
+    remember_compiled as remember_compiled,
+)
 from .constants import (
     TURNED as TURNED,
     Banded as Banded,
-    FrozenModel as FrozenModel,
     Pick as Pick,
     read_constants as read_constants,
 )
@@ -37,9 +41,16 @@ from .folders import (
 )
 from .gc_pause import collection_paused as collection_paused
 from .on_demand import OnDemand as OnDemand
+from .records import (
+    FrozenModel as FrozenModel,
+    RecordError as RecordError,
+    model_of as model_of,
+    record_of as record_of,
+    records_of as records_of,
+)
 from .values import Facts as Facts, Scalar as Scalar, Value as Value, number as number
 from .version import VERSION as VERSION
-from .yaml.cache import recall as recall, remember as remember
+from .yaml.cache import sources_alone as sources_alone
 from .yaml.node import (
     MappingNode as MappingNode,
     Node as Node,
@@ -56,4 +67,3 @@ from .yaml.reading import (
     read_yaml as read_yaml,
     read_yaml_text as read_yaml_text,
 )
-from .yaml.validation import problems_from_pydantic as problems_from_pydantic

@@ -5,23 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
-
+from whichgpu.engine.core.compiled import compiled_key, recall_compiled, remember_compiled
 from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.folders import locate
-from whichgpu.engine.core.yaml import problems_from_pydantic, read_document
+from whichgpu.engine.core.records import FrozenModel, RecordError, record_of
+from whichgpu.engine.core.yaml import read_document
 
 
-ConstantsT = TypeVar("ConstantsT", bound=BaseModel)
+ConstantsT = TypeVar("ConstantsT", bound=FrozenModel)
 #: Which end of a band is taken, and the other one.
 Pick = Literal["value", "low", "high"]
 TURNED: dict[Pick, Pick] = {"value": "value", "low": "high", "high": "low"}
-
-
-class FrozenModel(BaseModel):
-    """Frozen, and closed to unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Banded(FrozenModel):
@@ -32,11 +26,9 @@ class Banded(FrozenModel):
     high: float
     source: str
 
-    @model_validator(mode="after")
-    def _inside_its_band(self) -> Banded:
+    def __post_init__(self) -> None:
         if not self.low <= self.value <= self.high:
             raise ValueError(f"{self.value:g} lies outside its band, {self.low:g} to {self.high:g}")
-        return self
 
     def at(self, pick: Pick) -> float:
         """The number at the asked end of its band."""
@@ -49,9 +41,17 @@ def read_constants(model: type[ConstantsT], file: str, folder: Path | None = Non
     Raises:
         KnowledgeError: with every problem of the file.
     """
-    path = (folder or locate("knowledge")) / file
-    document = read_document(path, error=KnowledgeError, name=f"knowledge/{file}", cached=folder is None)
+    own = locate("knowledge")
+    path = (folder or own) / file
+    # What comes with the program is asked for at every start; other folders are those of tests and experiments.
+    key = compiled_key([path]) if folder in {None, own} else None
+    kept = recall_compiled(path.stem, key, model)
+    if kept is not None:
+        return kept
+    document = read_document(path, error=KnowledgeError, name=f"knowledge/{file}", cached=key is not None)
     try:
-        return model.model_validate(document.plain)
-    except ValidationError as broken:
-        raise KnowledgeError(problems_from_pydantic(broken, document.node)) from broken
+        read = record_of(model, document.plain)
+    except RecordError as broken:
+        raise KnowledgeError(broken.problems(document.node)) from broken
+    remember_compiled(path.stem, key, read)
+    return read

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -70,6 +69,8 @@ class InternalError(RuntimeError):
 
 def nearest_words(word: str, known: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:
     """Known words that the reader may have meant, best first."""
+    import difflib  # noqa: PLC0415  # Only mistakes need it.
+
     folded: dict[str, str] = {}
     for name in known:
         folded.setdefault(name.casefold(), name)

@@ -60,19 +60,18 @@ def slices_of(gpu: Gpu) -> tuple[Slice, ...]:
 def as_gpu(gpu: Gpu, part: Slice) -> Gpu:
     """The slice as an accelerator of its own: its share of memory, bandwidth and arithmetic, and no link."""
     share = part.memory_share
-    return gpu.model_copy(
-        update={
-            "id": f"{gpu.id}-mig-{part.profile}",
-            "vram_gb": part.memory_gb,
-            "usable_gb": None if gpu.usable_gb is None else gpu.usable_gb * share,
-            "mem_bw_tbs": None if gpu.mem_bw_tbs is None else gpu.mem_bw_tbs * share,
-            "tflops": {name: value * part.compute_share for name, value in gpu.tflops.items()},
-            "link": "none",
-            "link_gbs": None,
-            "mig_max": 0,
-            "mig_profiles": (),
-            "parent": gpu.id,
-        }
+    return replace(
+        gpu,
+        id=f"{gpu.id}-mig-{part.profile}",
+        vram_gb=part.memory_gb,
+        usable_gb=None if gpu.usable_gb is None else gpu.usable_gb * share,
+        mem_bw_tbs=None if gpu.mem_bw_tbs is None else gpu.mem_bw_tbs * share,
+        tflops={name: value * part.compute_share for name, value in gpu.tflops.items()},
+        link="none",
+        link_gbs=None,
+        mig_max=0,
+        mig_profiles=(),
+        parent=gpu.id,
     )
 
 

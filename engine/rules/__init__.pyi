@@ -45,11 +45,21 @@ from .language.tree import (
     written as written,
 )
 from .language.wording import words as words
+from .resolution.conditions import conditions_of as conditions_of, defaults_of as defaults_of
 from .resolution.model import FactCandidate as FactCandidate, Origin as Origin, ResolvedFacts as ResolvedFacts
 from .resolution.run import Default as Default, FactResolver as FactResolver, MakeLevel as MakeLevel
-from .rulebook.effects.answer import Disagree as Disagree, Monitor as Monitor, Say as Say, ShowFigure as ShowFigure
-from .rulebook.effects.facts import Ask as Ask, ConsiderCounts as ConsiderCounts, SetFact as SetFact
-from .rulebook.effects.plans import Fallback as Fallback, Points as Points, Reject as Reject
+from .rulebook.effect_records import (
+    Ask as Ask,
+    ConsiderCounts as ConsiderCounts,
+    Disagree as Disagree,
+    Fallback as Fallback,
+    Monitor as Monitor,
+    Points as Points,
+    Reject as Reject,
+    Say as Say,
+    SetFact as SetFact,
+    ShowFigure as ShowFigure,
+)
 from .rulebook.formatting import formatted as formatted
 from .rulebook.grammar import (
     EACH as EACH,

@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from whichgpu.engine.advisor.answer.keys import BULKY_KEYS
+from whichgpu.engine.advisor.answer.formats import BULKY_KEYS
 from whichgpu.engine.advisor.answer.schema import decision_schema, schema_of, schema_text, type_schema
 from whichgpu.engine.advisor.record import make_record
 from whichgpu.engine.authoring import PrintedFinding

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from whichgpu.engine.advisor.answer.keys import BULKY_KEYS
+from whichgpu.engine.advisor.answer.formats import BULKY_KEYS
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.advisor.record import read_saved
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 from pydantic import TypeAdapter, ValidationError
 
 from whichgpu.engine.advisor.answer.answer_types import Decision, Record
-from whichgpu.engine.advisor.answer.keys import RECORD_FORMAT
+from whichgpu.engine.advisor.answer.formats import RECORD_FORMAT
 from whichgpu.engine.core import InputError, Problem
 
 

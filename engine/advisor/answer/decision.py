@@ -17,7 +17,7 @@ from whichgpu.engine.advisor.answer.answers import (
 )
 from whichgpu.engine.advisor.answer.choice import below_answer, chosen_over, preference_cost, stands_in_for
 from whichgpu.engine.advisor.answer.claims import claims_on_answer
-from whichgpu.engine.advisor.answer.keys import BULKY_KEYS, DECISION_FORMAT
+from whichgpu.engine.advisor.answer.formats import BULKY_KEYS, DECISION_FORMAT
 from whichgpu.engine.advisor.answer.outranked import outranked, passed_over
 from whichgpu.engine.advisor.answer.plans import plan_dict
 from whichgpu.engine.advisor.answer.procurement import procurement_dict, procurement_figures_dict
@@ -52,6 +52,7 @@ def decision_dict(
     differences: Sequence[Difference] = (),
     *,
     full: bool = True,
+    traced: bool = True,
 ) -> answer_types.Decision | answer_types.DecisionLine:
     """The decision under the contract's keys, figures rounded to six significant digits.
 
@@ -63,11 +64,12 @@ def decision_dict(
         vocabulary: for labels and questions.
         differences: where the engines that fire the rules differ.
         full: with trace, rule verdicts and rejections; without a trace, facts have no ``seq`` in it.
+        traced: False leaves empty what no page shows and a record has to have: trace, rule verdicts, outranked plans.
     """
     alternatives = [outcome.judged[place] for place in outcome.round.alternatives] if outcome.round else []
     shown = ([outcome.chosen] if outcome.chosen else []) + alternatives
     shared = outcome.final.facts
-    trace = _trace(outcome, shown, knowledge, rules, vocabulary) if full else None
+    trace = _trace(outcome, shown, knowledge, rules, vocabulary) if full and traced else None
     undecided = undecided_facts(outcome, rules.values())
     fired = outcome.fired
 
@@ -103,7 +105,7 @@ def decision_dict(
         "recommendation": recommendation,
         "no_answer": no_answer_dict(outcome.no_answer, outcome, vocabulary),
         "alternatives": [{**in_words(entry), **below_answer(entry, outcome)} for entry in alternatives],
-        "outranked": outranked(outcome, shown),
+        "outranked": outranked(outcome, shown) if full and traced else [],
         "candidates": [candidate_dict(c, outcome, knowledge, rules, vocabulary) for c in outcome.candidates],
         "rejected": [*rejected_list(outcome, vocabulary), *passed_over(outcome, shown)] if full else [],
         "phases": [
@@ -119,7 +121,7 @@ def decision_dict(
         "assumptions": assumptions(outcome, undecided, vocabulary),
         "open_questions": open_questions(outcome, undecided, vocabulary),
         "trace": cast("list[trace_types.TraceEntry]", trace.entries) if trace else [],
-        "rules": verdicts(outcome, rules) if full else [],
+        "rules": verdicts(outcome, rules) if full and traced else [],
     }
     if refused := refused_list(outcome):
         decision["refused"] = refused

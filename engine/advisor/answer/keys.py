@@ -1,4 +1,4 @@
-"""Names of the contract, and the words and bounds that the types of an answer are annotated with.
+"""The words and bounds that the types of an answer are annotated with.
 
 The types are ``TypedDict``; their annotations stay text until a schema or a check is made of them, so that deciding
 costs nothing for them.
@@ -7,18 +7,11 @@ costs nothing for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from msgspec import Struct
 from pydantic import Field
 from typing_extensions import TypeAliasType
-
-
-DECISION_FORMAT: Final = "whichgpu.decision/1"
-RECORD_FORMAT: Final = "whichgpu.record/1"
-
-#: What ``--jsonl`` leaves out of each line unless ``--full`` is given.
-BULKY_KEYS = ("trace", "rules", "rejected", "outranked")
 
 
 def doc(text: str) -> Any:

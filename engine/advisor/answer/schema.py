@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from whichgpu.engine.advisor.answer.answer_types import SHAPES
-from whichgpu.engine.advisor.answer.keys import DECISION_FORMAT
+from whichgpu.engine.advisor.answer.formats import DECISION_FORMAT
 
 
 Schema = dict[str, Any]

@@ -12,14 +12,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct
-from pydantic import Field, ValidationError
+from msgspec import Struct, field
 
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.authoring.book.links import turned_round
 from whichgpu.engine.authoring.guides.numbers import missing_numbers
 from whichgpu.engine.authoring.testing.expectations import same
-from whichgpu.engine.core import FrozenModel, KnowledgeError, problems_from_pydantic, read_document, registered
+from whichgpu.engine.core import FrozenModel, KnowledgeError, RecordError, read_document, record_of, registered
 from whichgpu.engine.rules import Disagree
 
 
@@ -36,8 +35,8 @@ class GpuValue(FrozenModel):
     """A figure of one GPU in the catalogue: what it ``is``, or the GPU whose figure it is ``above``."""
 
     gpu: str
+    is_: Any = field(name="is", default=None)
     field: str
-    is_: Any = Field(None, alias="is")
     above: str | None = None
 
 
@@ -46,10 +45,10 @@ class Sum(FrozenModel):
 
     calculator: str
     given: dict[str, Any]
-    is_: float = Field(alias="is")
+    is_: float = field(name="is")
 
 
-class CoverageEntry(FrozenModel):
+class CoverageEntry(FrozenModel, omit_defaults=True):
     """One heuristic of the manifest."""
 
     rules: tuple[str, ...] = ()
@@ -58,7 +57,7 @@ class CoverageEntry(FrozenModel):
     disagreements: tuple[str, ...] = ()
     values: tuple[GpuValue, ...] = ()
     sums: tuple[Sum, ...] = ()
-    costs: dict[str, Any] = Field(default_factory=dict)
+    costs: dict[str, Any] = field(default_factory=dict)
     code: tuple[str, ...] = ()
     without_numbers: str | None = None  # why a number that the heuristic states stands nowhere
     set_aside: SetAside | None = None
@@ -114,9 +113,9 @@ def read_manifest(folder: Path) -> dict[str, CoverageEntry]:
     problems = []
     for name, raw in document.plain["coverage"].items():
         try:
-            entries[name] = CoverageEntry.model_validate(raw)
-        except ValidationError as error:
-            problems += problems_from_pydantic(error, document.node, ("coverage", name))
+            entries[name] = record_of(CoverageEntry, raw)
+        except RecordError as error:
+            problems += error.problems(document.node, ("coverage", name))
     if problems:
         raise KnowledgeError(problems)
     return entries

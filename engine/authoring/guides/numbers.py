@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.rules import ConsiderCounts, Monitor, Points, Rule, SetFact
 
@@ -77,7 +79,7 @@ def _there(entry: CoverageEntry, advisor: Advisor) -> Iterator[float]:
         for position in dispute.get("positions", ()):
             yield from numbers_in(position["says"])
     for name in entry.facts:
-        yield from numbers_in(advisor.vocabulary.facts[name].model_dump_json())
+        yield from numbers_in(msgspec.json.encode(advisor.vocabulary.facts[name]).decode())
     yield from (float(v.is_) for v in entry.values if isinstance(v.is_, int | float) and not isinstance(v.is_, bool))
     for done in entry.sums:
         yield done.is_

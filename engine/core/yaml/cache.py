@@ -12,7 +12,9 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +27,17 @@ MISSING: Final[Any] = object()
 #: Raised whenever the stored form or the reading of YAML changes; entries of other editions are never read.
 EDITION = "1"
 _MOST_ENTRIES = 400
+_TRUSTED = ContextVar("trusted", default=True)
+
+
+@contextmanager
+def sources_alone() -> Iterator[None]:
+    """Nothing is taken from the cache meanwhile and nothing put there: for who must not trust it, such as an audit."""
+    token = _TRUSTED.set(False)
+    try:
+        yield
+    finally:
+        _TRUSTED.reset(token)
 
 
 def digest_of(content: bytes) -> str:
@@ -50,25 +63,43 @@ def remember(kind: str, digest: str | None, content: Any) -> None:
         return
     try:
         data = json.dumps(content, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, TypeError):
+        return
+    replace_file(folder / f"{digest}.{kind}.json", data, most=_MOST_ENTRIES)
+
+
+def replace_file(path: Path, data: bytes, *, most: int) -> None:
+    """Write beside the path and move into place. Nothing is said where that fails.
+
+    Args:
+        path: where the file will be.
+        data: what it will hold.
+        most: how many entries its folder may have; beyond, the older half goes.
+    """
+    import tempfile  # noqa: PLC0415  # With a warm cache nothing is written.
+
+    folder = path.parent
+    try:
         folder.mkdir(parents=True, exist_ok=True)
-        _prune(folder)
+        _prune(folder, most)
         handle, name = tempfile.mkstemp(dir=folder, suffix=".tmp")
-    except (OSError, ValueError, TypeError):
+    except OSError:
         return
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        Path(name).replace(folder / f"{digest}.{kind}.json")
+        Path(name).replace(path)
     except OSError:
-        Path(name).unlink(missing_ok=True)
+        with suppress(OSError):
+            Path(name).unlink(missing_ok=True)
 
 
-def cache_folder() -> Path | None:
-    """The folder of this edition, or None when the cache is off. It need not exist."""
-    if os.environ.get("WHICHGPU_CACHE", "").lower() in {"off", "no", "0", "false"}:
+def cache_folder(name: str = "source") -> Path | None:
+    """The folder of that name of this edition, or None when the cache is off. It need not exist."""
+    if not _TRUSTED.get() or os.environ.get("WHICHGPU_CACHE", "").lower() in {"off", "no", "0", "false"}:
         return None
     base = _base()
-    return base / "whichgpu" / f"source-{EDITION}" if base else None
+    return base / "whichgpu" / f"{name}-{EDITION}" if base else None
 
 
 def _base() -> Path | None:
@@ -85,12 +116,12 @@ def _base() -> Path | None:
     return home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache"
 
 
-def _prune(folder: Path) -> None:
+def _prune(folder: Path, most: int) -> None:
     entries = [entry for entry in folder.iterdir() if entry.is_file()]
-    if len(entries) < _MOST_ENTRIES:
+    if len(entries) < most:
         return
     entries.sort(key=lambda entry: entry.stat().st_mtime)
-    for entry in entries[: _MOST_ENTRIES // 2]:
+    for entry in entries[: most // 2]:
         entry.unlink(missing_ok=True)
 
 

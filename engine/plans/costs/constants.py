@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from msgspec import Meta, field
+from msgspec.structs import force_setattr
 
 from whichgpu.engine.core import Banded, FrozenModel, read_constants
 
@@ -13,12 +16,14 @@ from whichgpu.engine.core import Banded, FrozenModel, read_constants
 class Constant(Banded):
     """A number that no formula gives, with the band it was seen in and where."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _band_of_its_own(cls, raw: object) -> object:
-        if isinstance(raw, dict) and "value" in raw:
-            return {"low": raw["value"], "high": raw["value"], **raw}
-        return raw
+    low: float = math.nan  # where no band was seen: the value
+    high: float = math.nan
+
+    def __post_init__(self) -> None:
+        for end in ("low", "high"):
+            if math.isnan(getattr(self, end)):
+                force_setattr(self, end, self.value)
+        super().__post_init__()
 
 
 @lru_cache(maxsize=256)
@@ -37,8 +42,10 @@ class ClassTiers(FrozenModel):
 class PriceChoice(FrozenModel):
     """Which of several prices for the same GPUs stands for what the market asks."""
 
-    lowest_providers: int = Field(ge=1)  # the median is taken of so many, one price each
-    idle_share_below: float = Field(gt=0, le=1)  # a machine of which a larger share stands idle is another shape
+    lowest_providers: Annotated[int, Meta(ge=1)]  # the median is taken of so many, one price each
+    idle_share_below: Annotated[
+        float, Meta(gt=0, le=1)
+    ]  # where a larger share of a machine stands idle, it is another shape
     source: str
     because: str
 
@@ -68,7 +75,7 @@ class LesserShapes(FrozenModel):
 class ModuleBoards(FrozenModel):
     """How many modules the smallest board holds, by series; others come by the node."""
 
-    smallest: dict[str, int] = Field(default={})
+    smallest: dict[str, int] = field(default_factory=dict)
     because: str = ""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Set as AbstractSet
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.core import InputError, Place, Problem, Scalar, Value, nearest_words
 from whichgpu.engine.rules.facts.model import FactDef, fold
@@ -236,6 +237,6 @@ _ITEMS: dict[str, _Reader] = {
     "enum": _enum,
     "gpu": _gpu,
     "text": _text,
-    "int": lambda fact, raw, _: read_number(fact.model_copy(update={"type": "int"}), raw),
+    "int": lambda fact, raw, _: read_number(replace(fact, type="int"), raw),
     "gpu_count": _gpu_count,
 }

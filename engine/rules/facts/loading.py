@@ -7,17 +7,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from msgspec import Struct
 
 from whichgpu.engine.core import (
     Document,
     KnowledgeError,
     Problem,
+    RecordError,
+    compiled_key,
     find,
     nearest_words,
     place_of,
-    problems_from_pydantic,
     read_document,
+    recall_compiled,
+    record_of,
+    remember_compiled,
 )
 from whichgpu.engine.rules.facts.coercion import read_value
 from whichgpu.engine.rules.facts.model import RESERVED, Code, FactDef, Vocabulary
@@ -34,14 +38,31 @@ def load_vocabulary(folder: Path, *, layers: Sequence[Path] = (), cached: bool =
         folder: the knowledge folder, with ``vocabulary.yaml`` and ``codes.yaml``.
         layers: folders that may hold the same two files. A layer adds facts and codes; to change one that is there
             already, it repeats the name, says ``because:``, and writes only the keys that differ.
-        cached: keep the parsed YAML in the user's cache folder.
+        cached: keep what was read in the user's cache folder, and take it from there.
 
     Raises:
         KnowledgeError: with all problems of all files.
     """
+    files = [(home / "vocabulary.yaml", home / "codes.yaml") for home in (folder, *layers)]
+    needed = files[0]
+    key = compiled_key(file for pair in files for file in pair if file in needed or file.is_file()) if cached else None
+    kept = recall_compiled("vocabulary", key, _Kept)
+    if kept is None:
+        kept = _read(files, cached=cached)
+        remember_compiled("vocabulary", key, kept)
+    return Vocabulary(kept.facts, kept.codes, key)
+
+
+class _Kept(Struct, frozen=True):
+    """What is kept of a vocabulary between runs."""
+
+    facts: dict[str, FactDef]
+    codes: dict[str, Code]
+
+
+def _read(files: Sequence[tuple[Path, Path]], *, cached: bool) -> _Kept:
     desk = _Desk([])
-    for place, home in enumerate((folder, *layers)):
-        fact_file, code_file = home / "vocabulary.yaml", home / "codes.yaml"
+    for place, (fact_file, code_file) in enumerate(files):
         if place == 0 or fact_file.is_file():
             _read_facts(read_document(fact_file, error=KnowledgeError, cached=cached), desk)
         if place == 0 or code_file.is_file():
@@ -49,7 +70,7 @@ def load_vocabulary(folder: Path, *, layers: Sequence[Path] = (), cached: bool =
     problems = [*desk.problems, *_check_names(desk)]
     if problems:
         raise KnowledgeError(problems)
-    return Vocabulary(desk.facts, desk.codes)
+    return _Kept(desk.facts, desk.codes)
 
 
 @dataclass(slots=True)
@@ -65,7 +86,10 @@ class _Desk:
 
 def _read_facts(document: Document, desk: _Desk) -> None:
     for name, entry in _entries(document, "facts", desk):
-        fact = _validated(FactDef, {"scope": _scope_of(name), **entry, "name": name}, document, ("facts", name), desk)
+        whole = {"scope": _scope_of(name), **entry, "name": name}
+        if isinstance(whole.get("when_unstated"), dict):  # one assumption, without a list around it
+            whole["when_unstated"] = (whole["when_unstated"],)
+        fact = _validated(FactDef, whole, document, ("facts", name), desk)
         if fact is not None:
             desk.facts[name] = fact
             desk.problems += _check(fact, document)
@@ -114,9 +138,9 @@ def _validated(
     model: type[_EntryT], entry: dict[str, Any], document: Document, path: tuple[str, ...], desk: _Desk
 ) -> _EntryT | None:
     try:
-        return model.model_validate(entry)
-    except ValidationError as error:
-        desk.problems += problems_from_pydantic(error, document.node, path, known=model.model_fields)
+        return record_of(model, entry)
+    except RecordError as error:
+        desk.problems += error.problems(document.node, path, known=model.__struct_fields__)
         return None
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from msgspec import Meta, field
 
-from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import FrozenModel, nearest_words
 from whichgpu.engine.rules.facts.units import Unit, parse_unit
 
 
@@ -28,13 +28,7 @@ READABLE: dict[str, frozenset[str]] = {
 }
 
 
-class VocabularyModel(BaseModel):
-    """Frozen, and closed to unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-
-class Assume(VocabularyModel):
+class Assume(FrozenModel):
     """The value taken when nothing else settles the fact and the condition ``when`` holds, and on what ground."""
 
     assume: Any
@@ -42,14 +36,14 @@ class Assume(VocabularyModel):
     because: str = ""
 
 
-class FactDef(VocabularyModel):
+class FactDef(FrozenModel):
     """One fact. ``min`` and ``max`` are in ``unit``; texts are plain words for people."""
 
     name: str
     type: FactType
     items: ItemType | None = None
     choices: tuple[str, ...] = ()
-    choice_labels: dict[str, str] = Field(default_factory=dict)
+    choice_labels: dict[str, str] = field(default_factory=dict)
     open: bool = False
     unit: str | None = None
     min: float | None = None
@@ -60,7 +54,7 @@ class FactDef(VocabularyModel):
     available: Literal["intake", "plan", "survey", "outcome"] = "intake"
     aliases: tuple[str, ...] = ()
     alias_when: str | None = None
-    synonyms: dict[str, str] = Field(default_factory=dict)
+    synonyms: dict[str, str] = field(default_factory=dict)
     when_unstated: Literal["must_ask", "leave_unknown"] | tuple[Assume, ...] = "leave_unknown"
     askable: Literal["always", "if_it_matters", "on_request", "never"] = "never"
     asked_when: str | None = None  # the question makes sense only where this condition does not fail
@@ -75,11 +69,6 @@ class FactDef(VocabularyModel):
     label: str = ""
     sources: tuple[str, ...] = ()
     encodes: tuple[str, ...] = ()
-
-    @field_validator("when_unstated", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: object) -> object:
-        return (value,) if isinstance(value, (dict, Assume)) else value
 
     @property
     def assumptions(self) -> tuple[Assume, ...]:
@@ -116,20 +105,24 @@ class FactDef(VocabularyModel):
         return tuple(dict.fromkeys(self.choice(spelling) or spelling for spelling in near))
 
 
-class Code(VocabularyModel):
+class Code(FrozenModel):
     """An A- (advice) or W- (warning) code. Priority 1 is shown first."""
 
     code: str
     meaning: str
-    priority: int = Field(default=3, ge=1, le=5)
+    priority: Annotated[int, Meta(ge=1, le=5)] = 3
 
 
 class Vocabulary:
     """All facts and codes, by name. Immutable after construction."""
 
-    __slots__ = ("_aliases", "_conditional", "codes", "facts")
+    __slots__ = ("_aliases", "_conditional", "codes", "facts", "key")
 
-    def __init__(self, facts: Mapping[str, FactDef], codes: Mapping[str, Code] | None = None) -> None:
+    def __init__(
+        self, facts: Mapping[str, FactDef], codes: Mapping[str, Code] | None = None, key: str | None = None
+    ) -> None:
+        """Facts and codes by name; ``key`` stands for the files that they were read from."""
+        self.key = key
         self.facts: Mapping[str, FactDef] = dict(sorted(facts.items()))
         self.codes: Mapping[str, Code] = dict(sorted((codes or {}).items()))
         self._aliases: dict[str, FactDef] = {}

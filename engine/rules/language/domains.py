@@ -7,10 +7,9 @@ the same comparisons, so one stands for all, and a set of values becomes a bit m
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
@@ -29,6 +28,10 @@ from whichgpu.engine.rules.language.tree import (
     facts_read,
     leaves,
 )
+
+
+if TYPE_CHECKING:
+    import random
 
 
 #: Stands for every text that no rule names.

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.core import Value, nearest_words
 from whichgpu.engine.rules.facts import READABLE, FactDef, Vocabulary, read_value, yes_or_no
@@ -33,7 +34,7 @@ def literal(fact: FactDef, leaf: RawLeaf, known_gpus: AbstractSet[str]) -> Const
     elif kind == "gpu":
         value = text if text != "unknown" else None
     elif text.casefold() != "unknown" or leaf.kind != "word":
-        value = read_value(fact if fact.type != "list" else fact.model_copy(update={"type": "text"}), text).value
+        value = read_value(fact if fact.type != "list" else replace(fact, type="text"), text).value
     return None if value is None or isinstance(value, tuple) else Const(value)
 
 

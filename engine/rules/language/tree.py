@@ -15,19 +15,23 @@ CompareOp = Literal["==", "!=", "<", "<=", ">", ">="]
 ArithOp = Literal["+", "-", "*", "/"]
 
 
-class Const(Struct, frozen=True):
+class _Node(Struct, frozen=True, tag=True, array_like=True):
+    """Anything in a tree. Encoded as a list that begins with the name of its class."""
+
+
+class Const(_Node, frozen=True):
     """A literal: number (in the unit of the fact it stands beside), boolean or word."""
 
     value: Scalar
 
 
-class FactRef(Struct, frozen=True):
+class FactRef(_Node, frozen=True):
     """The value of a fact: a canonical vocabulary name, such as ``param_count_b`` or ``plan.count``."""
 
     name: str
 
 
-class Arith(Struct, frozen=True):
+class Arith(_Node, frozen=True):
     """``left op right`` over numbers. Unknown if a side is unknown or the divisor is zero."""
 
     op: ArithOp
@@ -35,7 +39,7 @@ class Arith(Struct, frozen=True):
     right: Expr
 
 
-class Compare(Struct, frozen=True):
+class Compare(_Node, frozen=True):
     """``left op right``. Unknown if a side is unknown."""
 
     op: CompareOp
@@ -43,7 +47,7 @@ class Compare(Struct, frozen=True):
     right: Expr
 
 
-class Member(Struct, frozen=True):
+class Member(_Node, frozen=True):
     """``left in [choices]``, or ``not in`` when ``negated``."""
 
     left: Expr
@@ -51,33 +55,33 @@ class Member(Struct, frozen=True):
     negated: bool = False
 
 
-class Has(Struct, frozen=True):
+class Has(_Node, frozen=True):
     """``fact has item``: membership in a list-valued fact."""
 
     fact: FactRef
     item: Scalar
 
 
-class Known(Struct, frozen=True):
+class Known(_Node, frozen=True):
     """``fact is known``, or ``is unknown`` when ``negated``. Always true or false."""
 
     fact: FactRef
     negated: bool = False
 
 
-class Not(Struct, frozen=True):
+class Not(_Node, frozen=True):
     """Kleene negation."""
 
     operand: Expr
 
 
-class And(Struct, frozen=True):
+class And(_Node, frozen=True):
     """Kleene conjunction: false if any is false, else unknown if any is unknown."""
 
     operands: tuple[Expr, ...]
 
 
-class Or(Struct, frozen=True):
+class Or(_Node, frozen=True):
     """Kleene disjunction: true if any is true, else unknown if any is unknown."""
 
     operands: tuple[Expr, ...]

@@ -1,7 +1,6 @@
 """Settling the facts of a workload: look-ups, calculators, derive rules and defaults as one graph of producers."""
 
-from whichgpu.engine.rules.resolution.model import FactCandidate, ResolvedFact, ResolvedFacts
-from whichgpu.engine.rules.resolution.run import FactResolver
+from lazy_loader import attach_stub
 
 
-__all__ = ["FactCandidate", "FactResolver", "ResolvedFact", "ResolvedFacts"]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

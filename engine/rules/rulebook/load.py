@@ -1,26 +1,17 @@
-"""Loading a rulebook: folders of YAML to rules, all problems of all files at once."""
+"""Loading a rulebook: from the files, or as it was kept when nothing that it was made of has changed since."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from whichgpu.engine.core import (
-    Node,
-    RulebookError,
-    SequenceNode,
-    distinct,
-    is_rule_file,
-    layer_names,
-    read_yaml,
-    read_yaml_text,
-)
-from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.entries import read_entry
-from whichgpu.engine.rules.rulebook.layers import Stack, combined, rule_digest
-from whichgpu.engine.rules.rulebook.model import KnownNames, Rule, Rulebook
-from whichgpu.engine.rules.rulebook.order import check_overrides, levels, without_removed
-from whichgpu.engine.rules.rulebook.reading import Context, kind_of
+from msgspec import Struct
+from msgspec.structs import astuple, replace
+
+from whichgpu.engine.core import compiled_key, distinct, recall_compiled, remember_compiled
+from whichgpu.engine.rules.facts.model import Vocabulary
+from whichgpu.engine.rules.rulebook.effect_records import AnyEffect
+from whichgpu.engine.rules.rulebook.model import KnownNames, Rulebook
 
 
 def load_rulebook(
@@ -38,84 +29,46 @@ def load_rulebook(
             disables or replaces; else an id may occur once in all of them.
         vocabulary: facts and codes that rules may name.
         known: names that live elsewhere; an empty set of them is not checked.
-        cached: keep the parsed YAML in the user's cache folder.
+        cached: keep what was read in the user's cache folder, and take it from there.
         tests: read the tests inside rules; a decision needs none, and a fifth of the work is theirs.
 
     Raises:
         RulebookError: with every problem of every file, each with its place, the nearest valid word and the fix.
     """
-    context = Context(vocabulary, known or KnownNames(), tests=tests)
-    paths = distinct(folders)
-    names = layer_names(paths)
-    layers = [(name, _read_folder(path, context, cached=cached)) for name, path in zip(names, paths, strict=True)]
-    return _assemble(layers, context)
+    paths, known = distinct(folders), known or KnownNames()
+    # Tests hold values of any kind, which would not all come back as they were; only who checks rules wants them.
+    key = _key(paths, vocabulary, known) if cached and not tests else None
+    kept = recall_compiled("rulebook", key, _Kept)
+    if kept is not None:
+        return kept.rulebook()
+    from whichgpu.engine.rules.rulebook.assembling import assemble_folders  # noqa: PLC0415  # Not where it was kept.
+
+    rulebook = assemble_folders(paths, vocabulary, known, cached=cached, tests=tests)
+    if key is not None:
+        remember_compiled("rulebook", key, _Kept.of(rulebook))
+    return rulebook
 
 
-def load_rules_text(
-    text: str, vocabulary: Vocabulary, known: KnownNames | None = None, *, name: str = "rules.yaml"
-) -> Rulebook:
-    """A rulebook from one text, for editors and tests. ``name`` is what places call it."""
-    context = Context(vocabulary, known or KnownNames())
-    try:
-        nodes = [(Path(name).stem, read_yaml_text(text, name, error=RulebookError))]
-    except RulebookError as error:
-        context.extend(error.problems)
-        nodes = []
-    return _assemble([(name, nodes)], context)
+class _Kept(Struct, frozen=True):
+    """What is kept of a rulebook between runs: its effects apart, since of a rule they are of any kind."""
+
+    book: Rulebook
+    effects: tuple[tuple[AnyEffect, ...], ...]  # of each rule
+
+    @classmethod
+    def of(cls, rulebook: Rulebook) -> _Kept:
+        bare = tuple(replace(rule, effects=()) for rule in rulebook.rules)
+        return cls(replace(rulebook, rules=bare), tuple(rule.effects for rule in rulebook.rules))  # type: ignore[misc]
+
+    def rulebook(self) -> Rulebook:
+        rules = zip(self.book.rules, self.effects, strict=True)
+        return replace(self.book, rules=tuple(replace(rule, effects=effects) for rule, effects in rules))
 
 
-def _read_folder(folder: Path, context: Context, *, cached: bool) -> list[tuple[str, Node]]:
-    """Topic and content of each file."""
-    if not folder.is_dir():
-        context.add("folder-missing", f"there is no folder {folder}", None, fix="name a folder of rule files")
-        return []
-    nodes: list[tuple[str, Node]] = []
-    for path in sorted(folder.iterdir()):
-        if path.suffix == ".yml":
-            fix = f"rename it to {path.stem}.yaml"
-            context.add("file-name", f"{path} would not be read: rule files end in .yaml", None, fix=fix)
-        if not is_rule_file(path):
-            continue
-        try:
-            nodes.append((path.stem, read_yaml(path, error=RulebookError, cached=cached)))
-        except RulebookError as error:
-            context.extend(error.problems)
-    return nodes
-
-
-def _assemble(layers: list[tuple[str, list[tuple[str, Node]]]], context: Context) -> Rulebook:
-    stack = Stack()
-    for name, nodes in layers:
-        context.layer = name
-        read = [read_entry(item, topic, context) for topic, node in nodes for item in _entries(node, context)]
-        rules = [rule for found, _ in read for rule in found]
-        stack.lay(name, rules, [table for _, table in read if table is not None], context)
-    context.places = stack.places
-    kept = sorted(stack.tables.values(), key=lambda table: table.id)
-    checked = check_overrides(stack.rules.values(), kept, context)
-    rules = sorted(without_removed(checked), key=lambda rule: rule.id)
-    if not len(context):
-        _check_order(rules, context)
-    if len(context):
-        raise RulebookError(context.sorted())
-    digests = {id(rule): rule_digest(rule) for rule in rules}
-    layers_laid = stack.layers(digests)
-    return Rulebook(tuple(rules), tuple(kept), combined(digests.values()), layers_laid, tuple(stack.changes))
-
-
-def _entries(node: Node, context: Context) -> tuple[Node, ...]:
-    """The entries of a rule file."""
-    if isinstance(node, SequenceNode):
-        return node.items
-    message = f"a rule file is a list, and this one holds {kind_of(node)}"
-    context.add("wrong-form", message, node, fix="start each rule with `- id: its-name`")
-    return ()
-
-
-def _check_order(rules: list[Rule], context: Context) -> None:
-    """Rules that set facts must not feed each other in a circle."""
-    for stage in ("derive", "advise"):
-        try:
-            levels(rule for rule in rules if rule.stage == stage and rule.writes)
-        except RulebookError as error:
-            context.extend(error.problems)
+def _key(folders: Sequence[Path], vocabulary: Vocabulary, known: KnownNames) -> str | None:
+    """The key of a rulebook; None where its vocabulary comes from no files, or a folder is none."""
+    if vocabulary.key is None or not all(folder.is_dir() for folder in folders):
+        return None
+    names = (",".join(sorted(each)) for each in astuple(known))
+    files = (path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in {".yaml", ".yml"})
+    return compiled_key(files, vocabulary.key, *map(str, folders), *names)

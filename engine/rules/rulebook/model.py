@@ -28,7 +28,7 @@ STAGE_RULE: dict[Stage, str] = {
 }
 
 
-class Condition(Struct, frozen=True):
+class Condition(Struct, frozen=True, array_like=True):
     """One line of ``when``; all lines of a rule must hold."""
 
     expr: Expr
@@ -37,7 +37,7 @@ class Condition(Struct, frozen=True):
     column: str | None = None  # the fact of the column, where the condition is a cell of a table
 
 
-class Effect(Struct, frozen=True):
+class Effect(Struct, frozen=True, tag=True, array_like=True):
     """What a rule does once it fires: one word of ``then``. The effects are in ``rulebook.effects``."""
 
     word: ClassVar[str] = ""  # in rule files and in the trace
@@ -52,7 +52,7 @@ class Effect(Struct, frozen=True):
         return self.word, [getattr(self, self.__struct_fields__[0])]
 
 
-class Claim(Struct, frozen=True):
+class Claim(Struct, frozen=True, array_like=True):
     """``claim: {quantity: speed, ratio: 2.0, over: nvidia-h100}``: what a source says and the program can compute.
 
     ``ratio`` is the quantity of the rule's plan divided by that of ``over`` (a GPU id, family or series of the
@@ -80,7 +80,7 @@ class RuleTest(Struct, frozen=True):
     place: Place | None = None
 
 
-class Rule(Struct, frozen=True):
+class Rule(Struct, frozen=True, array_like=True):
     """One rule, or one row of a decision table (then ``table`` names it and ``row`` is its position)."""
 
     id: str
@@ -109,7 +109,7 @@ class Rule(Struct, frozen=True):
     layer: str = ""
 
 
-class Table(Struct, frozen=True):
+class Table(Struct, frozen=True, array_like=True):
     """A decision table as written; its rows are rules of the rulebook."""
 
     id: str
@@ -126,7 +126,7 @@ class Table(Struct, frozen=True):
     layer: str = ""
 
 
-class Layer(Struct, frozen=True):
+class Layer(Struct, frozen=True, array_like=True):
     """One folder of rule files: its name, a digest over what it says about rules alone, and how many rules it has."""
 
     name: str
@@ -134,7 +134,7 @@ class Layer(Struct, frozen=True):
     rules: int
 
 
-class Change(Struct, frozen=True):
+class Change(Struct, frozen=True, array_like=True):
     """What a layer did to the rules below it. ``title`` is the title of the rule that is new, or that went."""
 
     kind: Literal["added", "replaced", "disabled"]

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.rules.language.compiling import compile_expr, evaluate
 from whichgpu.engine.rules.language.tree import And, Expr, facts_read
-from whichgpu.engine.rules.rulebook.effects import SetFact
+from whichgpu.engine.rules.rulebook.effect_records import SetFact
 from whichgpu.engine.rules.rulebook.model import Rule, Verdict
 
 

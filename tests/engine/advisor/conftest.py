@@ -5,9 +5,10 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor.advisor import Advisor, defaults_of, known_names
+from whichgpu.engine.advisor.advisor import Advisor, known_names
 from whichgpu.engine.advisor.stages import prepare
 from whichgpu.engine.core.calculators import registered
+from whichgpu.engine.rules import defaults_of
 from whichgpu.engine.rules.inference.firing import Level
 from whichgpu.engine.rules.rulebook import load_rules_text
 

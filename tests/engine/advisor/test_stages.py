@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.stages import MOMENTS, fact_moments, prepare
@@ -47,7 +48,7 @@ def test_rules_that_feed_each_other_are_refused(with_rules: WithRules, make_rule
 
 
 def test_a_workload_rule_cannot_wait_for_one_plan(advisor: Advisor) -> None:
-    late = advisor.vocabulary.facts["context_tokens"].model_copy(update={"available": "plan"})
+    late = replace(advisor.vocabulary.facts["context_tokens"], available="plan")
     vocabulary = SimpleNamespace(facts={**advisor.vocabulary.facts, "context_tokens": late})
     derive = advisor.rulebook.of_stage("derive", "workload")
     rules = [rule for rule in derive if "context_tokens" in rule.writes]

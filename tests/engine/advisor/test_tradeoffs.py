@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor import tradeoffs
 from whichgpu.engine.advisor.advisor import Advisor, Decision
@@ -163,7 +164,7 @@ def test_no_more_decisions_than_allowed(advisor: Advisor, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(tradeoffs, "round_on", counted)
     decision = decided(advisor, SERVICE)
-    settings = advisor.trade_off_settings.model_copy(update={"most_decisions": 3})
+    settings = replace(advisor.trade_off_settings, most_decisions=3)
     trade_offs(advisor.context, decision.workload.given, decision.outcome, advisor.objectives, settings)
     assert len(made) == 3
 

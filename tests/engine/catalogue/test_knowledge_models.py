@@ -7,6 +7,7 @@ from hypothesis import given, strategies as st
 
 from whichgpu.engine.catalogue import ModelNames, load_knowledge, parameter_count
 from whichgpu.engine.catalogue.model import Mla, ModelSpec, Moe
+from whichgpu.engine.core import record_of
 
 
 KNOWLEDGE = load_knowledge()
@@ -201,7 +202,7 @@ def test_tied_embeddings_have_no_head_of_their_own() -> None:
 def test_nothing_is_counted_from_half_of_the_dimensions() -> None:
     def spec(**fields: object) -> ModelSpec:
         full = {"layers": 2, "hidden": 8, "heads": 2, "kv_heads": 2, "vocab": 10, "intermediate": 16, "gated_mlp": True}
-        return ModelSpec.model_validate({"id": "x", "name": "x", "kind": "llm", **full, **fields})
+        return record_of(ModelSpec, {"id": "x", "name": "x", "kind": "llm", **full, **fields})
 
     assert parameter_count(spec()) is not None
     for missing in ("layers", "hidden", "heads", "kv_heads", "vocab", "intermediate"):

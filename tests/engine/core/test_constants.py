@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel, ConfigDict
 
 from whichgpu.engine.core.constants import read_constants
 from whichgpu.engine.core.errors import KnowledgeError
+from whichgpu.engine.core.records import FrozenModel
 
 
-class Pair(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class Pair(FrozenModel):
     low: float
     high: float
 

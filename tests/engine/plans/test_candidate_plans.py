@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.errors import KnowledgeError
@@ -301,7 +302,7 @@ def test_a_maker_answers_for_one_gpu() -> None:
     assert maker.plan(h100, 1, "the card in use").facts["plan.fits"] is False
     assert maker.plan(h100, 8, "stated").layout.data == 4
     assert maker.smallest_count(GPUS["nvidia-rtx-3060-12gb"]) is None
-    assert maker.smallest_count(h100.model_copy(update={"id": "x", "usable_gb": None})) is None
+    assert maker.smallest_count(replace(h100, id="x", usable_gb=None)) is None
     assert maker.offered(h100, 8)
     assert not maker.offered(GPUS["nvidia-jetson-agx-orin-64gb"], 1)
 

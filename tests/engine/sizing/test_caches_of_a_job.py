@@ -47,7 +47,7 @@ def test_a_job_is_a_value_and_keeps_nothing() -> None:
 def test_a_kept_part_serves_every_layout_and_gpu_alike() -> None:
     job = job_from_facts({"task": "inference", "concurrency": 4}, KNOWLEDGE.models["llama-3.1-8b"])
     kept = JobSpeed(job)
-    slower = CARD.model_copy(update={"mem_bw_tbs": 1.0})
+    slower = replace(CARD, mem_bw_tbs=1.0)
     for gpu in (CARD, KNOWLEDGE.gpus["nvidia-l4"], slower, CARD):
         for layout in (Layout(), Layout(2), Layout(data=2)):
             link = "pcie" if layout.count > 1 else "none"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue.model import Gpu, ModelSpec
 from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
@@ -130,8 +131,7 @@ def test_a_detector_trains_in_about_what_detectron_reports():
 def test_a_detector_without_a_size_is_counted_at_its_usual_one():
     facts = {**INFER, "image_px": 1033}
     assert (
-        estimate(MASK_RCNN, **facts).per_gpu_gb
-        == estimate(MASK_RCNN.model_copy(update={"resolution_px": 1033}), **facts).per_gpu_gb
+        estimate(MASK_RCNN, **facts).per_gpu_gb == estimate(replace(MASK_RCNN, resolution_px=1033), **facts).per_gpu_gb
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue.model import Gpu, ModelSpec
 from whichgpu.engine.sizing import Job, Layout, estimate_memory, job_from_facts
@@ -267,4 +268,4 @@ def test_frames_that_nobody_stated_are_those_the_model_was_made_for():
     facts = {"task": "inference", "model_family": "diffusion_video", "frames": 49}
     assert job_from_facts(facts, model, assumed={"frames"}).frames == 93
     assert job_from_facts(facts, model).frames == 49
-    assert job_from_facts({"task": "inference"}, model.model_copy(update={"frames": None})).frames == 49
+    assert job_from_facts({"task": "inference"}, replace(model, frames=None)).frames == 49

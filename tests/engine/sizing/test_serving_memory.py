@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue.model import Gpu, Mla, ModelSpec, Moe
 from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
@@ -71,7 +72,7 @@ def test_parameters_follow_from_the_dimensions(model, billions):
 
 
 def test_active_parameters_of_a_sparse_model_follow_from_its_experts():
-    shape = shape_of(DEEPSEEK_V3.model_copy(update={"active_params_b": None}), 671.0)
+    shape = shape_of(replace(DEEPSEEK_V3, active_params_b=None), 671.0)
     assert shape is not None
     assert shape.active_params / 1e9 == pytest.approx(37.5, rel=0.02)
 
@@ -283,8 +284,8 @@ def test_an_early_vllm_cuts_only_long_prompts_into_chunks():
 
 
 def test_small_cards_and_a100s_take_smaller_steps():
-    small = CARD.model_copy(update={"usable_gb": 23.7})
-    a100 = CARD.model_copy(update={"series": "nvidia-a100"})
+    small = replace(CARD, usable_gb=23.7)
+    a100 = replace(CARD, series="nvidia-a100")
     job = job_from_facts({"task": "inference", "serving_engine": "vllm"}, LLAMA_8B)
     kept = [estimate_memory(job, card, Layout()).breakdown["activations"] for card in (CARD, small, a100)]
     assert kept[1] == kept[2] == pytest.approx(kept[0] / 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue.model import Gpu, ModelSpec, Moe
 from whichgpu.engine.plans.needs import Needs
@@ -21,7 +22,7 @@ LLAMA_8B = ModelSpec(
     id="llama-3.1-8b", name="Llama 3.1 8B", kind="llm", layers=32, hidden=4096, heads=32, kv_heads=8,
     intermediate=14336, vocab=128256, gated_mlp=True, tied_embeddings=False,
 )  # fmt: skip
-MPT_7B = LLAMA_8B.model_copy(update={"id": "mpt-7b", "name": "MPT 7B", "gated_mlp": False, "kv_heads": 32})
+MPT_7B = replace(LLAMA_8B, id="mpt-7b", name="MPT 7B", gated_mlp=False, kv_heads=32)
 EXPERTS = ModelSpec(
     id="sparse-120b", name="Sparse 120B", kind="llm", layers=36, hidden=2880, heads=64, kv_heads=8, head_dim=64,
     vocab=201088, gated_mlp=True, tied_embeddings=False,
@@ -60,7 +61,7 @@ def test_a_stated_vllm_keeps_to_its_share_of_the_card():
 def test_without_a_stated_engine_that_divides_the_card_all_of_it_counts(facts):
     job = job_from_facts({"task": "inference", **facts}, LLAMA_8B)
     assert granted_of(job, CARD) == 85.0
-    assert granted_of(job, CARD.model_copy(update={"usable_gb": None})) is None
+    assert granted_of(job, replace(CARD, usable_gb=None)) is None
 
 
 def test_experts_in_4_bit_floats_are_padded_and_the_rest_stays_in_16_bits():

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.errors import KnowledgeError
@@ -188,7 +189,7 @@ def test_speech_is_served_by_the_window() -> None:
     full = values(job(training, "whisper-large-v3"))
     assert full["hours"] == pytest.approx(80 / full["samples_per_s"] / 3600)
     assert values(job({"task": "peft_finetuning", "peft_method": "lora"}, "whisper-large-v3"))["samples_per_s"] > 0
-    assert JobSpeed(whisper).estimate(H100.model_copy(update={"tflops": {}}), ONE) is None
+    assert JobSpeed(whisper).estimate(replace(H100, tflops={}), ONE) is None
 
 
 def test_sliding_windows_shorten_long_prompts() -> None:
@@ -196,7 +197,7 @@ def test_sliding_windows_shorten_long_prompts() -> None:
     gemma = KNOWLEDGE.find_model("gemma-3-27b").spec
     assert gemma is not None
     assert gemma.sliding_window
-    full = gemma.model_copy(update={"sliding_window": None, "sliding_layers": None, "full_attention_layers": None})
+    full = replace(gemma, sliding_window=None, sliding_layers=None, full_attention_layers=None)
     windowed, whole = (values(job_from_facts(facts, spec))["ttft_ms"] for spec in (gemma, full))
     assert windowed < whole
 
@@ -318,11 +319,11 @@ def test_training_a_picture_model_takes_three_passes() -> None:
 
 
 def test_nothing_is_said_where_rates_are_unknown() -> None:
-    blank = H100.model_copy(update={"tflops": {}, "mem_bw_tbs": None})
+    blank = replace(H100, tflops={}, mem_bw_tbs=None)
     for facts in ({"task": "inference", "param_count_b": 7.0}, {"task": "full_finetuning", "param_count_b": 7.0}):
         assert JobSpeed(job(facts)).estimate(blank, ONE) is None
     assert JobSpeed(job({"task": "inference"}, "sdxl")).estimate(blank, ONE) is None
-    no_bandwidth = H100.model_copy(update={"mem_bw_tbs": None})
+    no_bandwidth = replace(H100, mem_bw_tbs=None)
     assert JobSpeed(job({"task": "inference"}, "sdxl")).estimate(no_bandwidth, ONE) is None
     assert JobSpeed(job({"task": "full_finetuning", "param_count_b": 7.0})).estimate(no_bandwidth, ONE) is not None
 
@@ -385,8 +386,8 @@ def test_bandwidth_is_used_by_kind_of_memory() -> None:
     table = speed_constants().memory_bandwidth_use
     assert bandwidth_use(H100) == table["hbm"]
     assert bandwidth_use(L4) == table["gddr"]
-    assert bandwidth_use(H100.model_copy(update={"mem_type": "lpddr5x"})) == table["lpddr"]
-    assert bandwidth_use(H100.model_copy(update={"mem_type": None})) == table["hbm"]
+    assert bandwidth_use(replace(H100, mem_type="lpddr5x")) == table["lpddr"]
+    assert bandwidth_use(replace(H100, mem_type=None)) == table["hbm"]
 
 
 def test_constants_outside_their_band_are_refused(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue.model import Gpu, ModelSpec, Moe
 from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
@@ -243,7 +244,7 @@ def test_batches_of_varying_length_fragment_memory():
 
 def sparse(layout: Layout, **facts) -> MemoryEstimate:
     moe = Moe(experts=64, experts_per_token=4, expert_intermediate=2048)
-    return estimate(layout, model=LLAMA_7B.model_copy(update={"moe": moe}), **facts)
+    return estimate(layout, model=replace(LLAMA_7B, moe=moe), **facts)
 
 
 def test_experts_are_spread_over_data_ranks_in_a_pipeline_or_where_stated():

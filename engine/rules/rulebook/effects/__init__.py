@@ -1,10 +1,19 @@
-"""What rules do: one class for each effect, and how it is read. A new effect is a class, its kind, and a line here."""
+"""How the effects of rules are read. A new one is a class in ``effect_records``, its kind, and a line here."""
 
+from whichgpu.engine.rules.rulebook.effect_records import (
+    Ask,
+    ConsiderCounts,
+    Disagree,
+    Fallback,
+    Monitor,
+    Points,
+    Reject,
+    Say,
+    SetFact,
+    ShowFigure,
+)
 from whichgpu.engine.rules.rulebook.effects import answer, facts, plans
-from whichgpu.engine.rules.rulebook.effects.answer import Disagree, Monitor, Say, ShowFigure
-from whichgpu.engine.rules.rulebook.effects.facts import Ask, ConsiderCounts, SetFact
 from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
-from whichgpu.engine.rules.rulebook.effects.plans import Fallback, Points, Reject
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from whichgpu.engine.core import Facts, MappingNode, Node, SequenceNode
+from whichgpu.engine.core import MappingNode, Node, SequenceNode
+from whichgpu.engine.rules.rulebook.effect_records import Disagree, Monitor, Say, ShowFigure
 from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.model import Effect
@@ -13,18 +14,6 @@ from whichgpu.engine.rules.rulebook.reading import Context, Draft, kind_of
 
 
 _LETTERS: dict[Literal["advise", "warn"], str] = {"advise": "A-", "warn": "W-"}
-
-
-class Say(Effect, frozen=True):
-    """``advise:``, ``warn:``: a code of the vocabulary, with this case's text."""
-
-    says = "{kind}: {code}"
-    kind: Literal["advise", "warn"]
-    code: str
-
-    def traced(self, _: Facts) -> tuple[str, list[object] | dict[str, object]]:
-        """As ``Effect.traced``."""
-        return self.kind, [self.code]
 
 
 def _codes(kind: Literal["advise", "warn"]) -> Callable[[Node, Draft, Context], list[Effect]]:
@@ -48,24 +37,6 @@ def _codes(kind: Literal["advise", "warn"]) -> Callable[[Node, Draft, Context], 
     return read
 
 
-class Monitor(Effect, frozen=True):
-    """``monitor: {figure: [low, high]}``."""
-
-    word = "monitor"
-    figure: str
-    low: float
-    high: float | None
-
-    def words(self, number: Callable[[float], str]) -> str:
-        """As ``Effect.words``."""
-        target = number(self.low) if self.high is None else f"{number(self.low)} to {number(self.high)}"
-        return f"watch {self.figure}: {target}"
-
-    def traced(self, _: Facts) -> tuple[str, list[object] | dict[str, object]]:
-        """As ``Effect.traced``."""
-        return self.word, {self.figure: [self.low, self.high]}
-
-
 def _read_monitor(node: Node, _: Draft, context: Context) -> list[Effect]:
     if not isinstance(node, MappingNode) or not node.entries:
         context.add("wrong-form", f"`monitor` is {kind_of(node)}", node, fix="write {figure: [low, high]}")
@@ -87,22 +58,6 @@ def _read_monitor(node: Node, _: Draft, context: Context) -> list[Effect]:
         elif low is not None and (high is not None or len(numbers) == 1):
             effects.append(Monitor(name.text, low, high))
     return effects
-
-
-class ShowFigure(Effect, frozen=True):
-    """``figure: cloud_idle_pct``: report this figure of ``knowledge/figures.yaml``."""
-
-    word = "figure"
-    says = "report the figure {figure}"
-    figure: str
-
-
-class Disagree(Effect, frozen=True):
-    """``disagree: C13``: this disagreement between sources bears on the case."""
-
-    word = "disagree"
-    says = "name the disagreement {conflict}"
-    conflict: str
 
 
 def _known_names(node: Node, key: str, home: str, known: frozenset[str], context: Context) -> list[str]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from whichgpu.engine.core import Facts, MappingNode, Node, ScalarNode, WhichgpuError
+from whichgpu.engine.core import MappingNode, Node, ScalarNode, WhichgpuError
 from whichgpu.engine.rules.language.parsing import parse_expression
-from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.rulebook.conditions import check_reads, one_line
+from whichgpu.engine.rules.rulebook.effect_records import Ask, ConsiderCounts, SetFact
 from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
 from whichgpu.engine.rules.rulebook.grammar import EffectKey, setting_complaint
 from whichgpu.engine.rules.rulebook.model import Effect
@@ -15,20 +13,6 @@ from whichgpu.engine.rules.rulebook.reading import Context, Draft, is_empty, kin
 
 
 _SET_FORM = "write set: {fact: value}"
-
-
-class SetFact(Effect, frozen=True):
-    """``set: {fact: expression}``."""
-
-    word = "set"
-    says = "set {fact} to {text}"
-    fact: str
-    expr: Expr
-    text: str
-
-    def traced(self, facts: Facts) -> tuple[str, list[object] | dict[str, object]]:
-        """As ``Effect.traced``: with the value that the fact has."""
-        return self.word, {self.fact: facts.get(self.fact)}
 
 
 def _read_settings(node: Node, draft: Draft, context: Context) -> list[Effect]:
@@ -64,18 +48,6 @@ def _read_setting(name: ScalarNode, value: Node, draft: Draft, context: Context)
     return SetFact(fact.name, expr, one_line(value.text))
 
 
-class ConsiderCounts(Effect, frozen=True):
-    """``consider_counts: [4, 8]``: plan these GPU counts too."""
-
-    word = "consider_counts"
-    counts: tuple[int, ...]
-
-    def words(self, number: Callable[[float], str]) -> str:
-        """As ``Effect.words``."""
-        *first, last = map(number, self.counts)
-        return f"plan {', '.join(first)} or {last} GPUs as well" if first else f"plan {last} GPUs as well"
-
-
 def _read_counts(node: Node, _: Draft, context: Context) -> list[Effect]:
     counts: set[int] = set()
     for name in context.names(node, "`consider_counts`"):
@@ -85,14 +57,6 @@ def _read_counts(node: Node, _: Draft, context: Context) -> list[Effect]:
         else:
             context.add("wrong-form", f"{name.text!r} is no number of GPUs", name, fix="write whole numbers from 1")
     return [ConsiderCounts(tuple(sorted(counts)))] if counts else []
-
-
-class Ask(Effect, frozen=True):
-    """``ask: fact``: put the fact at the head of the open questions."""
-
-    word = "ask"
-    says = "ask for {fact}"
-    fact: str
 
 
 def _read_ask(node: Node, _: Draft, context: Context) -> list[Effect]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from whichgpu.engine.core import Node, ScalarNode
-from whichgpu.engine.rules.language.texts import check_template
+from whichgpu.engine.rules.language.templates import check_template
 from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.model import Effect
 from whichgpu.engine.rules.rulebook.reading import Context, Draft, kind_of

@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 
 from whichgpu.engine.advisor.advisor import Decision
-from whichgpu.engine.advisor.answer.keys import BULKY_KEYS
+from whichgpu.engine.advisor.answer.formats import BULKY_KEYS
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.core.canonical import canonical_json, json_value
 

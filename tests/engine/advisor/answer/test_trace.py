@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor.advisor import Advisor, Decision, defaults_of
+from whichgpu.engine.advisor.advisor import Advisor, Decision
 from whichgpu.engine.advisor.stages import prepare
 from whichgpu.engine.core.calculators import registered
+from whichgpu.engine.rules import defaults_of
 from whichgpu.engine.rules.inference.firing import Level
 from whichgpu.engine.rules.rulebook import load_rules_text
 

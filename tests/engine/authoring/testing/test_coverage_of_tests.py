@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.authoring.guides.guides import CoverageEntry, check_coverage, read_manifest, standings, unreported
 from whichgpu.engine.authoring.guides.manifest import refreshed_manifest
 from whichgpu.engine.authoring.guides.numbers import numbers_in
+from whichgpu.engine.core import record_of
 from whichgpu.engine.core.errors import KnowledgeError
 
 
@@ -22,7 +25,7 @@ def manifest(advisor: Advisor) -> dict[str, CoverageEntry]:
 
 def changed(manifest: dict[str, CoverageEntry], name: str, **fields: Any) -> dict[str, CoverageEntry]:
     """The manifest with one entry changed."""
-    return {**manifest, name: manifest[name].model_copy(update=fields)}
+    return {**manifest, name: replace(manifest[name], **fields)}
 
 
 def test_every_heuristic_is_carried_or_set_aside_and_says_so(advisor: Advisor) -> None:
@@ -97,9 +100,7 @@ def test_a_slip_in_the_manifest_is_found(
 def test_a_value_that_the_knowledge_does_not_have_is_found(
     advisor: Advisor, manifest: dict[str, CoverageEntry], name: str, entry: dict[str, Any], fault: str
 ) -> None:
-    changed_entry = CoverageEntry.model_validate(
-        {**manifest[name].model_dump(exclude_unset=True, by_alias=True), **entry}
-    )
+    changed_entry = record_of(CoverageEntry, {**to_builtins(manifest[name]), **entry})
     faults = check_coverage(advisor, {**manifest, name: changed_entry})
     assert [said for said in faults if said.startswith(f"{name}: ") and fault in said]
 

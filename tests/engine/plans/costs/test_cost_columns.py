@@ -124,7 +124,7 @@ def test_rates_of_many_plans_are_those_of_each(site: str, power: float) -> None:
 
 
 def test_a_gpu_that_nobody_rents_out_has_no_price() -> None:
-    unknown = GPUS[0].model_copy(update={"id": "unheard-of", "family": "unheard-of", "tdp_w": None})
+    unknown = replace(GPUS[0], id="unheard-of", family="unheard-of", tdp_w=None)
     alone = cost_row(unknown, 1, spending_of({}, ECONOMICS), OFFERS, together=1, linked=False, hours=3.0)
     assert alone.cost(0) == Cost()
     assert known(alone.power_w, 0) is None

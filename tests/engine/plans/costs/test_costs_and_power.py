@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue.model import Gpu, Offer
@@ -80,7 +81,7 @@ def test_owned_hardware_costs_its_power() -> None:
     watts = 2 * RTX4090.tdp_w + 150
     assert owned.usd_per_hour == pytest.approx(watts / 1000 * 0.2)
     assert cost(RTX4090, 3, facts).origin == "purchase"
-    no_power = RTX4090.model_copy(update={"tdp_w": None})
+    no_power = replace(RTX4090, tdp_w=None)
     assert cost(no_power, 1, facts) == Cost(origin="owned")
 
 
@@ -96,7 +97,7 @@ def test_hardware_for_ones_own_place_costs_its_share_of_the_purchase() -> None:
     idle = cost(RTX4090, 1, {**facts, "utilization_pct": 10.0})
     power = (RTX4090.tdp_w + 150) / 1000 * 0.2 * 730
     assert idle.usd_per_month == pytest.approx(bought.usd_per_month - 0.9 * power)
-    unpriced = H100.model_copy(update={"buy_usd": None})
+    unpriced = replace(H100, buy_usd=None)
     assert cost(unpriced, 8, {"deployment_site": "datacenter"}).origin == "offer"
     assert cost(H100, 8, {"deployment_site": "cloud"}).origin == "offer"
     assert cost(H100, 8, {"deployment_site": "datacenter", "procurement_wish": "rent"}).origin == "offer"
@@ -217,14 +218,14 @@ def test_power_counts_the_machine_around_the_gpus() -> None:
     assert plan_power_w(hardware(L4), 16, ECONOMICS) == pytest.approx(16 * L4.tdp_w + 900)
     jetson = GPUS["nvidia-jetson-agx-orin-64gb"]
     assert plan_power_w(hardware(jetson), 1, ECONOMICS) == jetson.tdp_w
-    assert math.isnan(plan_power_w(hardware(L4.model_copy(update={"tdp_w": None})), 1, ECONOMICS))
+    assert math.isnan(plan_power_w(hardware(replace(L4, tdp_w=None)), 1, ECONOMICS))
 
 
 def test_an_owner_pays_for_a_share_of_a_server_and_for_a_workstation_whole() -> None:
     assert paid_power_w(hardware(L4), 1, desk=False, constants=ECONOMICS) == pytest.approx(L4.tdp_w + 450 / 8)
     assert paid_power_w(hardware(RTX4090), 1, desk=True, constants=ECONOMICS) == pytest.approx(RTX4090.tdp_w + 150)
     assert paid_power_w(hardware(H100), 4, desk=False, constants=ECONOMICS) == pytest.approx(4 * 700 * 1.8)
-    assert math.isnan(paid_power_w(hardware(L4.model_copy(update={"tdp_w": None})), 1, desk=False, constants=ECONOMICS))
+    assert math.isnan(paid_power_w(hardware(replace(L4, tdp_w=None)), 1, desk=False, constants=ECONOMICS))
 
 
 def test_owned_servers_cost_a_share_of_staff_where_there_is_none() -> None:

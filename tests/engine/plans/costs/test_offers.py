@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue.model import Gpu, Offer
+from whichgpu.engine.core import record_of
 from whichgpu.engine.plans.costs.constants import load_economics
 from whichgpu.engine.plans.costs.model import Rental
 from whichgpu.engine.plans.costs.offers import OfferIndex, Wishes, offer_index, region_allowed, wishes_from_facts
@@ -28,7 +30,7 @@ def offer(count: int = 1, usd: float = 2.0, **changes: object) -> Offer:
         "as_of": "2026-07-20",
         "source": "test",
     }
-    return Offer.model_validate(fields | changes)
+    return record_of(Offer, fields | changes)
 
 
 def rent(
@@ -193,7 +195,7 @@ def test_allowed_providers_and_regions_are_hard_limits() -> None:
 
 def test_spot_and_commitments_stand_beside_the_price_and_do_not_change_it() -> None:
     plain, rich = offer(8, 64.0), offer(8, 64.0, spot_usd_per_hour=20.0, one_year_usd_per_hour=40.0)
-    rich = rich.model_copy(update={"three_years_usd_per_hour": 30.0, "committed_source": "elsewhere"})
+    rich = replace(rich, three_years_usd_per_hour=30.0, committed_source="elsewhere")
     rental = found(rent([rich], 16))
     assert (rental.usd_per_hour, rental.spot_usd_per_hour) == (found(rent([plain], 16)).usd_per_hour, 40.0)
     assert [(each.term_months, each.usd_per_hour, each.instances) for each in rental.committed] == [
@@ -305,7 +307,7 @@ def test_rented_machines_hold_the_plan_or_the_price_is_assumed(offers: list[Offe
             assert quote.usd_per_hour == pytest.approx(quote.instances * quote.offer.usd_per_hour)
 
 
-@given(st.lists(offers_of_any_kind.map(lambda each: each.model_copy(update={"provider_class": "neocloud"}))), counts)
+@given(st.lists(offers_of_any_kind.map(lambda each: replace(each, provider_class="neocloud"))), counts)
 def test_more_providers_of_a_class_never_raise_the_lowest(offers: list[Offer], count: int) -> None:
     few = rent([each for each in offers if each.provider != "gcp"], count, count)
     many = rent(offers, count, count)

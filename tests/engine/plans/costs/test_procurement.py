@@ -118,9 +118,7 @@ def test_a_host_is_bought_with_the_card_unless_there_is_one() -> None:
 
 def test_without_a_price_there_is_no_purchase() -> None:
     card = plan("nvidia-rtx-4090", 1)
-    unpriced = replace(
-        card, gpu=card.gpu.model_copy(update={"buy_usd": None, "buy_low_usd": None, "buy_high_usd": None})
-    )
+    unpriced = replace(card, gpu=replace(card.gpu, buy_usd=None, buy_low_usd=None, buy_high_usd=None))
     figures = procurement_figures({"always_on": True}, unpriced, ECONOMICS)
     assert "purchase_usd" not in figures
     assert "monthly_own_usd" not in figures

@@ -4,7 +4,9 @@ import math
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
+from whichgpu.engine.core import record_of
 from whichgpu.engine.core.errors import InputError, Place
 from whichgpu.engine.rules.facts import FactDef, coerce, gpu_and_count, read_value, yes_or_no
 from whichgpu.engine.rules.facts.numbers import Refused, read_literal
@@ -12,7 +14,7 @@ from whichgpu.engine.rules.facts.units import factor_of, is_known_unit, parse_un
 
 
 def fact(**fields: object) -> FactDef:
-    return FactDef.model_validate({"name": "f", **fields})
+    return record_of(FactDef, {"name": "f", **fields})
 
 
 def number(unit: str | None = None, low: float | None = 0, high: float | None = 1e6) -> FactDef:
@@ -202,11 +204,11 @@ def test_a_wrong_choice_names_the_nearest_and_all():
 def test_a_fact_with_other_choices_or_another_unit_is_read_by_those():
     fact = FactDef(name="size", type="enum", choices=("small", "large"), synonyms={"big": "large"})
     assert fact.choice("big") == "large"
-    changed = fact.model_copy(update={"choices": ("low", "high"), "synonyms": {"big": "high"}})
+    changed = replace(fact, choices=("low", "high"), synonyms={"big": "high"})
     assert [changed.choice(word) for word in ("big", "low", "small")] == ["high", "low", None]
     length = FactDef(name="length", type="number", unit="GB")
     assert length.parsed_unit == parse_unit("GB")
-    assert length.model_copy(update={"unit": "hours"}).parsed_unit == parse_unit("hours")
+    assert replace(length, unit="hours").parsed_unit == parse_unit("hours")
 
 
 def test_an_open_choice_becomes_other_with_a_warning():

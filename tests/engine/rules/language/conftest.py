@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from whichgpu.engine.core import record_of
 from whichgpu.engine.rules.facts import FactDef, Vocabulary
 
 
@@ -56,7 +57,7 @@ DEFINITIONS: dict[str, dict[str, object]] = {
 
 
 def make_vocabulary() -> Vocabulary:
-    return Vocabulary({name: FactDef.model_validate({"name": name, **entry}) for name, entry in DEFINITIONS.items()})
+    return Vocabulary({name: record_of(FactDef, {"name": name, **entry}) for name, entry in DEFINITIONS.items()})
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,8 @@ import pytest
 
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.language import parse_condition
-from whichgpu.engine.rules.rulebook import Rulebook, written
+from whichgpu.engine.rules.language.tree import written
+from whichgpu.engine.rules.rulebook import Rulebook
 from whichgpu.engine.rules.rulebook.effects import Points
 
 
