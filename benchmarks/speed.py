@@ -1,8 +1,8 @@
 """How fast decisions are, measured in one run: ``python benchmarks/speed.py [--soak 20000] [--write]``.
 
-Side by side, on the same workloads: ``decide()`` with durable-rules and with the reference alone, putting the answer
-into words and JSON, ``recommend --jsonl`` per line, the cold command, and a soak that watches memory. ``--write`` puts
-the table into ``benchmarks/RESULTS.md``.
+Side by side, on the same workloads: ``decide()`` with durable-rules and with the generated evaluator alone, putting the
+answer into words and JSON, ``recommend --jsonl`` per line, the cold command, and a soak that watches memory. With
+``--write`` it puts the table into ``benchmarks/RESULTS.md``.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ def main() -> None:
     rows: list[Row] = []
     load_ms = _timed(load_advisor, 3)
     rows.append(("load_advisor(), files cached", *_spread(load_ms)))
-    advisor, reference = load_advisor(), _reference()
+    advisor, generated = load_advisor(), _generated()
     workloads = {name: advisor.read(node) for name, node in nodes.items()}
-    rows += _deciding(advisor, reference, workloads, options.repeat)
+    rows += _deciding(advisor, generated, workloads, options.repeat)
     rows += _presenting(advisor, workloads, options.repeat)
     rows += _lines({name: plain(node) for name, node in nodes.items()}, options.lines)
     rows += _cold(options.cold)
-    details = _by_example(advisor, reference, workloads, options.repeat)
+    details = _by_example(advisor, generated, workloads, options.repeat)
     soak = _soak(advisor, list(workloads.values()), options.soak)
     text = _report(rows, details, soak, advisor, started)
     print(text)
@@ -76,15 +76,15 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _reference() -> Advisor:
-    """An expert without durable-rules. Which engine fires is looked up on every firing, so see ``_as_reference``."""
-    with _as_reference():
+def _generated() -> Advisor:
+    """An expert without durable-rules. Which engine fires is looked up on every firing, so see ``_generated_alone``."""
+    with _generated_alone():
         return load_advisor()
 
 
 @contextlib.contextmanager
-def _as_reference() -> Iterable[None]:  # type: ignore[misc]
-    os.environ["WHICHGPU_ENGINE"] = "reference"
+def _generated_alone() -> Iterable[None]:  # type: ignore[misc]
+    os.environ["WHICHGPU_ENGINE"] = "generated"
     try:
         yield
     finally:
@@ -107,21 +107,21 @@ def _spread(samples: list[Sample]) -> tuple[str, str, str, str]:
     return f"{statistics.median(cpu):.1f} ms", f"{statistics.median(clock):.1f} ms", f"{p95:.1f} ms", str(len(clock))
 
 
-def _deciding(durable: Advisor, reference: Advisor, workloads: dict[str, Workload], repeat: int) -> list[Row]:
+def _deciding(durable: Advisor, generated: Advisor, workloads: dict[str, Workload], repeat: int) -> list[Row]:
     """``decide()`` by both engines, turn by turn, so that what else the machine does falls on both."""
-    both: dict[str, list[Sample]] = {"durable": [], "again": [], "reference": []}
+    both: dict[str, list[Sample]] = {"durable": [], "again": [], "generated": []}
     for workload in workloads.values():
         for _ in range(repeat):
             forget_workings()
             both["durable"].append(_timed_once(lambda w=workload: durable.decide(w, decided_at=MOMENT)))
             both["again"].append(_timed_once(lambda w=workload: durable.decide(w, decided_at=MOMENT)))
             forget_workings()
-            with _as_reference():
-                both["reference"].append(_timed_once(lambda w=workload: reference.decide(w, decided_at=MOMENT)))
+            with _generated_alone():
+                both["generated"].append(_timed_once(lambda w=workload: generated.decide(w, decided_at=MOMENT)))
     return [
         (f"decide() on a new job, rules fired by {durable.fired_by} and checked", *_spread(both["durable"])),
         ("the same, on a job whose memory and speed were computed just before", *_spread(both["again"])),
-        ("decide() on a new job, rules fired by the reference", *_spread(both["reference"])),
+        ("decide() on a new job, rules fired by the generated evaluator alone", *_spread(both["generated"])),
     ]
 
 
@@ -148,13 +148,13 @@ def _presenting(advisor: Advisor, workloads: dict[str, Workload], repeat: int) -
     ]
 
 
-def _by_example(durable: Advisor, reference: Advisor, workloads: dict[str, Workload], repeat: int) -> list[str]:
+def _by_example(durable: Advisor, generated: Advisor, workloads: dict[str, Workload], repeat: int) -> list[str]:
     lines = []
     for name, workload in workloads.items():
         plans = durable.decide(workload, decided_at=MOMENT).outcome.round
         mine = _timed(lambda w=workload: durable.decide(w, decided_at=MOMENT), repeat, before=forget_workings)
-        with _as_reference():
-            others = _timed(lambda w=workload: reference.decide(w, decided_at=MOMENT), repeat, before=forget_workings)
+        with _generated_alone():
+            others = _timed(lambda w=workload: generated.decide(w, decided_at=MOMENT), repeat, before=forget_workings)
         count = len(plans.plans) if plans else 0
         lines.append(f"| {name} | {count} | {' | '.join(_spread(mine)[:3])} | {_spread(others)[0]} |")
     return lines
@@ -245,7 +245,7 @@ def _report(rows: list[Row], details: list[str], soak: list[str], advisor: Advis
         "|---|---|---|---|---|",
         *(f"| {' | '.join(row)} |" for row in rows),
         "",
-        "| example | plans | decide(): CPU p50 | clock p50 | clock p95 | reference: CPU p50 |",
+        "| example | plans | decide(): CPU p50 | clock p50 | clock p95 | generated alone: CPU p50 |",
         "|---|---|---|---|---|---|",
         *details,
         "",

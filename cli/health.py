@@ -8,26 +8,27 @@ from typing import TYPE_CHECKING, Any
 from whichgpu.cli.prices import own_prices_file
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Pairs, Paragraph, Table
 from whichgpu.cli.render.figures import count_of
-from whichgpu.engine.rules import engine_status
+from whichgpu.engine.rules import differences_file, engine_status, kept_differences
 
 
 if TYPE_CHECKING:
     from whichgpu import Advisor
 
 
-ENGINES = {"durable": "durable-rules", "reference": "reference"}
+ENGINES = {"durable": "durable-rules", "generated": "generated"}
 
 #: Rental prices move by tens of per cent within a quarter, so older ones are called old.
 STALE_AFTER_DAYS = 90
 
 
 def health(advisor: Advisor, today: date) -> dict[str, Any]:
-    """Engine, rulebook, knowledge and prices."""
+    """Engine, differences between the engines, rulebook, knowledge and prices."""
     status = engine_status()
     rulebook, knowledge = advisor.rulebook, advisor.knowledge
     return {
         "fired_by": ENGINES[status.engine],
-        "because": status.why_not or "the C module is there, and the reference evaluator checks each of its matches",
+        "because": status.why_not or "the C module is there, and the generated evaluator checks each of its matches",
+        "engines_differ": kept_differences(),
         "rulebook": {
             "digest": rulebook.digest,
             "rules": len(rulebook.rules),
@@ -85,6 +86,7 @@ def health_blocks(report: dict[str, Any]) -> list[Block]:
         Heading("Layers of rules"),
         Table(("Layer", "Rules", "Digest"), layers, frozenset({1})),
         *_expired(rulebook["expired"]),
+        *_differences(report["engines_differ"]),
         Heading("Prices"),
         Paragraph(_age(stale)),
         Table(("Provider", "Offers", "Oldest", "Newest", "Older than 90 days"), rows, frozenset({1})),
@@ -96,6 +98,24 @@ def _expired(rules: list[str]) -> list[Block]:
         return []
     listed = Bullets(tuple(Item(rule) for rule in rules))
     return [Heading("Rules past their day"), Paragraph("Their sources should be checked again."), listed]
+
+
+def _differences(kept: list[dict[str, Any]]) -> list[Block]:
+    """Where the engines that fire the rules were seen to differ, each with the facts that the rule reads."""
+    if not kept:
+        return []
+    return [
+        Heading("Where the engines differ"),
+        Paragraph(
+            f"One of the two is wrong, and the generated evaluator answered. Please report {differences_file()}."
+        ),
+        Bullets(tuple(Item(_difference(entry)) for entry in kept)),
+    ]
+
+
+def _difference(entry: dict[str, Any]) -> str:
+    facts = ", ".join(f"{name} = {value}" for name, value in entry.get("facts", {}).items())
+    return f"{entry.get('decided_at', '')}: {entry.get('what', '')}{f' ({facts})' if facts else ''}"
 
 
 def _knowledge(knowledge: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Everything a decision needs, loaded once: vocabulary, knowledge, rulebook and both engines."""
+"""Everything a decision needs, loaded once: vocabulary, knowledge, rulebook and the engines."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ from whichgpu.engine.core import (
 )
 from whichgpu.engine.rules import (
     Default,
+    Difference,
     KnownNames,
     Level,
     MakeLevel,
@@ -46,6 +47,8 @@ from whichgpu.engine.rules import (
     Vocabulary,
     coerce,
     durable_available,
+    gathering_differences,
+    keep_differences,
     load_rulebook,
     load_vocabulary,
     parse_condition,
@@ -64,6 +67,13 @@ class Decision(Struct, frozen=True):
     workload: Workload
     advisor: Advisor
     decided_at: datetime
+    #: Where durable-rules and the generated evaluator differ, whose word counts then.
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def fired_by(self) -> answer_types.FiredBy:
+        """Who fired the rules: durable-rules if it was there and confirmed them all."""
+        return "generated" if self.differences else self.advisor.fired_by
 
     @property
     def exit_code(self) -> int:
@@ -91,13 +101,15 @@ class Decision(Struct, frozen=True):
         """
         advisor = self.advisor
         head: answer_types.Head = {
-            "fired_by": advisor.fired_by,
+            "fired_by": self.fired_by,
             "engine_version": VERSION,
             "decided_at": self.decided_at.isoformat(),
             "rulebook": {"version": VERSION, "digest": advisor.rulebook.digest, "layers": advisor.layers()},
             "knowledge": {"digest": advisor.knowledge.digest, "prices_as_of": advisor.knowledge.prices_as_of},
         }
-        answer = decision_dict(self.outcome, head, advisor.knowledge, advisor.rules, advisor.vocabulary, full=full)
+        answer = decision_dict(
+            self.outcome, head, advisor.knowledge, advisor.rules, advisor.vocabulary, self.differences, full=full
+        )
         if trade_offs:
             answer["trade_offs"] = trade_off_list(self.trade_offs(), self.outcome, advisor.vocabulary)
         return answer
@@ -180,14 +192,17 @@ class Advisor(Struct, frozen=True):
 
         Raises:
             InputError: the workload is wrong.
-            InternalError: the two engines disagree.
         """
         read = workload if isinstance(workload, Workload) else self.read(workload)
         chosen = self.objective(objective, read.given)
         if objective is not None and read.given.get("objective") != objective:
             # Rules read the objective too: a stated one is a fact, however it was stated.
             read = replace(read, given={**read.given, "objective": objective})
-        return Decision(decide_workload(self.context, read, chosen, decided_at.date()), read, self, decided_at)
+        with gathering_differences() as differences:
+            outcome = decide_workload(self.context, read, chosen, decided_at.date())
+        if differences:
+            keep_differences(differences, decided_at=decided_at.isoformat(), rulebook=self.rulebook.digest)
+        return Decision(outcome, read, self, decided_at, tuple(differences))
 
 
 @collection_paused()
@@ -241,7 +256,7 @@ def load_advisor(
         stages=stages,
         context=DecisionContext(vocabulary, knowledge, stages, wishes(vocabulary)),
         reader=Reader(vocabulary, knowledge, alias_conditions),
-        fired_by="durable-rules" if durable_available() else "reference",
+        fired_by="durable-rules" if durable_available() else "generated",
         trade_off_settings=load_trade_offs(knowledge_folder),
         folders=folders,
     )

@@ -124,6 +124,11 @@ class Standings(Struct, frozen=True):
     dominated_by: Codes  # row of the plan that beats it, or NONE
     stands_in_for: int = NONE  # the row that came first, and that the answer beats as its equal
 
+    @property
+    def first_by_evidence(self) -> int:
+        """The place of the plan that evidence puts first: the answer, or the plan that it stands in for."""
+        return 0 if self.stands_in_for == NONE else int(np.flatnonzero(self.order == self.stands_in_for)[0])
+
     def standing(self, row: int, ids: Sequence[str]) -> Standing:
         """The standing of one plan."""
         by = int(self.dominated_by[row])

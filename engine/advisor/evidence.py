@@ -48,9 +48,11 @@ class Evidence:
         self, prefer: RuleSet, run: TableRun, measures: MeasureColumns, ends: Spread, objective: Objective
     ) -> None:
         figures_known = ~np.isnan(measures.cost) & ~np.isnan(measures.time)
-        pairs, self._which = np.unique(run.groups * 2 + figures_known, return_inverse=True)
+        pairs, self._which = np.unique(run.codes * 2 + figures_known, return_inverse=True)
+        rules = prefer.by_id
         self._said = [
-            _say(prefer.fired(run.resolutions[pair // 2]), figures_known=pair % 2 == 1) for pair in pairs.tolist()
+            _say([rules[name] for name in run.group_fired[pair // 2]], figures_known=pair % 2 == 1)
+            for pair in pairs.tolist()
         ]
         self._priced = ~np.isnan(measures.cost)
         self._timed = ~np.isnan(measures.time)

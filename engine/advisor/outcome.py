@@ -14,7 +14,7 @@ from whichgpu.engine.advisor.procurement import Procurement
 from whichgpu.engine.advisor.rank import Objective, Ranked
 from whichgpu.engine.advisor.survey import UNMEASURED, Measures
 from whichgpu.engine.catalogue import ModelSpec
-from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Facts, Numbers
 from whichgpu.engine.plans import Plan, PlanTable, Refusal
 from whichgpu.engine.rules import Resolution, ResolvedFacts, Rule
 from whichgpu.engine.sizing import Assumed
@@ -98,6 +98,8 @@ class PlanRound(Struct, frozen=True):
     rejected_by: Sequence[tuple[Rule, ...]]  # the rules against each of these
     rejections: Sequence[Rejection]  # the same, a plan with its rules and facts
     surviving: PlanTable  # best first
+    scores: Numbers  # points of evidence of these
+    alternatives: Sequence[int]  # places of those that are shown beside the answer, in the order of showing
     judged: Sequence[Judged]  # these, with all that was said of them
     survey: ResolvedFacts
     derived: dict[str, tuple[str, ...]] = msgspec.field(

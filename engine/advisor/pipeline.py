@@ -22,13 +22,13 @@ from whichgpu.engine.advisor.round import run_round
 from whichgpu.engine.advisor.stages import RuleSet, Stages
 from whichgpu.engine.catalogue import Knowledge, ModelSpec, profile_of
 from whichgpu.engine.core import Facts, InputError, Value
-from whichgpu.engine.plans import Plan, PlanMaker, candidate_plans
+from whichgpu.engine.plans import PlanMaker, PlanTable, candidate_plans
 from whichgpu.engine.rules import Ask, ConsiderCounts, ResolvedFacts, Rule, Vocabulary
 from whichgpu.engine.sizing import job_from_facts
 
 
 #: ``candidate_plans``, or what stands in for it.
-MakePlans = Callable[..., list[Plan]]
+MakePlans = Callable[..., PlanTable]
 
 
 class ResolvedIntake(NamedTuple):

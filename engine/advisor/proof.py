@@ -25,43 +25,49 @@ def wishes(vocabulary: Vocabulary) -> frozenset[str]:
 
 
 def missing_for_proof(evaluation: Evaluation | None, unstated: AbstractSet[str]) -> dict[int, set[Gap]]:
-    """For each fact set that some rule can neither accept nor dismiss: what that rule lacks, and for which limit.
+    """For each plan that some rule can neither accept nor dismiss: what that rule lacks, and for which limit.
 
     Args:
-        evaluation: the reject rules on all plans.
+        evaluation: the reject rules on all plans, a row for each.
         unstated: facts whose absence is no objection; those of them that are stated are limits.
     """
     found: dict[int, set[Gap]] = {}
     if evaluation is None:
         return found
-    matcher = evaluation.matcher
-    parts = matcher.conjunctions.parts
-    for rule, (common, local) in matcher.split.items():
-        values = {part: evaluation.common(part) for part in common}
-        if False in values.values():
+    parts = evaluation.parts
+    for rule in evaluation.rules:
+        unknown = _unknown(evaluation, rule)
+        if unknown is None:
             continue
-        unknown = [part for part, value in values.items() if value is None]
         if any(name in unstated for part in unknown for name in parts[part].reads if name not in evaluation.shared):
             continue
-        columns = [evaluation.column(part) for part in local]
-        for index in range(len(evaluation.fact_sets)):
-            row = [column[index] for column in columns]
-            if False in row or not (unknown or None in row):
-                continue
-            lacking = set(evaluation.verdict(rule, index).missing)
+        for rows in evaluation.undecided_alike(rule):
+            lacking = set(evaluation.verdict(rule, rows[0]).missing)
             if lacking and not lacking & unstated:
-                open_parts = [*unknown, *(part for part, value in zip(local, row, strict=True) if value is None)]
-                limits: list[str | None] = [*_limits(evaluation, rule, open_parts, unstated)] or [None]
-                found.setdefault(index, set()).update(Gap(name, limit) for name in lacking for limit in limits)
+                local = (part for part in evaluation.parts_of(rule)[1] if evaluation.value(part, rows[0]) is None)
+                limits: list[str | None] = [*_limits(evaluation, rule, [*unknown, *local], unstated)] or [None]
+                gaps = {Gap(name, limit) for name in lacking for limit in limits}
+                for row in rows:
+                    found.setdefault(row, set()).update(gaps)
     return found
+
+
+def _unknown(evaluation: Evaluation, rule: str) -> list[int] | None:
+    """The parts that the workload leaves unknown; None where it dismisses the rule."""
+    unknown = []
+    for part in evaluation.parts_of(rule)[0]:
+        value = evaluation.common(part)
+        if value is False:
+            return None
+        if value is None:
+            unknown.append(part)
+    return unknown
 
 
 def _limits(evaluation: Evaluation, rule: str, open_parts: Sequence[int], unstated: AbstractSet[str]) -> Iterator[str]:
     """The stated facts that the rule compares with what is missing; else those that make it apply at all."""
-    parts = evaluation.matcher.conjunctions.parts
-    compared = {name for part in open_parts for name in parts[part].reads}
-    read = evaluation.matcher.rules[rule].reads
-    for names in (compared, read):
+    compared = {name for part in open_parts for name in evaluation.parts[part].reads}
+    for names in (compared, evaluation.rules[rule].reads):
         stated = sorted(name for name in names if not is_local(name) and name in unstated and name in evaluation.shared)
         if stated:
             yield from stated

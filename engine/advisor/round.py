@@ -13,6 +13,7 @@ from whichgpu.engine.advisor.evidence import Evidence
 from whichgpu.engine.advisor.outcome import Judged, PlanRound, Rejection, Unverified
 from whichgpu.engine.advisor.proof import Gap, missing_for_proof
 from whichgpu.engine.advisor.rank import Objective, Ranked
+from whichgpu.engine.advisor.shortlist import alternatives, confirm
 from whichgpu.engine.advisor.stages import Stages, TableRun
 from whichgpu.engine.advisor.survey import (
     MeasureColumns,
@@ -51,10 +52,9 @@ def run_round(
     table, at_gate = through_gate(PlanTable.of(plans))
     which = np.array([knowledge.gpu_rows[gpu.id] for gpu in table.gpus], np.intp)
     facts = FactTable(len(table), table.facts.own, knowledge.gpu_columns, which)
-    derived, fired_by_plan = _derive(stages, intake.facts, facts, table.ids)
+    derived, deriving = _derive(stages, intake.facts, facts)
     rejecting = stages.reject.run_table(intake.facts, facts)
-    out = np.array([bool(each.fired) for each in rejecting.resolutions], np.bool_)[rejecting.groups]
-    alive = np.flatnonzero(~out)
+    alive, rejected = np.flatnonzero(~rejecting.fires), np.flatnonzero(rejecting.fires)
     survivors = table.take(alive)
     job = is_job(intake.facts)
     measures = measures_of(
@@ -88,17 +88,25 @@ def run_round(
     judging = _Judging(
         sides, survivors, alive, seen, tuple(beside), measures, preferring, lacking, evidence, rows, ids, order
     )
-    rejected = np.flatnonzero(out)
-    rules = [stages.reject.fired(each) for each in rejecting.resolutions]
+    against = [tuple(stages.reject.by_id[name] for name in fired) for fired in rejecting.group_fired]
+    best_first = alive[rows[order.order]]
+    surviving, scores = survivors.take(rows[order.order]), evidence.scores[rows[order.order]]
+    shown = alternatives(surviving, scores, order.first_by_evidence)
+    every = np.arange(len(table))
+    confirm(
+        table, best_first, shown, rejected, [*((run, every) for run in (*deriving, rejecting)), (preferring, alive)]
+    )
     return PlanRound(
         table,
         table.take(rejected),
-        [rules[group] for group in rejecting.groups[rejected].tolist()],
+        [against[group] for group in rejecting.codes[rejected].tolist()],
         OnDemand(len(rejected), lambda place: sides.rejection(int(rejected[place]))),
-        survivors.take(rows[order.order]),
+        surviving,
+        scores,
+        shown,
         OnDemand(len(rows), judging.judged),
         survey,
-        fired_by_plan,
+        _fired_by_plan(deriving, table.ids),
         (*at_gate, *implausible),
     )
 
@@ -136,8 +144,7 @@ class _Sides:
 
     def rejection(self, row: int) -> Rejection:
         """A plan that is out, with the rules against it."""
-        resolution = self.rejecting.resolutions[self.rejecting.groups[row]]
-        return Rejection(self.table[row], self.stages.reject.fired(resolution), self.facts_of(row))
+        return Rejection(self.table[row], self.stages.reject.fired(self.rejecting.resolution(row)), self.facts_of(row))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +176,7 @@ class _Judging:
         return Judged(
             ranked,
             self.sides.facts_of(above) | _values(self.seen, self.beside, row),
-            self.preferring.resolutions[self.preferring.groups[row]],
+            self.preferring.resolution(row),
             tuple(sorted({gap.figure for gap in gaps})),
             tuple(sorted({Unverified(gap.limit, gap.figure) for gap in gaps if gap.limit}, key=astuple)),
             self.measures.row(row),
@@ -186,20 +193,23 @@ def _values(table: FactTable, names: Sequence[str], row: int) -> dict[str, Value
     return {name: value for name, value in found if value is not None}
 
 
-def _derive(
-    stages: Stages, shared: Facts, facts: FactTable, ids: Sequence[str]
-) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Run the plan-scope derive rules level by level; a given plan fact stays.
-
-    Returns the facts that they set, and the rules fired by plan.
-    """
+def _derive(stages: Stages, shared: Facts, facts: FactTable) -> tuple[tuple[str, ...], list[TableRun]]:
+    """Run the plan-scope derive rules level by level; a given plan fact stays. Returns the facts that they set."""
     names: dict[str, None] = {}
-    fired: dict[str, tuple[str, ...]] = {}
+    runs = []
     for level in stages.plan_levels:
         run = level.run_table(shared, facts)
-        facts.add(run.values)
-        names |= dict.fromkeys(run.values)
-        for plan_id, group in zip(ids, run.groups.tolist(), strict=True):
-            if rules := run.resolutions[group].fired:
-                fired[plan_id] = (*fired.get(plan_id, ()), *rules)
-    return tuple(names), fired
+        set_now = run.columns()
+        facts.add(set_now)
+        names |= dict.fromkeys(set_now)
+        runs.append(run)
+    return tuple(names), runs
+
+
+def _fired_by_plan(deriving: Sequence[TableRun], ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The derive rules that fired on each plan, of plans on which any did."""
+    fired: dict[str, tuple[str, ...]] = {}
+    for run in deriving:
+        for row in np.flatnonzero(run.fires).tolist():
+            fired[ids[row]] = (*fired.get(ids[row], ()), *run.resolution(row).fired)
+    return fired

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -176,8 +177,9 @@ def _on_spot(entry: TradeOff) -> TradeOff:
 def _owned(outcome: Outcome, answer: Judged, least: float) -> Iterator[TradeOff]:
     """Beside hardware that is there: the best plan to pay for that is faster; beside another answer: what is there."""
     has = answer.ranked.plan.cost.origin == "owned"
-    for entry in outcome.judged:
-        if (entry.ranked.plan.cost.origin == "owned") == has or not entry.ranked.proven:
+    for place in np.flatnonzero(outcome.round.surviving.yes("plan.owned") != has).tolist() if outcome.round else ():
+        entry = outcome.judged[place]
+        if not entry.ranked.proven:
             continue
         option = beside("owned", entry, answer)
         if not has or (entry.fallbacks == () and (option.speed_ratio or 0.0) >= least):

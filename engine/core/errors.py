@@ -65,7 +65,7 @@ class KnowledgeError(WhichgpuError):
 
 
 class InternalError(RuntimeError):
-    """The program contradicts itself (two engines differ, say). Never caused by an input alone."""
+    """The program contradicts itself. Never caused by an input alone."""
 
 
 def nearest_words(word: str, known: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:

@@ -36,6 +36,13 @@ class NumberColumn(NamedTuple):
         value = self.values[row].item()
         return None if math.isnan(value) else int(value) if self.whole else value
 
+    def values_at(self, rows: Codes) -> list[Value | None]:
+        """The values in some rows."""
+        values: list[float] = self.values[rows].tolist()
+        if self.whole:
+            return [None if math.isnan(value) else int(value) for value in values]
+        return [None if math.isnan(value) else value for value in values]
+
 
 class WordColumn(NamedTuple):
     """A fact that is a word, a list, or yes or no."""
@@ -52,8 +59,16 @@ class WordColumn(NamedTuple):
         code = self.codes[row]
         return None if code < 0 else self.words[code]
 
+    def values_at(self, rows: Codes) -> list[Value | None]:
+        """The values in some rows."""
+        words = (*self.words, None)  # Which -1 points to.
+        return [words[code] for code in self.codes[rows].tolist()]
+
 
 Column: TypeAlias = NumberColumn | WordColumn
+
+#: Up to here every whole number is a double.
+_WHOLE = 2**53
 
 NO, YES = 0, 1
 #: The values of a column of yes or no.
@@ -67,9 +82,9 @@ def yes_no(yes: NDArray[np.bool_], known: NDArray[np.bool_] | None = None) -> Wo
 
 
 def column_of(values: Sequence[Value | None]) -> Column:
-    """The column of a fact's values, None where it is not known: of numbers, if all that are known are numbers."""
+    """The column of a fact's values, None where it is not known: of numbers, if all that are known are doubles."""
     known = [value for value in values if value is not None]
-    if all(value.__class__ is int or value.__class__ is float for value in known):
+    if all(value.__class__ is float or (value.__class__ is int and -_WHOLE <= value <= _WHOLE) for value in known):
         numbers = [np.nan if value is None else value for value in values]
         return NumberColumn(np.array(numbers, np.float64), whole=all(value.__class__ is int for value in known))
     places: dict[tuple[type, Value], int] = {}  # By class too: True equals 1.
@@ -134,6 +149,17 @@ class FactTable:
             if value is not None:
                 facts[name] = value
         return facts
+
+    def fact_sets(self, rows: Codes, names: Iterable[str]) -> list[dict[str, Value]]:
+        """Some facts of some rows, as far as they are known."""
+        found: list[dict[str, Value]] = [{} for _ in range(len(rows))]
+        for name in names:
+            column = self.column(name)
+            if column is not None:
+                for facts, value in zip(found, column.values_at(rows), strict=True):
+                    if value is not None:
+                        facts[name] = value
+        return found
 
     def rows(self) -> Iterator[dict[str, Value]]:
         """The facts of each row."""

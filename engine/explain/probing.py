@@ -6,7 +6,7 @@ of the rules on plans comes out otherwise. Both are exact: the same inputs give 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +18,7 @@ from whichgpu.engine.advisor import DecisionContext, Objective, PlanRound, asked
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.interview import Watched
-from whichgpu.engine.plans import Plan, PlanMaker
+from whichgpu.engine.plans import PlanMaker, PlanTable
 from whichgpu.engine.rules import Compiled, FactCandidate, ResolvedFacts, Rule, compile_expr, facts_read
 from whichgpu.engine.sizing import Job, job_from_facts
 
@@ -69,7 +69,7 @@ class _Made(Struct, frozen=True):
     job: Job
     asked: Mapping[int, str]
     facts: Mapping[str, Value]
-    plans: Sequence[Plan]
+    plans: PlanTable
 
 
 class _Rejected(Struct, frozen=True):
@@ -116,7 +116,7 @@ class ProbingContext(DecisionContext, frozen=True):
         known.rounds[kept.preferring.of(found.survey.facts)] = found
         return found
 
-    def _plans(self, maker: PlanMaker, intake: ResolvedFacts) -> Sequence[Plan]:
+    def _plans(self, maker: PlanMaker, intake: ResolvedFacts) -> PlanTable:
         kept: _Kept = self.kept
         asked = asked_counts(intake.fired)
         for made in kept.made:

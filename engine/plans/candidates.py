@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
+
 from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import Facts
-from whichgpu.engine.plans.configurations import Configuration, configurations, configurations_of_count
+from whichgpu.engine.plans.configurations import configurations, configurations_of_count
+from whichgpu.engine.plans.found import Found
+from whichgpu.engine.plans.layouts import columns_of
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.plans.slices import slice_plans
-from whichgpu.engine.sizing import Job
+from whichgpu.engine.plans.picks import Picks, picks_of, put_together
+from whichgpu.engine.plans.slices import slice_plans, wants_slices
+from whichgpu.engine.plans.table import PlanTable
+from whichgpu.engine.sizing import Ints, Job, Layout
 
 
 def candidate_plans(
@@ -20,7 +26,7 @@ def candidate_plans(
     asked_counts: Mapping[int, str] | Iterable[int] = (),
     *,
     maker: PlanMaker | None = None,
-) -> list[Plan]:
+) -> PlanTable:
     """The plans of a job, by GPU id and count.
 
     Args:
@@ -32,48 +38,66 @@ def candidate_plans(
     """
     maker = maker or PlanMaker(job, facts, knowledge)
     asked = dict(asked_counts) if isinstance(asked_counts, Mapping) else dict.fromkeys(asked_counts, "a rule")
-    named = "gpu_candidates" in facts
-    gpus = gpus_to_plan(facts, knowledge)
-    searched = list(zip(gpus, _found(maker, gpus, asked), strict=True))
-    maker.prepare_memory((gpu, layout) for gpu, found in searched for layout, _ in found)
+    found = configurations_to_plan(maker, gpus_to_plan(facts, knowledge), asked)
+    table = maker.table(found, maker.columns)
+    if not wants_slices(maker):
+        return table
     plans: list[Plan] = []
-    for gpu, found in searched:
-        plans.extend(_plans_of(maker, gpu, asked, found, named=named))
-        plans.extend(slice_plans(maker, gpu))
-    return plans
+    for place, rows in found.by_gpu():
+        plans += [*(table[row] for row in rows), *slice_plans(maker, maker.columns.gpus.gpus[place])]
+    return PlanTable.of(plans)
 
 
-def _found(maker: PlanMaker, gpus: Sequence[Gpu], asked: Mapping[int, str]) -> list[list[Configuration]]:
-    """The configurations of each GPU; of a stated count those that hold it."""
+def configurations_to_plan(maker: PlanMaker, gpus: Sequence[Gpu], asked: Mapping[int, str]) -> Found:
+    """What is planned of each GPU: the configurations that may win, or one that shows why the GPU is out.
+
+    Args:
+        maker: of the job.
+        gpus: of the catalogue.
+        asked: counts that rules want considered, with the rule that asks.
+    """
+    which = np.array([maker.columns.gpus.position[gpu.id] for gpu in gpus], np.int64)
     stated = _stated_count(maker.facts)
     if not maker.job.sized:
-        return [[] for _ in gpus]
-    if stated:
-        return [configurations_of_count(maker, gpu, stated) for gpu in gpus]
-    return configurations(maker, gpus, asked)
+        return _found(maker, which, _unsized(maker, which, asked, stated))
+    picks = configurations_of_count(maker, which, stated) if stated else configurations(maker, which, asked)
+    named = "gpu_candidates" in maker.facts
+    return _found(maker, which, put_together([picks, *_shown(maker, which, picks, named=named, stated=bool(stated))]))
 
 
-def _plans_of(
-    maker: PlanMaker, gpu: Gpu, asked: Mapping[int, str], found: Sequence[Configuration], *, named: bool
-) -> Iterator[Plan]:
-    most = maker.most_gpus(gpu)
-    stated = _stated_count(maker.facts)
-    if not maker.job.sized:
-        counts = {1: "one card"} | {count: f"asked by {by}" for count, by in asked.items() if count <= most}
-        for count, why in sorted(({stated: "stated"} if stated else counts).items()):
-            yield maker.plan(gpu, count, why)
-        return
-    one_more = named and not stated and not any(layout.count == 1 for layout, _ in found)
-    if one_more and not maker.layout(gpu, 1)[1]:
-        yield maker.plan(gpu, 1, "one card", timed=False)
-    for layout, why in found:
-        yield maker.plan(gpu, layout.count, why, layout=layout)
-    if not found:
-        # Shown so that its rejection can be explained: as many as one can have.
-        node = maker.fabric(gpu).node_gpus
-        tried = min(most, node)
-        if tried > 1 or not named:
-            yield maker.plan(gpu, tried, "the most in one machine" if tried > 1 else "one card", timed=False)
+def _unsized(maker: PlanMaker, which: Ints, asked: Mapping[int, str], stated: int | None) -> Picks:
+    """One card of each GPU and the counts that rules ask for, where nobody knows what the job takes."""
+    counts = {1: "one card"} | {count: f"asked by {by}" for count, by in asked.items()}
+    picks = []
+    for count, why in ({stated: "stated"} if stated else counts).items():
+        most = maker.columns.fabrics.most[maker.columns.links.fabric[which]]
+        place = np.flatnonzero((count <= most) | (count in {1, stated}))
+        picks.append(picks_of(place, columns_of([Layout(data=count)] * len(place)), why))
+    return put_together(picks)
+
+
+def _shown(maker: PlanMaker, which: Ints, picks: Picks, *, named: bool, stated: bool) -> Iterator[Picks]:
+    """What explains why GPUs are out: one card of those that the user names, and as many as one can have."""
+    places = np.arange(len(which))
+    if named and not stated:
+        place = np.setdiff1d(places, picks.place[picks.layouts.gpus == 1])
+        one = maker.columns.usual(which[place], np.ones_like(place))
+        yield picks_of(place, one.layouts, "one card", timed=False).take(~one.fits)
+    place = np.setdiff1d(places, picks.place)
+    fabrics, fabric = maker.columns.fabrics, maker.columns.links.fabric[which[place]]
+    most = np.minimum(fabrics.most, fabrics.node_gpus)[fabric]
+    if named:
+        place, most = place[most > 1], most[most > 1]
+    why = np.where(most > 1, "the most in one machine", "one card")
+    yield picks_of(place, maker.columns.usual(which[place], most).layouts, why, timed=False)
+
+
+def _found(maker: PlanMaker, which: Ints, picks: Picks) -> Found:
+    """The configurations with what they take and deliver."""
+    columns, gpu, layouts = maker.columns, which[picks.place], picks.layouts
+    by_choice = maker.job.sized and not maker.job.training  # While training, what is found is the usual layout.
+    usual = columns.usual(gpu, layouts.gpus).layouts if by_choice else layouts
+    return maker.found(columns, gpu, layouts, usual, tuple(picks.why.tolist()), picks.timed)
 
 
 def gpus_to_plan(facts: Facts, knowledge: Knowledge) -> list[Gpu]:

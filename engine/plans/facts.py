@@ -1,162 +1,150 @@
-"""The ``plan.*`` facts of a plan, as rules read them. What is not known is absent."""
+"""The ``plan.*`` facts of plans, as rules read them: a column for each fact. What is not known is absent."""
 
 from __future__ import annotations
 
-from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Value
-from whichgpu.engine.plans.model import Cost
-from whichgpu.engine.plans.topology import Fabric
-from whichgpu.engine.sizing import Layout, MemoryEstimate
+from collections.abc import Sequence
+
+import numpy as np
+
+from whichgpu.engine.core import Column, NumberColumn, WordColumn, column_of, yes_no
+from whichgpu.engine.plans.costs.cost import NONE, OFFER, OWNED, PURCHASE, CostColumns
+from whichgpu.engine.plans.found import Found
+from whichgpu.engine.plans.links import LinkTable
+from whichgpu.engine.sizing import SHARDINGS, Bools, Floats, GpuTable, Ints, ceiling
 
 
 #: Links over which several GPUs wait for each other: the bus of the machine, or none at all.
 _SLOW_LINKS = ("none", "pcie")
 _SPEEDS = ("tokens_per_s", "samples_per_s", "ttft_ms", "tpot_ms", "latency_ms", "qps", "hours")
-_SPEED_FACTS = tuple((name, f"plan.{name}") for name in _SPEEDS)
 
 
-def plan_facts(
-    gpu: Gpu,
-    layout: Layout,
-    fabric: Fabric,
+def fact_columns(
+    found: Found,
+    gpus: GpuTable,
+    links: LinkTable,
+    costs: CostColumns,
+    machines: Ints,
     *,
-    machines: int,
     training: bool,
-    precision: str | None,
-    memory: MemoryEstimate | None,
-    fits: bool | None,
-    smallest: int | None,
-    batch: int | None,
-    speeds: dict[str, float],
-    meets_target: bool | None,
-    cost: Cost,
-    power_w: float | None,
-    named: bool = False,
-) -> dict[str, Value]:
+    precisions: Sequence[str],
+    named: Bools,
+    meets_target: Column | None,
+) -> dict[str, Column]:
     """All ``plan.*`` facts up to the survey; names and units as in the architecture page.
 
     Args:
-        gpu: the accelerator.
-        layout: tensor x pipeline x data.
-        fabric: how copies of the GPU are joined.
-        machines: servers that hold it; replicas may stand in smaller ones than the fabric allows.
+        found: the plans' GPUs, layouts, memory and speed.
+        gpus: the table that they point to.
+        links: how copies of these GPUs are joined.
+        costs: of the plans.
+        machines: servers that hold each plan; replicas may stand in smaller ones than the fabric allows.
         training: whether weights change; replicas are copies that serve.
-        precision: of the weights, or of the arithmetic in training.
-        memory: per GPU, or None.
-        fits: judged on the cautious side, or None.
-        smallest: the smallest count of this GPU that fits, or None.
-        batch: largest micro-batch, or simultaneous requests per replica, that fits.
-        speeds: figures by name.
-        meets_target: or None where no target is stated.
-        cost: of the plan.
-        power_w: rated draw.
-        named: whether the user named this GPU.
+        precisions: of each GPU of the table: of the weights, or of the arithmetic in training.
+        named: of each GPU of the table, whether the user named it.
+        meets_target: None where no target is stated.
     """
-    count = layout.count
-    facts = _shape_facts(gpu, layout, fabric, machines, training=training)
-    facts |= origin_facts(cost)
-    facts["plan.named"] = named
+    which, layouts = found.gpu, found.layouts
+    count = layouts.gpus
+    inside = ceiling(count, machines)
+    link = links.link_of(which, inside)
+    slow = np.array([word in _SLOW_LINKS for word in link.words], np.bool_)[link.codes]
+    facts: dict[str, Column] = {
+        "plan.gpu": WordColumn(which, gpus.ids),
+        "plan.family": WordColumn(which, gpus.families),
+        "plan.count": _whole(count),
+        "plan.nodes": _whole(machines),
+        "plan.joined_nodes": _whole(links.nodes(which, count if training else layouts.width)),
+        "plan.gpus_per_node": _whole(inside),
+        "plan.link": link,
+        "plan.pcie_gpus": _whole(np.where((inside > 1) & slow, count, 0)),
+        "plan.node_link": links.node_link_of(which, count),
+        "plan.tensor_parallel": _whole(layouts.tensor),
+        "plan.pipeline_parallel": _whole(layouts.pipeline),
+        "plan.data_parallel": _whole(layouts.data),
+        "plan.sharding": WordColumn(layouts.sharding, SHARDINGS),
+        "plan.offered": yes_no(costs.origin != NONE),
+        "plan.owned": yes_no(costs.origin == OWNED),
+        "plan.bought": yes_no(costs.origin == PURCHASE),
+        "plan.named": yes_no(named[which]),
+    }
     if not training:
-        facts["plan.replicas"] = layout.data
-    if precision is not None:
-        facts["plan.precision"] = precision
-    _add_memory(facts, memory, gpu, count)
-    if smallest is not None:
-        facts["plan.smallest_count"] = smallest
-    if fits is not None:
-        facts["plan.fits"] = fits
-        facts["plan.is_smallest_fit"] = fits and (smallest is None or count <= smallest)
-    if batch is not None:
-        facts["plan.max_micro_batch"] = batch
-    for name, fact in _SPEED_FACTS:
-        if name in speeds:
-            facts[fact] = speeds[name]
-    if "max_concurrency" in speeds:
-        facts["plan.max_concurrency"] = int(speeds["max_concurrency"])
+        facts["plan.replicas"] = _whole(layouts.data)
+    facts["plan.precision"] = WordColumn(which, tuple(precisions))
+    facts |= _memory(found, gpus, count)
+    facts |= _speed(found)
     if meets_target is not None:
         facts["plan.meets_target"] = meets_target
-    facts |= cost_facts(cost)
-    if power_w is not None:
-        facts["plan.power_w"] = power_w
+    facts |= _cost(costs)
+    facts["plan.power_w"] = NumberColumn(costs.power_w)
     return facts
 
 
-def _shape_facts(gpu: Gpu, layout: Layout, fabric: Fabric, machines: int, *, training: bool) -> dict[str, Value]:
-    count = layout.count
-    inside = -(-count // machines)
-    link = fabric.link_of(inside)
-    return {
-        "plan.gpu": gpu.id,
-        "plan.family": gpu.family,
-        "plan.count": count,
-        "plan.nodes": machines,
-        "plan.joined_nodes": fabric.nodes(count if training else layout.tensor * layout.pipeline),
-        "plan.gpus_per_node": inside,
-        "plan.link": link,
-        "plan.pcie_gpus": count if inside > 1 and link in _SLOW_LINKS else 0,
-        "plan.node_link": fabric.node_link_of(count),
-        "plan.tensor_parallel": layout.tensor,
-        "plan.pipeline_parallel": layout.pipeline,
-        "plan.data_parallel": layout.data,
-        "plan.sharding": layout.sharding,
+def _whole(column: Ints | Floats) -> NumberColumn:
+    return NumberColumn(column.astype(np.float64), whole=True)
+
+
+def _memory(found: Found, gpus: GpuTable, count: Ints) -> dict[str, Column]:
+    vram, usable = gpus.vram_gb()[found.gpu], gpus.usable_gb()[found.gpu]
+    facts: dict[str, Column] = {
+        "plan.vram_gb": NumberColumn(vram * count),
+        "plan.available_gb": NumberColumn(usable * count),
+        "plan.available_per_gpu_gb": NumberColumn(usable),
+    }
+    if found.memory is not None:
+        memory = found.memory
+        facts |= {
+            "plan.needed_gb": NumberColumn(memory.per_gpu_gb * count),
+            "plan.per_gpu_gb": NumberColumn(memory.per_gpu_gb),
+            "plan.allocated_gb": NumberColumn(memory.allocated_gb * count),
+            "plan.low_gb": NumberColumn(memory.low_gb * count),
+            "plan.high_gb": NumberColumn(memory.high_gb * count),
+            "plan.high_per_gpu_gb": NumberColumn(memory.high_gb),
+            "plan.headroom_pct": NumberColumn(100.0 * (1.0 - memory.per_gpu_gb / np.where(usable > 0, usable, np.nan))),
+        }
+    known = ~np.isnan(found.fits)
+    none_smaller = (found.smallest == 0) | (count <= found.smallest)
+    return facts | {
+        "plan.smallest_count": _whole(np.where(found.smallest > 0, found.smallest, np.nan)),
+        "plan.fits": yes_no(found.fits > 0, known),
+        "plan.is_smallest_fit": yes_no((found.fits > 0) & none_smaller, known),
     }
 
 
-def _add_memory(facts: dict[str, Value], memory: MemoryEstimate | None, gpu: Gpu, count: int) -> None:
-    usable = gpu.usable_gb
-    if gpu.vram_gb is not None:
-        facts["plan.vram_gb"] = gpu.vram_gb * count
-    if usable is not None:
-        facts["plan.available_gb"] = usable * count
-        facts["plan.available_per_gpu_gb"] = usable
-    if memory is None:
-        return
-    facts["plan.needed_gb"] = memory.per_gpu_gb * count
-    facts["plan.per_gpu_gb"] = memory.per_gpu_gb
-    facts["plan.allocated_gb"] = memory.allocated_gb * count
-    facts["plan.low_gb"] = memory.low_gb * count
-    facts["plan.high_gb"] = memory.high_gb * count
-    facts["plan.high_per_gpu_gb"] = memory.high_gb
-    if usable:
-        facts["plan.headroom_pct"] = 100.0 * (1.0 - memory.per_gpu_gb / usable)
+def _speed(found: Found) -> dict[str, Column]:
+    facts: dict[str, Column] = {"plan.max_micro_batch": _whole(np.where(found.timed, found.room, np.nan))}
+    for name in _SPEEDS:
+        if name in found.speed:
+            facts[f"plan.{name}"] = NumberColumn(found.speed[name])
+    if "max_concurrency" in found.speed:
+        facts["plan.max_concurrency"] = _whole(np.floor(found.speed["max_concurrency"]))
+    return facts
 
 
-def origin_facts(cost: Cost) -> dict[str, Value]:
-    """Whether there is a price, and whether it is that of hardware of one's own."""
-    return {
-        "plan.offered": cost.origin != "none",
-        "plan.owned": cost.origin == "owned",
-        "plan.bought": cost.origin == "purchase",
-    }
-
-
-#: Figures of a cost that are facts of a plan, by their names in both.
-_COST_FACTS = tuple(
-    (name, f"plan.{name}")
-    for name in (
-        "usd_per_hour",
-        "usd_per_month",
-        "usd_per_run",
-        "usd_per_1m_tokens",
-        "usd_per_1k_samples",
-        "rented_usd_per_hour",
-    )
+#: Figures of a cost that are facts of a plan.
+_COSTS = (
+    "usd_per_hour",
+    "usd_per_month",
+    "usd_per_run",
+    "usd_per_1m_tokens",
+    "usd_per_1k_samples",
+    "rented_usd_per_hour",
 )
 
 
-def cost_facts(cost: Cost) -> dict[str, Value]:
-    """What is known of a cost, and the offer behind it."""
-    facts: dict[str, Value] = {}
-    for name, fact in _COST_FACTS:
-        value = getattr(cost, name)
-        if value is not None:
-            facts[fact] = value
-    offer = cost.offer
-    if offer is not None:
-        facts["plan.assumed_price"] = cost.assumed
-        facts["plan.price_quotes"] = cost.quotes
-        facts["plan.provider_class"] = offer.provider_class
-        facts["plan.provider"] = offer.provider
-        if offer.region:
-            facts["plan.region"] = offer.region
-    return facts
+def _cost(costs: CostColumns) -> dict[str, Column]:
+    facts: dict[str, Column] = {f"plan.{name}": NumberColumn(getattr(costs, name)) for name in _COSTS}
+    offered = costs.origin == OFFER
+    # Few offers stand behind many plans.
+    numbers, which = np.unique(np.where(offered, costs.rental, 0), return_inverse=True)
+    offers = [rental.offer if rental else None for rental in (costs.rentals.rentals[n] for n in numbers.tolist())]
+
+    def of_offer(name: str) -> Column:
+        return column_of([getattr(offer, name) or None if offer else None for offer in offers]).take(which)
+
+    return facts | {
+        "plan.assumed_price": yes_no(costs.assumed, offered),
+        "plan.price_quotes": _whole(np.where(offered, costs.quotes, np.nan)),
+        "plan.provider_class": of_offer("provider_class"),
+        "plan.provider": of_offer("provider"),
+        "plan.region": of_offer("region"),
+    }

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 
+from whichgpu.engine.core import Codes, Column, NumberColumn
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.plans.table import PlanTable
-from whichgpu.engine.sizing import Figure
+from whichgpu.engine.sizing import Figure, Floats
 
 
 #: Facts that may be negative: a job that does not fit leaves less than nothing free.
@@ -39,11 +40,29 @@ class Refusal(Struct, frozen=True):
 
 def through_gate(plans: PlanTable) -> tuple[PlanTable, tuple[Refusal, ...]]:
     """The plans whose numbers can be true, in their order, and those that are refused."""
-    refused = {row: Refusal(plan, problems) for row, plan in enumerate(plans) if (problems := figure_problems(plan))}
+    refused: dict[int, Refusal] = {}
+    for row in plans.doubtful.tolist():
+        if problems := figure_problems(plans[row]):
+            refused[row] = Refusal(plans[row], problems)
     if not refused:
         return plans, ()
     passed = [row for row in range(len(plans)) if row not in refused]
     return plans.take(np.array(passed, np.intp)), tuple(refused.values())
+
+
+def doubtful(facts: Mapping[str, Column], speed: Mapping[str, Floats]) -> Codes:
+    """The rows in which some figure is infinite, negative, more than the whole, or outside its band."""
+    numbers = {name: column.values for name, column in facts.items() if isinstance(column, NumberColumn)}
+    wrong = np.zeros(len(numbers["plan.count"]), np.bool_)
+    for name, values in (*numbers.items(), *speed.items()):
+        wrong |= np.isinf(values) if name in _MAY_BE_NEGATIVE else (values < 0) | (values == math.inf)
+    for name in _SHARES & speed.keys():
+        wrong |= speed[name] > 1
+    if "plan.needed_gb" in numbers:
+        low, value, high = (numbers[f"plan.{name}_gb"] for name in ("low", "needed", "high"))
+        slack = _ROUNDING * np.abs(value)
+        wrong |= (value < low - slack) | (value > high + slack)
+    return np.flatnonzero(wrong)
 
 
 def figure_problems(plan: Plan) -> tuple[FigureProblem, ...]:

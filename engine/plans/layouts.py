@@ -1,47 +1,128 @@
-"""How a job is split over a count of GPUs: the layout that exchanges least among those that fit."""
+"""How a job is split over a count of GPUs: the layouts that there are, those that exchange least first."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from whichgpu.engine.plans.topology import Fabric
-from whichgpu.engine.sizing import Job, Layout, sizing_constants
+import numpy as np
+
+from whichgpu.engine.sizing import SHARDINGS, Ints, Job, Layout, Rows, rows_of, sizing_constants
 
 
 #: Heads and key-value heads of a model whose dimensions are not known: published ones split evenly.
 _USUAL_HEADS = (64, 8)
 
 
-def layouts(job: Job, fabric: Fabric, count: int) -> Iterator[Layout]:
-    """Every sensible layout of a job on ``count`` GPUs, least exchange first. Stated degrees bind where they can."""
+class Layouts(NamedTuple):
+    """Layouts as columns, all of one length."""
+
+    tensor: Ints
+    pipeline: Ints
+    data: Ints
+    sharding: Ints  # position in SHARDINGS
+
+    @property
+    def width(self) -> Any:
+        """GPUs of one replica, or of one data rank in training."""
+        return self.tensor * self.pipeline
+
+    @property
+    def gpus(self) -> Any:
+        """GPUs of each layout."""
+        return self.tensor * self.pipeline * self.data
+
+    def have(self, degrees: Sequence[int | None]) -> Any:
+        """Which have these degrees of tensor, pipeline and data; None is any."""
+        pairs = zip(degrees, self, strict=False)
+        return np.all([np.ones_like(have, np.bool_) if want is None else have == want for want, have in pairs], axis=0)
+
+    def same(self, others: Layouts) -> Any:
+        """Where both are equal."""
+        return np.all([one == other for one, other in zip(self, others, strict=True)], axis=0)
+
+    def take(self, which: Any) -> Layouts:
+        """Some of them, by their positions or a mask."""
+        return Layouts(*(column[which] for column in self))
+
+    def rows(self, batch: Any, context_gb: Any = 0.0, small_card: Any = False) -> Rows:
+        """What memory and speed read; what is the same for all layouts may be given once."""
+        each = (batch, context_gb, small_card)
+        return Rows(*self, *(one if np.ndim(one) else np.full(len(self.data), one) for one in each))
+
+    def at(self, row: int) -> Layout:
+        """One layout as an object."""
+        tensor, pipeline, data, number = (column.item(row) for column in self)
+        return Layout(tensor, pipeline, data, SHARDINGS[number])
+
+    def each(self) -> list[Layout]:
+        """Every layout as an object."""
+        degrees = zip(*(column.tolist() for column in self), strict=True)
+        return [Layout(tensor, pipeline, data, SHARDINGS[number]) for tensor, pipeline, data, number in degrees]
+
+
+def columns_of(each: Sequence[Layout]) -> Layouts:
+    """Layouts as columns; there must be one."""
+    rows = rows_of(each, 0)
+    return Layouts(rows.tensor, rows.pipeline, rows.data, rows.sharding)
+
+
+def joined(tables: Sequence[Layouts]) -> Layouts:
+    """Layouts one table after the other."""
+    return Layouts(*(np.concatenate(columns) for columns in zip(*tables, strict=True)))
+
+
+class Manner(NamedTuple):
+    """All that decides how a job may be split."""
+
+    training: bool
+    sizes: tuple[int, int, int]  # attention heads, key-value heads, layers
+    stated: tuple[int | None, int | None, int | None]  # degrees: tensor, pipeline, data
+    sharding: str | None  # as stated
+    sharded: str  # how training states are sharded where nobody states it
+
+
+def manner_of(job: Job) -> Manner:
+    """How a job may be split."""
     sizes = (1, 1, 1)
     if job.shape is not None and job.shape.known:
         sizes = (job.shape.heads, job.shape.heads if job.shape.latent else job.shape.kv_heads, job.shape.layers)
     elif job.shape is not None:
         sizes = (*_USUAL_HEADS, job.shape.layers)
-    stated = (job.tensor_parallel, job.pipeline_parallel, job.data_ranks)
-    if job.training and job.sharding not in {None, "none"} and stated[:2] == (None, None):
-        # ZeRO spreads over data ranks; who splits layers as well says so, or states fewer ranks than there are GPUs.
-        stated = (1, 1, count) if job.data_ranks is None else (None, 1, job.data_ranks)
-    splits = _splits(count, fabric.tensor_most(count), sizes, stated)
-    if job.training:
-        yield from _training(job, count, splits)
-        return
-    for tensor, pipeline in splits:
-        yield Layout(tensor, pipeline, count // (tensor * pipeline))
-
-
-def _training(job: Job, count: int, splits: tuple[tuple[int, int], ...]) -> Iterator[Layout]:
-    sharded = "zero3" if job.framework == "deepspeed" else "fsdp"
     habits = sizing_constants().training.frameworks.get(job.framework or "")
+    sharded = "zero3" if job.framework == "deepspeed" else "fsdp"
     if habits is not None and not habits.shards_weights:
         sharded = "zero1"
+    stated = (job.tensor_parallel, job.pipeline_parallel, job.data_ranks)
+    return Manner(job.training, sizes, stated, job.sharding, sharded)
+
+
+@lru_cache(maxsize=4096)
+def layouts(manner: Manner, count: int, tensor_most: int) -> tuple[Layout, ...]:
+    """Every sensible layout of ``count`` GPUs, least exchange first. Stated degrees bind where they can.
+
+    Args:
+        manner: how the job may be split.
+        count: of GPUs.
+        tensor_most: over how many of them a layer may be split.
+    """
+    stated = manner.stated
+    if manner.training and manner.sharding not in {None, "none"} and stated[:2] == (None, None):
+        # ZeRO spreads over data ranks; who splits layers as well says so, or states fewer ranks than there are GPUs.
+        stated = (1, 1, count) if stated[2] is None else (None, 1, stated[2])
+    splits = _splits(count, tensor_most, manner.sizes, stated)
+    if manner.training:
+        return tuple(_training(manner, count, splits))
+    return tuple(Layout(tensor, pipeline, count // (tensor * pipeline)) for tensor, pipeline in splits)
+
+
+def _training(manner: Manner, count: int, splits: tuple[tuple[int, int], ...]) -> Iterator[Layout]:
     for tensor, pipeline in splits:
         data = count // (tensor * pipeline)
-        if job.sharding:
-            yield Layout(tensor, pipeline, data, job.sharding)
+        if manner.sharding:
+            yield Layout(tensor, pipeline, data, manner.sharding)
         elif pipeline > 1:
             # Gathering weights for every micro-batch of a pipeline would undo what sharding saves.
             yield Layout(tensor, pipeline, data, "zero1" if data > 1 else "none")
@@ -49,10 +130,9 @@ def _training(job: Job, count: int, splits: tuple[tuple[int, int], ...]) -> Iter
             if tensor == 1 or data == 1:
                 yield Layout(tensor, 1, data)
             if data > 1:
-                yield Layout(tensor, 1, data, sharded)
+                yield Layout(tensor, 1, data, manner.sharded)
 
 
-@cache
 def _splits(
     count: int,
     tensor_most: int,
@@ -86,7 +166,7 @@ def _as_stated(pair: tuple[int, int], count: int, stated: tuple[int | None, int 
     return all(want is None or want == have for want, have in zip(stated, degrees, strict=True))
 
 
-@cache
+@lru_cache(maxsize=4096)
 def divisors(number: int) -> tuple[int, ...]:
     """All divisors, smallest first."""
     small = [step for step in range(1, math.isqrt(number) + 1) if number % step == 0]

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
 from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import Gpu, Knowledge
-from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.core import Column, Facts, FactTable, Value, yes_no
 from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.cost import cost_row, known
+from whichgpu.engine.plans.costs.cost import OFFER, cost_columns, known
 from whichgpu.engine.plans.costs.offers import offer_index, wishes_from_facts
 from whichgpu.engine.plans.costs.spending import count_owned, quoted_rate, spending_of
-from whichgpu.engine.plans.facts import plan_facts
-from whichgpu.engine.plans.model import Cost, Plan
+from whichgpu.engine.plans.facts import fact_columns
+from whichgpu.engine.plans.found import Found
+from whichgpu.engine.plans.gate import doubtful
+from whichgpu.engine.plans.layouts import columns_of
+from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.plans.size_columns import SizeColumns
 from whichgpu.engine.plans.sizes import PlanSizes
-from whichgpu.engine.plans.targets import meets
-from whichgpu.engine.plans.topology import Fabric
-from whichgpu.engine.sizing import (
-    Job,
-    Layout,
-)
+from whichgpu.engine.plans.table import PlanTable
+from whichgpu.engine.plans.targets import missed, undecided
+from whichgpu.engine.sizing import Job, Layout
 
 
 #: Facts in which a user names GPUs to be considered; what somebody owns is another matter.
@@ -74,7 +76,8 @@ class PlanMaker(PlanSizes):
         if count_owned(gpu, self._spending.owned) >= count or quoted_rate(gpu, self._spending) is not None:
             return True
         together = count if self.job.training else 1
-        return self._offers.rental(gpu, count, together, linked=self._linked(gpu, together)) is not None
+        linked = together > self.fabric(gpu).node_gpus  # more than one server, which then must be joined
+        return self._offers.rental(gpu, count, together, linked=linked) is not None
 
     def plan(self, gpu: Gpu, count: int, why: str, *, layout: Layout | None = None, timed: bool = True) -> Plan:
         """The whole plan of ``count`` GPUs, whether it fits or not.
@@ -86,78 +89,85 @@ class PlanMaker(PlanSizes):
             layout: how the job is split; by default ``layout(gpu, count)``.
             timed: whether speed is computed; it may be left out of plans that are made to be rejected.
         """
-        usual, _ = self.layout(gpu, count)
-        layout = layout or usual
-        memory = self.memory(gpu, layout)
-        fits = self.fits(gpu, memory)
-        speed, batch = self.speed(gpu, layout) if timed and self.job.sized else (None, None)
-        values = speed.values if speed is not None else {}
-        fabric = self.fabric(gpu)
-        together = self._together(layout)
-        costs = cost_row(
-            gpu,
+        columns, place = self.columns_with(gpu)
+        usual = self.layout(gpu, count)
+        found = self.found(
+            columns, np.array([place]), columns_of([layout or usual]), columns_of([usual]), (why,), np.array([timed])
+        )
+        return self.table(found, columns)[0]
+
+    def table(self, found: Found, columns: SizeColumns) -> PlanTable:
+        """The plans of configurations.
+
+        Args:
+            found: the configurations.
+            columns: of the GPUs that they point to.
+        """
+        gpus, links, which = columns.gpus, columns.links, found.gpu
+        count, training = found.layouts.gpus, self.job.training
+        by_sample = self.job.shape is None and not training
+        together = count if training else found.layouts.width  # GPUs that work as one
+        costs = cost_columns(
+            gpus,
+            which,
             count,
             self._spending,
             self._offers,
             together=together,
-            linked=self._linked(gpu, together),
-            tokens_per_s=values.get("tokens_per_s"),
-            samples_per_s=values.get("samples_per_s") if self.job.shape is None and not self.job.training else None,
-            hours=values.get("hours"),
+            linked=together > links.node_gpus[which],
+            tokens_per_s=found.speed.get("tokens_per_s", np.nan),
+            samples_per_s=found.speed.get("samples_per_s", np.nan) if by_sample else np.nan,
+            hours=found.speed.get("hours", np.nan),
         )
-        cost, power = costs.cost(0), known(costs.power_w, 0)
-        precision = self._precision(gpu)
-        machines = self._machines(fabric, layout, cost)
-        inside = -(-count // machines)
-        facts = plan_facts(
-            gpu,
-            layout,
-            fabric,
-            machines=machines,
-            training=self.job.training,
-            precision=precision,
-            memory=memory,
-            fits=fits,
-            smallest=self.smallest_count(gpu),
-            batch=batch,
-            speeds=values,
-            meets_target=meets(self.goals, values) if self.goals.stated else None,
-            cost=cost,
-            power_w=power,
-            named=gpu.id in self._named,
+        # Servers that are rented; else as few as hold the plan. Replicas may be rented apart, and the servers of a rack
+        # that one link joins are rented one by one.
+        rented = np.where((costs.origin == OFFER) & ~costs.assumed, costs.instances, 0)
+        machines = np.maximum(links.nodes(which, count), rented)
+        facts = fact_columns(
+            found,
+            gpus,
+            links,
+            costs,
+            machines,
+            training=training,
+            precisions=[self._precision(gpu) for gpu in gpus.gpus],
+            named=np.array([gpu.id in self._named for gpu in gpus.gpus], np.bool_),
+            meets_target=self._meets_target(found),
         )
-        return Plan(
-            id=f"{gpu.id}x{count}" if layout == usual else f"{gpu.id}x{count}-{layout.label}",
-            gpu=gpu,
-            count=count,
-            nodes=machines,
-            link=fabric.link_of(inside),
-            node_link=fabric.node_link_of(count),
-            layout=layout,
-            precision=precision,
-            memory=memory,
-            speed=speed,
-            cost=cost,
-            power_w=power,
-            why_count=why,
-            facts=facts,
-        )
+        names = enumerate(zip(which.tolist(), count.tolist(), found.is_usual.tolist(), strict=True))
+        ids = [
+            f"{gpus.ids[place]}x{number}" + ("" if as_usual else f"-{found.layouts.at(row).label}")
+            for row, (place, number, as_usual) in names
+        ]
+        of_rows = [gpus.gpus[place] for place in which.tolist()]
+        table = FactTable(len(ids), facts)
 
-    def _together(self, layout: Layout) -> int:
-        """GPUs that work as one: all of them in training, those of one replica while serving."""
-        return layout.count if self.job.training else layout.tensor * layout.pipeline
+        def make(row: int) -> Plan:
+            gpu, layout, own = of_rows[row], found.layouts.at(row), table.row(row)
+            return Plan(
+                id=ids[row],
+                gpu=gpu,
+                count=layout.count,
+                nodes=int(machines[row]),
+                link=str(own["plan.link"]),
+                node_link=str(own["plan.node_link"]),
+                layout=layout,
+                precision=self._precision(gpu),
+                memory=found.memory.row(row) if found.memory is not None else None,
+                speed=self.speed_of(found, row, gpu, layout),
+                cost=costs.cost(row),
+                power_w=known(costs.power_w, row),
+                why_count=found.why[row],
+                facts=own,
+            )
 
-    def _machines(self, fabric: Fabric, layout: Layout, cost: Cost) -> int:
-        """Servers of a plan: those that are rented; else as few as hold it.
+        return PlanTable(ids, of_rows, table, make, doubtful(facts, found.speed))
 
-        Replicas may be rented apart, and the servers of a rack that one link joins are rented one by one.
-        """
-        fewest = fabric.nodes(layout.count)
-        return max(fewest, cost.instances or 1) if cost.offer is not None and not cost.assumed else fewest
-
-    def _linked(self, gpu: Gpu, together: int) -> bool:
-        """Whether GPUs that work as one need more than one server, which then must be joined."""
-        return together > self.fabric(gpu).node_gpus
+    def _meets_target(self, found: Found) -> Column | None:
+        if not self.goals.stated:
+            return None
+        too_bad = missed(self.goals, found.speed)
+        return yes_no(~too_bad, too_bad | ~undecided(self.goals, found.speed))
 
     def _precision(self, gpu: Gpu) -> str:
         if self.job.kind not in {"full", "pretraining"}:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import Facts, Value
-from whichgpu.engine.sizing import Figure, Job, SpeedEstimate
+from whichgpu.engine.sizing import Figure, Floats, Job, SpeedEstimate
 
 
 _FORMULA = "stated hours of a run x speed on the GPU in use / speed here"
@@ -36,7 +37,7 @@ class TimedRun(Struct, frozen=True):
         name = next((name for name in _RATES if here.values.get(name) and there.get(name)), None)
         if name is None or "hours" in here.values:
             return here
-        work = self.hours * there[name]
+        work = self._work(name, there)
 
         def build() -> dict[str, Figure]:
             figures = here.figures
@@ -47,6 +48,19 @@ class TimedRun(Struct, frozen=True):
             return {**figures, "hours": hours}
 
         return SpeedEstimate({**here.values, "hours": work / here.values[name]}, build)
+
+    def hours_elsewhere(self, here: Mapping[str, Floats], there: Mapping[str, float]) -> Floats:
+        """The hours of the run on many plans, by columns of their speed; NaN where nothing compares the two."""
+        hours = here["hours"]
+        for name in _RATES:
+            if there.get(name):
+                compared = np.isnan(hours) & (here[name] > 0)
+                hours = np.where(compared, self._work(name, there) / np.where(compared, here[name], 1.0), hours)
+        return hours
+
+    def _work(self, name: str, there: Mapping[str, float]) -> float:
+        """How long the run takes at one token or sample per second, in hours."""
+        return self.hours * there[name]
 
 
 def timed_run(job: Job, facts: Facts, knowledge: Knowledge) -> TimedRun | None:

@@ -2,152 +2,146 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from whichgpu.engine.catalogue import Gpu
+import numpy as np
+
 from whichgpu.engine.plans.constants import plan_constants
-from whichgpu.engine.plans.layouts import layouts
-from whichgpu.engine.plans.topology import Fabric
+from whichgpu.engine.plans.layouts import Layouts, columns_of, joined, layouts, manner_of
 from whichgpu.engine.sizing import (
     PIPELINE_SHARE,
+    Floats,
+    GpuTable,
+    Ints,
     Job,
     Layout,
     batch_of,
-    context_gb,
+    card_columns,
     estimate_memory,
-    granted_of,
-    is_small,
+    granted_column,
     memory_columns,
-    own_gb,
-    rows_of,
+    own_column,
 )
 
 
 #: Batches at which memory is computed; between them, and beyond the last, a straight line is drawn. Memory is convex in
 #: the batch (the greater of two phases), so the line is on the cautious side between the points.
-_PROBES = (1, 4, 16)
+_PROBES = np.array([1, 4, 16])
+#: While serving, memory is a straight line from the first request on.
+_PROBES_OF_SERVING = np.array([1, 2])
+#: No batch is larger.
+_MOST = 65536
 
 
-class Choice(NamedTuple):
-    """A layout and what it needs of the reference GPU, raised by the safety factor, in GB."""
+class Choices(NamedTuple):
+    """The layouts of several counts: first those of the first count, least exchange first, then those of the next."""
 
-    layout: Layout
-    raised_gb: float
+    query: Ints  # position of the count that a layout belongs to
+    layouts: Layouts
+    raised_gb: Floats  # need of the reference GPU, raised by the safety factor
+
+    def take(self, which: Any) -> Choices:
+        """Some of them, by their positions or a mask."""
+        return Choices(self.query[which], self.layouts.take(which), self.raised_gb[which])
 
 
 class Needs:
-    """Memory needs of one job. Everything is kept, since many GPUs ask the same."""
+    """Memory needs of one job on a reference GPU, the first of a table; NaN where they are not known. They are kept."""
 
-    def __init__(self, job: Job, reference: Gpu, *, margin: bool = True) -> None:
+    def __init__(self, job: Job, gpus: GpuTable, *, margin: bool = True) -> None:
         self._job = job
         self._margin = margin
-        self._reference = reference
-        self._base = own_gb(job, reference)
-        self._layouts: dict[tuple[Fabric, int], tuple[Layout, ...]] = {}
-        self._choices: dict[tuple[Fabric, int], tuple[Choice, ...]] = {}
-        self._least: dict[Fabric, list[float]] = {}
-        self._raised: dict[Layout, float | None] = {}
-        self._lines: dict[Layout, tuple[tuple[int, float], ...]] = {}
+        self._reference = gpus.gpus[0]
+        self._base = own_column(job, gpus)[0]
+        self._card = tuple(column[0] for column in card_columns(gpus))
+        self._manner = manner_of(job)
+        self._probes = _PROBES if job.training else _PROBES_OF_SERVING
+        #: Layouts by count and tensor degree that is allowed: one block of rows after the other.
+        self._blocks: dict[tuple[int, int], int] = {}
+        self._starts = np.zeros(1, np.int64)
+        self._rows = Layouts(*(np.zeros(0, np.int64) for _ in Layouts._fields))
+        self._raised_gb: Floats = np.zeros(0)
 
-    def limit_gb(self, gpu: Gpu) -> float | None:
-        """What the reference GPU would have to offer to be worth this one; None where its memory is not known."""
-        granted = granted_of(self._job, gpu)
-        if gpu.usable_gb is None or granted is None:
-            return None
-        more = own_gb(self._job, gpu) - self._base
-        if more < 0 and self._job.shape is not None and not self._job.training:
-            more *= PIPELINE_SHARE  # What a small card saves is less in a pipeline.
+    def limits_gb(self, gpus: GpuTable) -> Floats:
+        """What the reference GPU would have to offer to be worth each of these; NaN where its memory is not known."""
+        more = own_column(self._job, gpus) - self._base
+        if self._job.shape is not None and not self._job.training:
+            more = np.where(more < 0, more * PIPELINE_SHARE, more)  # What a small card saves is less in a pipeline.
         safety = self._safety_of_context
-        return min(gpu.usable_gb, granted * safety) - more * safety
+        limits: Floats = np.minimum(gpus.usable_gb(), granted_column(self._job, gpus) * safety) - more * safety
+        return limits
 
-    def fitting(self, fabric: Fabric, count: int, limit_gb: float) -> tuple[Layout, ...]:
-        """All layouts of a count that fit the limit, least exchange first."""
-        return tuple(choice.layout for choice in self.choices(fabric, count) if choice.raised_gb <= limit_gb)
+    def choices(self, counts: Ints, tensor_most: Ints) -> Choices:
+        """All sensible layouts of each count with their needs.
 
-    def leanest(self, fabric: Fabric, count: int) -> Layout:
-        """The layout of a count that needs least memory, whether it fits or not."""
-        choices = self.choices(fabric, count)
-        return min(choices, key=lambda choice: choice.raised_gb).layout if choices else Layout(data=count)
+        Args:
+            counts: of GPUs.
+            tensor_most: over how many of them a layer may be split, for each count.
+        """
+        _, first, which = np.unique(counts * (_MOST + 1) + tensor_most, return_index=True, return_inverse=True)
+        asked = list(zip(counts[first].tolist(), tensor_most[first].tolist(), strict=True))
+        self._prepare([key for key in asked if key not in self._blocks])
+        block = np.array([self._blocks[key] for key in asked], np.int64)[which]
+        start, lengths = self._starts[block], self._starts[block + 1] - self._starts[block]
+        query = np.repeat(np.arange(len(counts)), lengths)
+        row = np.arange(len(query)) + np.repeat(start - np.cumsum(lengths) + lengths, lengths)
+        return Choices(query, self._rows.take(row), self._raised_gb[row])
 
-    def smallest(self, fabric: Fabric, counts: Sequence[int], limit_gb: float) -> int | None:
-        """The first of the counts, always the same ones for a fabric, that has a layout within the limit."""
-        least = self._least.setdefault(fabric, [])
-        for position, count in enumerate(counts):
-            if position == len(least):
-                least.append(min((choice.raised_gb for choice in self.choices(fabric, count)), default=math.inf))
-            if least[position] <= limit_gb:
-                return count
-        return None
+    def _prepare(self, new: list[tuple[int, int]]) -> None:
+        if not new:
+            return
+        found = [layouts(self._manner, *key) for key in new]
+        rows = columns_of([layout for each in found for layout in each])
+        self._blocks |= {key: block for block, key in enumerate(new, len(self._blocks))}
+        ends = self._starts[-1] + np.cumsum([len(each) for each in found])
+        self._starts = np.concatenate([self._starts, ends])
+        self._rows = joined([self._rows, rows])
+        self._raised_gb = np.concatenate([self._raised_gb, self.raised_gb(rows, batch_of(self._job))])
 
-    def prepare(self, fabric_counts: Iterable[tuple[Fabric, int]]) -> None:
-        """Compute what is not known yet of these counts, all at once."""
-        for key in fabric_counts:
-            if key not in self._layouts:
-                self._layouts[key] = tuple(layouts(self._job, *key))
-        self._compute(layout for key in fabric_counts for layout in self._layouts[key])
+    def raised_gb(self, rows: Layouts, batch: Any) -> Floats:
+        """Memory per GPU of the reference under each layout, raised by the safety factor.
 
-    def choices(self, fabric: Fabric, count: int) -> tuple[Choice, ...]:
-        """All sensible layouts of a count with their needs, least exchange first."""
-        key = (fabric, count)
-        if key not in self._choices:
-            self.prepare([key])
-            needs = ((layout, self._raised[layout]) for layout in self._layouts[key])
-            self._choices[key] = tuple(Choice(layout, raised) for layout, raised in needs if raised is not None)
-        return self._choices[key]
+        Args:
+            rows: the layouts.
+            batch: micro-batch in training, requests in flight over all replicas while serving.
+        """
+        found = memory_columns(self._job, rows.rows(batch, *self._card))
+        return np.full(len(rows.data), np.nan) if found is None else self.raised(found.per_gpu_gb, found.method)
 
-    def raised_gb(self, layout: Layout) -> float | None:
-        """Memory per GPU of the reference, raised by the safety factor."""
-        if layout not in self._raised:
-            self._compute([layout])
-        return self._raised[layout]
+    def raised(self, per_gpu_gb: Any, method: str) -> Any:
+        """Memory per GPU, raised by the safety factor of its kind."""
+        return per_gpu_gb * safety_of(self._job, method, margin=self._margin)
 
-    def _compute(self, wanted: Iterable[Layout]) -> None:
-        new = [layout for layout in dict.fromkeys(wanted) if layout not in self._raised]
-        if new:
-            self._raised.update(zip(new, self._raised_of(new, batch_of(self._job)), strict=True))
+    def most_batch(self, rows: Layouts, limit_gb: Floats) -> Floats:
+        """The largest micro-batch in training, or number of requests per replica while serving, that fits.
 
-    def _raised_of(self, wanted: Sequence[Layout], batch: int | Sequence[int]) -> list[float] | list[None]:
-        found = memory_columns(
-            self._job, rows_of(wanted, batch, context_gb(self._reference), is_small(self._reference))
-        )
-        if found is None:
-            return [None] * len(wanted)
-        raised: list[float] = (found.per_gpu_gb * safety_of(self._job, found.method, margin=self._margin)).tolist()
-        return raised
+        Args:
+            rows: the layouts.
+            limit_gb: of each; NaN where it is not known.
 
-    def prepare_batches(self, wanted: Iterable[Layout]) -> None:
-        """Compute what ``most_batch`` asks for of these layouts, all at once."""
-        # While serving, memory is a straight line from the first request on.
-        probes = _PROBES if self._job.training else (1, 2)
-        new = [layout for layout in dict.fromkeys(map(self._replica, wanted)) if layout not in self._lines]
-        if new:
-            each = [layout for layout in new for _ in probes]
-            raised = self._raised_of(each, probes * len(new))
-            for place, layout in enumerate(new):
-                points = zip(probes, raised[place * len(probes) : (place + 1) * len(probes)], strict=True)
-                self._lines[layout] = tuple((batch, need) for batch, need in points if need is not None)
-
-    def _replica(self, layout: Layout) -> Layout:
-        return layout if self._job.training else Layout(layout.tensor, layout.pipeline)
-
-    def most_batch(self, layout: Layout, limit_gb: float) -> int | None:
-        """The largest micro-batch in training, or number of requests per replica while serving, that fits the limit."""
-        self.prepare_batches([layout])
-        line = self._lines[self._replica(layout)]
-        if not line:
-            return None
-        if line[0][1] > limit_gb:
-            return 0
-        for (batch, needed), (next_batch, next_needed) in pairwise(line):
-            if next_needed > limit_gb:
-                return batch + int((limit_gb - needed) / (next_needed - needed) * (next_batch - batch))
-        (batch, needed), (last_batch, last_needed) = line[-2:]
-        each = (last_needed - needed) / (last_batch - batch)
-        return min(65536, last_batch + int((limit_gb - last_needed) / each)) if each > 0 else 65536
+        Returns:
+            Whole numbers; NaN where the limit or the job's memory is not known.
+        """
+        if not len(limit_gb):
+            return np.zeros(0)
+        one = np.ones_like(rows.data)
+        code = ((rows.tensor << 20 | rows.pipeline) << 20 | (rows.data if self._job.training else one)) << 3
+        _, first, which = np.unique(code | rows.sharding, return_index=True, return_inverse=True)
+        distinct = rows.take(first) if self._job.training else rows.take(first)._replace(data=one[first])
+        probes = self._probes
+        each = distinct.take(np.repeat(np.arange(len(first)), len(probes)))
+        needed = self.raised_gb(each, np.tile(probes, len(first))).reshape(len(first), len(probes))[which]
+        # Along the last piece of the line that begins within the limit.
+        piece = np.clip((needed <= limit_gb[:, None]).sum(1) - 1, 0, len(probes) - 2)
+        row = np.arange(len(which))
+        low, high, step = needed[row, piece], needed[row, piece + 1], np.diff(probes)[piece]
+        rise = np.where(high > low, high - low, np.nan)
+        inside = probes[piece] + np.floor((limit_gb - low) / rise * step)
+        above = np.minimum(_MOST, probes[piece + 1] + np.floor((limit_gb - high) / (rise / step)))
+        most = np.where(high > limit_gb, inside, np.where(high > low, above, _MOST))
+        most = np.where(needed[:, 0] > limit_gb, 0, most)
+        return np.where(np.isnan(limit_gb) | np.isnan(needed[:, 0]), np.nan, most)
 
     @cached_property
     def _safety_of_context(self) -> float:

@@ -96,7 +96,7 @@ def slice_plans(maker: PlanMaker, gpu: Gpu) -> Iterator[Plan]:
         if maker.goals.stated and not times_kept(maker.goals, values):
             continue
         factor = shortfall(maker.goals, values) if maker.goals.stated else 1.0
-        if factor is None or math.isinf(factor):
+        if not math.isfinite(factor):
             continue
         models = maker.job.models_served
         # Each model has its own traffic: the stated peak is that of all of them together.

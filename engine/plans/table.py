@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Codes, FactTable, NumberColumn, Numbers, OnDemand, Value, WordColumn
-from whichgpu.engine.plans.facts import cost_facts, origin_facts
+from whichgpu.engine.core import Codes, FactTable, NumberColumn, Numbers, OnDemand, WordColumn
 from whichgpu.engine.plans.model import Plan
 
 
@@ -21,31 +20,37 @@ class PlanTable(OnDemand[Plan]):
         gpus: of the plans.
         facts: the facts of the plans; where the table shares those of GPUs, rules read these too.
         make: the whole plan of a row; asked once for each.
+        doubtful: rows whose figures cannot be told to be possible without a closer look; all, if None.
     """
 
-    def __init__(self, ids: Sequence[str], gpus: Sequence[Gpu], facts: FactTable, make: Callable[[int], Plan]) -> None:
+    def __init__(
+        self,
+        ids: Sequence[str],
+        gpus: Sequence[Gpu],
+        facts: FactTable,
+        make: Callable[[int], Plan],
+        doubtful: Codes | None = None,
+    ) -> None:
         super().__init__(len(ids), make)
         self.ids = ids
         self.gpus = gpus
         self.facts = facts
+        self.doubtful = np.arange(len(ids)) if doubtful is None else doubtful
 
     @classmethod
     def of(cls, plans: Sequence[Plan]) -> PlanTable:
         """The table of plans that are made already."""
         if isinstance(plans, PlanTable):
             return plans
-        facts: list[dict[str, Value]] = []
-        for plan in plans:
-            own: dict[str, Value] = {"plan.count": plan.count, "plan.nodes": plan.nodes}
-            facts.append(own | origin_facts(plan.cost) | cost_facts(plan.cost) | plan.facts)
-        table = FactTable.of(facts)
-        return cls([plan.id for plan in plans], [plan.gpu for plan in plans], table, plans.__getitem__)
+        facts = FactTable.of([{"plan.count": plan.count, "plan.nodes": plan.nodes, **plan.facts} for plan in plans])
+        return cls([plan.id for plan in plans], [plan.gpu for plan in plans], facts, plans.__getitem__)
 
     def take(self, rows: Codes) -> PlanTable:
         """Some of the rows; their plans are still made once."""
         kept = rows.tolist()
         ids, gpus = [self.ids[row] for row in kept], [self.gpus[row] for row in kept]
-        return PlanTable(ids, gpus, self.facts.take(rows), lambda row: self[kept[row]])
+        doubtful = np.flatnonzero(np.isin(rows, self.doubtful))
+        return PlanTable(ids, gpus, self.facts.take(rows), lambda row: self[kept[row]], doubtful)
 
     def numbers(self, name: str) -> Numbers:
         """A fact that is a number, NaN where it is not known."""

@@ -1,10 +1,12 @@
-"""The stated targets of time and throughput, and whether a plan meets them."""
+"""The stated targets of time and throughput, and whether plans meet them: one plan, or many as columns."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from whichgpu.engine.core import Facts, number
 from whichgpu.engine.sizing import Job, Targets, targets_of
@@ -23,11 +25,6 @@ class Goals(NamedTuple):
         """Whether there is any."""
         return any(value is not None for value in (*self.times, *self[1:]))
 
-    @property
-    def scalable(self) -> bool:
-        """Whether more replicas help: all but the times of one request."""
-        return any(value is not None for value in self[1:])
-
 
 def goals_of(job: Job, facts: Facts, *, timed: bool = False) -> Goals:
     """The goals that concern a job: times and rates while serving, the deadline and the rate in training.
@@ -43,45 +40,66 @@ def goals_of(job: Job, facts: Facts, *, timed: bool = False) -> Goals:
 
 def meets(goals: Goals, values: Mapping[str, float]) -> bool | None:
     """Whether every goal is met; None where none is stated or a figure that decides is not known."""
-    verdicts = [
-        _verdict(values.get(name), goal, most=most)
-        for name, goal, most in (
-            ("ttft_ms", goals.times.ttft_ms, True),
-            ("tpot_ms", goals.times.tpot_ms, True),
-            ("latency_ms", goals.times.latency_ms, True),
-            ("tokens_per_s", goals.tokens_per_s, False),
-            ("qps", goals.qps, False),
-            ("hours", goals.hours, True),
-        )
-        if goal is not None
-    ]
-    if False in verdicts:
+    if missed(goals, values):
         return False
-    return None if not verdicts or None in verdicts else True
-
-
-def _verdict(value: float | None, goal: float, *, most: bool) -> bool | None:
-    if value is None:
-        return None
-    return value <= goal if most else value >= goal
+    return None if undecided(goals, values) or not goals.stated else True
 
 
 def times_kept(goals: Goals, values: Mapping[str, float]) -> bool:
     """Whether the times of one request are met, as far as they are known."""
-    times = zip(("ttft_ms", "tpot_ms", "latency_ms"), goals.times, strict=True)
-    return all(goal is None or name not in values or values[name] <= goal for name, goal in times)
+    return not times_missed(goals, values)
 
 
-def shortfall(goals: Goals, values: Mapping[str, float]) -> float | None:
-    """By what factor the plan's rate falls short of its goals, at least 1; None where a rate is not known or zero."""
-    factors = [1.0]
+def missed(goals: Goals, values: Mapping[str, Any]) -> Any:
+    """Whether a goal is missed as far as the figures are known; of columns, for each row."""
+    return _any_missed(_limits(goals, values))
+
+
+def undecided(goals: Goals, values: Mapping[str, Any]) -> Any:
+    """Whether a figure that decides over a goal is not known; of columns, for each row."""
+    found: Any = False
+    for value, *_ in _limits(goals, values):
+        found = found | np.isnan(value)
+    return found
+
+
+def times_missed(goals: Goals, values: Mapping[str, Any]) -> Any:
+    """The same of the times of one request alone."""
+    return _any_missed(limit for limit in _limits(goals, values) if limit[2])
+
+
+def shortfall(goals: Goals, values: Mapping[str, Any]) -> Any:
+    """By what factor the rate of a plan falls short of its goals, at least 1; NaN where a rate is not known or zero."""
+    factor: Any = 1.0
     for goal, name in ((goals.tokens_per_s, "tokens_per_s"), (goals.qps, "qps")):
         if goal is not None:
-            if not values.get(name):
-                return None
-            factors.append(goal / values[name])
+            value = np.asarray(values.get(name, math.nan))
+            factor = np.maximum(factor, goal / np.where(value > 0, value, np.nan))
     if goals.hours is not None:
-        if "hours" not in values:
-            return None
-        factors.append(values["hours"] / goals.hours if goals.hours > 0 else math.inf)
-    return max(factors)
+        hours = np.asarray(values.get("hours", math.nan))
+        over = hours / goals.hours if goals.hours > 0 else np.where(np.isnan(hours), np.nan, np.inf)
+        factor = np.maximum(factor, over)
+    return factor
+
+
+def _limits(goals: Goals, values: Mapping[str, Any]) -> Iterator[tuple[Any, float, bool, bool]]:
+    """Each stated goal: the figure, the goal, whether it is a time of one request, whether it is the most allowed."""
+    stated = (
+        ("ttft_ms", goals.times.ttft_ms, True, True),
+        ("tpot_ms", goals.times.tpot_ms, True, True),
+        ("latency_ms", goals.times.latency_ms, True, True),
+        ("tokens_per_s", goals.tokens_per_s, False, False),
+        ("qps", goals.qps, False, False),
+        ("hours", goals.hours, False, True),
+    )
+    for name, goal, of_a_request, most in stated:
+        if goal is not None:
+            yield values.get(name, math.nan), goal, of_a_request, most
+
+
+def _any_missed(limits: Iterator[tuple[Any, float, bool, bool]]) -> Any:
+    """Whether any is missed; a figure that is not known misses nothing."""
+    found: Any = False
+    for value, goal, _, most in limits:
+        found = found | (value > goal if most else value < goal)
+    return found

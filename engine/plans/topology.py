@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from functools import cache
+from itertools import zip_longest
 from typing import NamedTuple
+
+import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.plans.constants import plan_constants
+from whichgpu.engine.sizing import Ints, ceiling
 
 
 _FAST = frozenset({"nvlink", "xgmi", "ici", "neuronlink", "roce"})
@@ -40,14 +44,6 @@ class Fabric(NamedTuple):
     def node_link_of(self, count: int) -> str:
         """The network between the machines of the plan."""
         return self.node_link if count > self.machine else "none"
-
-    def tensor_most(self, count: int) -> int:
-        """Over how many GPUs a layer may be split: inside one machine, further only over a fast link."""
-        constants = plan_constants()
-        inside = min(count, self.machine)
-        if inside <= self.domain and self.link != "pcie":
-            return min(inside, constants.tensor_most.value)
-        return min(inside, constants.tensor_on_pcie.value)
 
 
 def fabric_of(gpu: Gpu, *, desk: bool = False) -> Fabric:
@@ -107,19 +103,56 @@ def counts_of(machine: int, most: int, together: int) -> tuple[int, ...]:
     return tuple(sorted({together, *(count for count in counts if count % together == 0)}))
 
 
-def rounded_up(count: int, machine: int, most: int, together: int = 1) -> int | None:
-    """The next count that one can have: inside a machine the ladder, beyond it whole machines; None above ``most``.
+class FabricTable:
+    """Fabrics as columns, by their position: the counts worth trying on each, and how far a layer may be split."""
 
-    Args:
-        count: at least so many.
-        machine: GPUs of one server.
-        most: no more than this.
-        together: the count is a multiple of this, as far as that is possible.
-    """
-    if together > most:
-        together = 1
-    if count <= max(machine, together):
-        return next((step for step in counts_of(machine, most, together) if step >= count), None)
-    unit = math.lcm(machine, together) if together > 1 else machine
-    whole = -(-count // unit) * unit
-    return whole if whole <= most else None
+    def __init__(self, fabrics: Sequence[Fabric], most: int, together: int = 1) -> None:
+        """Read the fabrics.
+
+        Args:
+            fabrics: how GPUs are joined.
+            most: no more GPUs than this, on any of them.
+            together: counts are multiples of this, as far as that is possible.
+        """
+        self.most = np.array([min(most, fabric.most) for fabric in fabrics], np.int64)
+        self.node_gpus = np.array([fabric.node_gpus for fabric in fabrics], np.int64)
+        self.machine = np.array([fabric.machine for fabric in fabrics], np.int64)
+        #: Over how many GPUs the fabric's own link carries the split of a layer, which PCIe does not as well.
+        self._linked = np.array([0 if fabric.link == "pcie" else fabric.domain for fabric in fabrics], np.int64)
+        ends = list(zip(self.node_gpus.tolist(), self.most.tolist(), strict=True))
+        #: A row for each fabric, smallest count first, with zeros behind the largest.
+        self.counts = _padded([counts_of(*pair, together) for pair in ends])
+        #: The same without regard to what is taken together.
+        self.ladders = self.counts if together == 1 else _padded([ladder(*pair) for pair in ends])
+        bound = np.where(together <= self.most, together, 1)
+        self._inside = np.maximum(self.node_gpus, bound)
+        self._unit = np.lcm(self.node_gpus, bound)
+
+    def rounded_up(self, fabric: Ints, count: Ints) -> Ints:
+        """The next count that one can have: inside a machine of the table, beyond it whole machines.
+
+        Args:
+            fabric: by its position, for each count.
+            count: at least so many.
+
+        Returns:
+            0 where there is none up to the most.
+        """
+        steps = self.counts[fabric]
+        enough = steps >= count[:, None]
+        step = np.take_along_axis(steps, enough.argmax(1)[:, None], 1)[:, 0]
+        whole = ceiling(count, self._unit[fabric]) * self._unit[fabric]
+        inside = np.where(enough.any(1), step, 0)
+        return np.where(count <= self._inside[fabric], inside, np.where(whole <= self.most[fabric], whole, 0))
+
+    def tensor_most(self, fabric: Ints, count: Ints) -> Ints:
+        """Over how many of so many GPUs a layer may be split: inside one machine, further only over a fast link."""
+        constants = plan_constants()
+        inside = np.minimum(count, self.machine[fabric])
+        linked = inside <= self._linked[fabric]
+        most: Ints = np.minimum(inside, np.where(linked, constants.tensor_most.value, constants.tensor_on_pcie.value))
+        return most
+
+
+def _padded(each: Sequence[Sequence[int]]) -> Ints:
+    return np.array(list(zip_longest(*each, fillvalue=0)), np.int64).T

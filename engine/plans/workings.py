@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.needs import Needs
+from whichgpu.engine.plans.size_columns import SizeColumns
 from whichgpu.engine.sizing import Card, GpuTable, Job, JobSpeed, Layout, MemoryEstimate, SpeedEstimate, Targets
 
 
@@ -32,14 +33,24 @@ class Terms(Struct, frozen=True):
 class Workings:
     """Results by GPU and layout; each is computed once."""
 
-    needs: Needs | None
-    speed: JobSpeed
-    table: GpuTable
-    links: LinkTable
-    limits: dict[str, float | None] = field(default_factory=dict)
-    smallest: dict[str, int | None] = field(default_factory=dict)
+    columns: SizeColumns
+    desk: bool
     memories: dict[tuple[Card, Layout], MemoryEstimate | None] = field(default_factory=dict)
     speeds: dict[tuple[str, Layout], tuple[SpeedEstimate | None, int | None]] = field(default_factory=dict)
+    apart: dict[str, tuple[Gpu, Workings]] = field(default_factory=dict)
+
+    def of(self, gpu: Gpu) -> tuple[Workings, int]:
+        """Where the results of a GPU lie, and its position there. A slice of a card, or a changed one, lies apart."""
+        gpus = self.columns.gpus
+        place = gpus.position.get(gpu.id)
+        if place is not None and gpus.gpus[place] is gpu:
+            return self, place
+        known, workings = self.apart.get(gpu.id, (None, None))
+        if workings is None or known is not gpu:
+            alone = (gpu,)
+            workings = Workings(self.columns.of_others(GpuTable(alone), LinkTable(alone, desk=self.desk)), self.desk)
+            self.apart[gpu.id] = gpu, workings
+        return workings, 0
 
 
 class _Recent(threading.local):
@@ -64,9 +75,10 @@ def workings_of(knowledge: Knowledge, terms: Terms) -> Workings:
         if known is knowledge and before == terms:
             return workings
     job = terms.job
-    needs = Needs(job, next(iter(knowledge.gpus.values())), margin=terms.margin) if job.sized else None
+    gpus, links = _tables(knowledge, desk=terms.desk)
+    needs = Needs(job, gpus, margin=terms.margin)
     speed = JobSpeed(job, terms.times, capacity=terms.capacity)
-    workings = Workings(needs, speed, *_tables(knowledge, desk=terms.desk))
+    workings = Workings(SizeColumns(job, gpus, links, needs, speed), terms.desk)
     _recent.kept.appendleft((knowledge, terms, workings))
     return workings
 

@@ -1,9 +1,16 @@
 from .facts.coercion import coerce as coerce, gpu_and_count as gpu_and_count, read_value as read_value
 from .facts.loading import load_vocabulary as load_vocabulary
 from .facts.model import RESERVED as RESERVED, Code as Code, FactDef as FactDef, Vocabulary as Vocabulary, fold as fold
+from .inference.differences import (
+    Difference as Difference,
+    differences_file as differences_file,
+    gathering_differences as gathering_differences,
+    keep_differences as keep_differences,
+    kept_differences as kept_differences,
+)
 from .inference.driver import durable_available as durable_available, engine_status as engine_status
-from .inference.firing import Level as Level, fire as fire, probing as probing
-from .inference.reference import Evaluation as Evaluation, is_local as is_local
+from .inference.evaluation import Evaluation as Evaluation, TableEvaluation as TableEvaluation
+from .inference.firing import Level as Level, confirm as confirm, fire as fire, probing as probing
 from .language.compiling import Compiled as Compiled, compile_expr as compile_expr, evaluate as evaluate
 from .language.domains import (
     Domains as Domains,
@@ -32,6 +39,7 @@ from .language.tree import (
     Not as Not,
     Or as Or,
     facts_read as facts_read,
+    is_local as is_local,
     leaves as leaves,
     to_nnf as to_nnf,
     written as written,

@@ -9,17 +9,24 @@ from .layout import Layout as Layout
 from .memory import (
     Card as Card,
     batch_of as batch_of,
+    card_columns as card_columns,
     card_of as card_of,
-    context_gb as context_gb,
     estimate_memories as estimate_memories,
     estimate_memory as estimate_memory,
+    granted_column as granted_column,
     granted_of as granted_of,
-    is_small as is_small,
     memory_columns as memory_columns,
-    own_gb as own_gb,
+    own_column as own_column,
 )
-from .model import Figure as Figure, MemoryEstimate as MemoryEstimate, SpeedEstimate as SpeedEstimate, Term as Term
+from .model import (
+    Figure as Figure,
+    MemoryColumns as MemoryColumns,
+    MemoryEstimate as MemoryEstimate,
+    SpeedEstimate as SpeedEstimate,
+    Term as Term,
+)
 from .rows import (
+    SHARDINGS as SHARDINGS,
     Bools as Bools,
     Floats as Floats,
     Ints as Ints,

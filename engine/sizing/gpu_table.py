@@ -32,6 +32,8 @@ class GpuTable:
     def __init__(self, gpus: Sequence[Gpu]) -> None:
         self.gpus = tuple(gpus)
         self.position = {gpu.id: place for place, gpu in enumerate(self.gpus)}
+        self.ids = tuple(self.position)
+        self.families = tuple(gpu.family for gpu in self.gpus)
         self._columns: dict[Hashable, Floats] = {}
         self._peaks: dict[tuple[str, ...], Peaks] = {}
 
@@ -41,6 +43,14 @@ class GpuTable:
             values = (read(gpu) for gpu in self.gpus)
             self._columns[name] = np.array([np.nan if value is None else value for value in values], np.float64)
         return self._columns[name]
+
+    def vram_gb(self) -> Floats:
+        """Memory as sold, in GB; NaN where it is not known."""
+        return self.column("vram_gb", lambda gpu: gpu.vram_gb)
+
+    def usable_gb(self) -> Floats:
+        """Memory that a GPU can give, in decimal GB; NaN where it is not known."""
+        return self.column("usable_gb", lambda gpu: gpu.usable_gb)
 
     def bandwidth(self) -> Floats:
         """Peak memory bandwidth in bytes per second; NaN where it is not known."""

@@ -9,11 +9,12 @@ import numpy as np
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.generators import generator_memory
+from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.model import MemoryColumns, MemoryEstimate, PartColumn, TermKind
 from whichgpu.engine.sizing.networks import network_memory
-from whichgpu.engine.sizing.rows import Rows, rows_of
+from whichgpu.engine.sizing.rows import Bools, Floats, Rows, rows_of
 from whichgpu.engine.sizing.serving import GIB, granted_gb, kept_free_gb, reserve_of, serving_memory
 from whichgpu.engine.sizing.states import shards
 from whichgpu.engine.sizing.training import training_memory
@@ -75,16 +76,29 @@ def is_small(gpu: Gpu) -> bool:
 
 def granted_of(job: Job, gpu: Gpu) -> float | None:
     """What the job may take of the card in GB; None where the card's memory is not known."""
-    return None if gpu.usable_gb is None else granted_gb(job, gpu.usable_gb)
+    return None if gpu.usable_gb is None else float(granted_gb(job, gpu.usable_gb))
 
 
-def own_gb(job: Job, gpu: Gpu) -> float:
+def granted_column(job: Job, gpus: GpuTable) -> Floats:
+    """What the job may take of each GPU in GB; NaN where its memory is not known."""
+    granted: Floats = granted_gb(job, gpus.usable_gb())
+    return granted
+
+
+def own_column(job: Job, gpus: GpuTable) -> Floats:
     """The part of an estimate that depends on the card, in GB: the driver's context, or what an engine keeps free."""
+    context, small = card_columns(gpus)
     if job.training or job.shape is None:
-        return context_gb(gpu)
+        return context
     if reserve_of(job.engine, job.engine_version).activation_gib <= 0:
-        return 0.0
-    return float(kept_free_gb(job, job.shape, rows_of([Layout()], 1, small_card=is_small(gpu)))[0])
+        return np.zeros(len(small))
+    own: Floats = kept_free_gb(job, job.shape, rows_of([Layout()] * len(small), 1, small_card=small))
+    return own
+
+
+def card_columns(gpus: GpuTable) -> tuple[Floats, Bools]:
+    """What rows read of each GPU: the driver's context on it in GB, and whether it is a small card."""
+    return gpus.column("context_gb", context_gb), gpus.column("small_card", is_small) > 0
 
 
 def context_gb(gpu: Gpu) -> float:

@@ -61,6 +61,12 @@ class MemoryColumns(Struct, frozen=True):
     band_reason: str
     method: str  # "architecture", "rule of thumb" or "stated"
 
+    def row(self, at: int) -> MemoryEstimate:
+        """The estimate of one row."""
+        ends = (self.per_gpu_gb, self.low_gb, self.high_gb, self.allocated_gb)
+        value, low, high, allocated = (column.item(at) for column in ends)
+        return MemoryEstimate(value, low, high, allocated, self.band_reason, self.method, self, at)
+
     def rows(self) -> list[MemoryEstimate]:
         """The estimate of each row."""
         ends = (self.per_gpu_gb, self.low_gb, self.high_gb, self.allocated_gb)

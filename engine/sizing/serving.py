@@ -129,8 +129,8 @@ def _prefill_share(job: Job) -> float:
     return recent.share
 
 
-def granted_gb(job: Job, usable_gb: float) -> float:
-    """What a job may take of a card in GB: all that it offers, or the share to which a stated engine keeps by default.
+def granted_gb(job: Job, usable_gb: Any) -> Any:
+    """What a job may take of cards in GB: all that they offer, or the share to which a stated engine keeps by default.
 
     Captured graphs lie outside that share, as the engine captures them after it has divided the memory.
     """
@@ -143,7 +143,7 @@ def granted_gb(job: Job, usable_gb: float) -> float:
     ):
         return usable_gb
     reserve = reserve_of(job.engine, job.engine_version)
-    return min(usable_gb, reserve.card_share * usable_gb + reserve.graphs_gib * GIB)
+    return np.minimum(usable_gb, reserve.card_share * usable_gb + reserve.graphs_gib * GIB)
 
 
 def kept_free_gb(job: Job, shape: Shape, rows: Rows) -> Any:

@@ -172,9 +172,16 @@ class JobSpeed:
 
 def rows_of_values(columns: dict[str, Any]) -> Iterator[dict[str, float]]:
     """The figures of each row that are known."""
-    names = tuple(columns)
-    for row in zip(*(column.tolist() for column in columns.values()), strict=True):
-        yield {name: value for name, value in zip(names, row, strict=True) if value == value}  # noqa: PLR0124 - NaN.
+    unknown = {name: np.isnan(column) for name, column in columns.items()}
+    names = tuple(name for name in columns if not unknown[name].all())
+    rows = zip(*(columns[name].tolist() for name in names), strict=True)
+    if not names:
+        yield from ({} for _ in next(iter(unknown.values()), ()))
+    elif any(unknown[name].any() for name in names):
+        for row in rows:
+            yield {name: value for name, value in zip(names, row, strict=True) if value == value}  # noqa: PLR0124 - NaN.
+    else:
+        yield from (dict(zip(names, row, strict=True)) for row in rows)
 
 
 def _words_of(job: Job) -> dict[str, str]:

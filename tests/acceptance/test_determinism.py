@@ -105,18 +105,18 @@ def test_threads_may_share_an_expert(
             assert text == expected[name], name
 
 
-def test_the_reference_decides_the_same(
+def test_the_generated_evaluator_decides_the_same(
     workloads: dict[str, Mapping[str, Any]],
     expected: dict[str, str],
     advisor: Advisor,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("WHICHGPU_ENGINE", "reference")
-    reference = load_advisor()
-    assert reference.fired_by == "reference"
+    monkeypatch.setenv("WHICHGPU_ENGINE", "generated")
+    generated = load_advisor()
+    assert generated.fired_by == "generated"
     for name, facts in workloads.items():
-        decision = reference.decide(facts, decided_at=MOMENT)
-        assert decision.to_dict(full=False)["fired_by"] == "reference"
+        decision = generated.decide(facts, decided_at=MOMENT)
+        assert decision.to_dict(full=False)["fired_by"] == "generated"
         assert text_of(decision) == expected[name], name
 
 
@@ -130,8 +130,8 @@ def test_hash_seeds_and_processes_decide_nothing() -> None:
             text=True,
             check=True,
         )
-        for seed, engine in (("0", ""), ("1", ""), ("4711", "reference"))
+        for seed, engine in (("0", ""), ("1", ""), ("4711", "generated"))
     ]
     assert len(runs[0].stdout.splitlines()) > 12
     assert runs[0].stdout == runs[1].stdout == runs[2].stdout
-    assert runs[2].stderr.strip() == "reference"
+    assert runs[2].stderr.strip() == "generated"

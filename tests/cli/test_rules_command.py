@@ -18,6 +18,7 @@ from whichgpu.engine.advisor.answer.schema import type_schema
 from whichgpu.engine.authoring import PrintedFinding
 from whichgpu.engine.authoring.book.links import links_of
 from whichgpu.engine.core.calculators import registered
+from whichgpu.engine.rules import Difference, keep_differences
 
 
 Whichgpu = Callable[..., Any]
@@ -212,7 +213,21 @@ def test_doctor(whichgpu: Whichgpu, monkeypatch: pytest.MonkeyPatch) -> None:
     report = json.loads(whichgpu("doctor", "--format", "json").out)
     assert report["rulebook"]["rules"] == sum(layer["rules"] for layer in report["rulebook"]["layers"])
     assert all(entry["oldest"] <= entry["newest"] for entry in report["prices"])
-    monkeypatch.setenv("WHICHGPU_ENGINE", "reference")
+    monkeypatch.setenv("WHICHGPU_ENGINE", "generated")
     report = json.loads(whichgpu("doctor", "--format", "json").out)
-    assert report["fired_by"] == "reference"
-    assert report["because"] == "WHICHGPU_ENGINE=reference is set"
+    assert report["fired_by"] == "generated"
+    assert report["because"] == "WHICHGPU_ENGINE=generated is set"
+
+
+def test_doctor_lists_where_the_engines_differ(
+    whichgpu: Whichgpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert json.loads(whichgpu("doctor", "--format", "json").out)["engines_differ"] == []
+    assert "Where the engines differ" not in whichgpu("doctor").out
+    difference = Difference("durable-rules fired no-fit on 1 x t4", "no-fit", "1 x t4", {"plan.fits": True})
+    keep_differences([difference], decided_at="2026-11-20")
+    (entry,) = json.loads(whichgpu("doctor", "--format", "json").out)["engines_differ"]
+    assert (entry["rule"], entry["facts"]) == ("no-fit", {"plan.fits": True})
+    told = " ".join(whichgpu("doctor").out.split())
+    assert "2026-11-20: durable-rules fired no-fit on 1 x t4 (plan.fits = True)" in told

@@ -38,7 +38,8 @@ from whichgpu.engine.advisor.answer.trace_types import RuleVerdict, TraceEntry
 from whichgpu.engine.advisor.objectives import shipped_objectives
 
 
-FiredBy = Literal["durable-rules", "reference"]
+#: ``reference`` stands in answers from before the generated evaluator.
+FiredBy = Literal["durable-rules", "generated", "reference"]
 
 
 Trace = Annotated[list[TraceEntry], doc("Everything that happened, in order.")]
@@ -50,7 +51,7 @@ AllOutranked = Annotated[list[Outranked], doc("Plans that no rule rejects and th
 class Head(TypedDict):
     """What an answer was decided with."""
 
-    fired_by: Annotated[FiredBy, doc("The engine that fired the rules.")]
+    fired_by: Annotated[FiredBy, doc("The engine that fired the rules; durable-rules where it confirmed them.")]
     engine_version: Annotated[Word, doc("The version of the program.")]
     decided_at: Annotated[Day, doc("The time of the decision, in ISO 8601.")]
     rulebook: Annotated[RulebookInfo, doc("The rules that were used.")]

@@ -221,7 +221,7 @@ def undecided_facts(outcome: Outcome, rules: Iterable[Rule]) -> dict[str, frozen
                     found.setdefault(name, set()).add(_say_in(rule))
     for resolved in (outcome.intake, outcome.final):
         for level in resolved.judged:
-            for rule_id, rule in level.evaluation.matcher.rules.items():
+            for rule_id, rule in level.evaluation.rules.items():
                 if level.evaluation.outcome(rule_id, 0) is None:
                     for name in level.evaluation.verdict(rule_id, 0).missing:
                         found.setdefault(name, set()).add(_say_in(rule))

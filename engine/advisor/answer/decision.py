@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf
 from typing import TYPE_CHECKING, cast
 
 from whichgpu.engine.advisor.answer.answers import (
@@ -25,6 +24,7 @@ from whichgpu.engine.advisor.answer.procurement import procurement_dict, procure
 from whichgpu.engine.advisor.answer.remarks import (
     aged_warnings,
     contradiction_warnings,
+    difference_warnings,
     disagreements,
     figures,
     monitoring,
@@ -33,19 +33,14 @@ from whichgpu.engine.advisor.answer.remarks import (
     remarks,
 )
 from whichgpu.engine.advisor.answer.trace import TraceBuilder
-from whichgpu.engine.advisor.losses import first_by_evidence
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import json_value
-from whichgpu.engine.rules import Rule, Vocabulary
+from whichgpu.engine.rules import Difference, Rule, Vocabulary
 
 
 if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import answer_types, plan_types, trace_types
-
-MOST_ALTERNATIVES = 60
-#: A plan further behind the answer, in points of evidence, is no alternative to it: it is listed as outranked.
-FARTHEST_ALTERNATIVE = 6.0
 
 
 def decision_dict(
@@ -54,6 +49,7 @@ def decision_dict(
     knowledge: Knowledge,
     rules: Mapping[str, Rule],
     vocabulary: Vocabulary,
+    differences: Sequence[Difference] = (),
     *,
     full: bool = True,
 ) -> answer_types.Decision | answer_types.DecisionLine:
@@ -65,9 +61,10 @@ def decision_dict(
         knowledge: for figures and disagreements.
         rules: all rules by id.
         vocabulary: for labels and questions.
+        differences: where the engines that fire the rules differ.
         full: with trace, rule verdicts and rejections; without a trace, facts have no ``seq`` in it.
     """
-    alternatives = pick_alternatives(outcome)
+    alternatives = [outcome.judged[place] for place in outcome.round.alternatives] if outcome.round else []
     shown = ([outcome.chosen] if outcome.chosen else []) + alternatives
     shared = outcome.final.facts
     trace = _trace(outcome, shown, knowledge, rules, vocabulary) if full else None
@@ -79,6 +76,7 @@ def decision_dict(
 
     warnings = contradiction_warnings(outcome.intake, vocabulary) + remarks(fired, "warn", vocabulary)
     warnings += refusal_warnings(outcome, vocabulary)
+    warnings += difference_warnings(differences, vocabulary)
     warnings += aged_warnings(outcome, rules, head["decided_at"][:10], vocabulary)
     recommendation: plan_types.Recommendation | None = None
     if outcome.chosen is not None:
@@ -158,25 +156,3 @@ def _trace(
     trace.add_resolved(outcome.final, computed, outcome.chosen.ranked.plan.id if outcome.chosen else "workload")
     trace.add_advice(outcome.fired)
     return trace
-
-
-def _price_assumed(entry: Judged) -> bool:
-    return entry.facts.get("plan.assumed_price") is True and entry.facts.get("plan.named") is not True
-
-
-def pick_alternatives(outcome: Outcome) -> list[Judged]:
-    """The best surviving plan of every family that evidence puts near the first, then further counts and splits."""
-    judged = outcome.judged
-    least = first_by_evidence(outcome.chosen, judged).ranked.score - FARTHEST_ALTERNATIVE if outcome.chosen else -inf
-    guessed = outcome.chosen is not None and not _price_assumed(outcome.chosen)
-    seen = {outcome.chosen.ranked.plan.gpu.family} if outcome.chosen else set()
-    first: list[Judged] = []
-    further: list[Judged] = []
-    for entry in judged:
-        # What has only a guessed price nobody could order.
-        if entry is outcome.chosen or entry.ranked.score < least or (guessed and _price_assumed(entry)):
-            continue
-        family = entry.ranked.plan.gpu.family
-        (further if family in seen else first).append(entry)
-        seen.add(family)
-    return [*first, *further][:MOST_ALTERNATIVES]

@@ -11,7 +11,7 @@ from whichgpu.engine.advisor.outcome import Fired, Outcome, fired_rules
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import Facts
 from whichgpu.engine.plans import Refusal
-from whichgpu.engine.rules import Disagree, Monitor, ResolvedFacts, Rule, Say, ShowFigure, Vocabulary
+from whichgpu.engine.rules import Difference, Disagree, Monitor, ResolvedFacts, Rule, Say, ShowFigure, Vocabulary
 
 
 if TYPE_CHECKING:
@@ -75,6 +75,17 @@ def aged_warnings(
     ground = "What is said of prices, availability and the newest hardware ages."
     sources = dict.fromkeys(source for rule_id in aged for source in rules[rule_id].sources)
     return [_warning("W-RULE-PAST-ITS-DAY", text, ground, vocabulary, rules=aged, sources=sources)]
+
+
+def difference_warnings(differences: Sequence[Difference], vocabulary: Vocabulary) -> list[part_types.Remark]:
+    """A warning where durable-rules did not confirm what the generated evaluator says, which counts."""
+    if not differences:
+        return []
+    first, more = differences[0].what, len(differences) - 1
+    text = f"The two engines that judge rules differ: {first}{f', and {more} more' if more else ''}"
+    ground = "One of the two is wrong. The generated evaluator answers; whichgpu doctor lists the facts for a report."
+    rules = list(dict.fromkeys(each.rule for each in differences if each.rule is not None))
+    return [_warning("W-ENGINES-DIFFER", text, ground, vocabulary, rules=rules)]
 
 
 def contradiction_warnings(resolved: ResolvedFacts, vocabulary: Vocabulary) -> list[part_types.Remark]:

@@ -25,7 +25,7 @@ from whichgpu.engine.advisor import (
 from whichgpu.engine.authoring.diff.concern import Shares
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import Facts, Value, WhichgpuError, distinct, locate
-from whichgpu.engine.plans import Plan, PlanMaker, candidate_plans
+from whichgpu.engine.plans import PlanMaker, PlanTable, candidate_plans
 from whichgpu.engine.rules import Disagree, Monitor, ResolvedFacts, Say, probing
 from whichgpu.engine.sizing import Job
 
@@ -155,9 +155,9 @@ class _Desk:
 
     def _plans(
         self, job: Job, facts: Facts, knowledge: Knowledge, asked: Mapping[int, str], *, maker: PlanMaker
-    ) -> list[Plan]:
+    ) -> PlanTable:
         key = (job, facts, knowledge.digest, asked)
-        plans: list[Plan] = self.once("plans", key, lambda: candidate_plans(job, facts, knowledge, asked, maker=maker))
+        plans: PlanTable = self.once("plans", key, lambda: candidate_plans(job, facts, knowledge, asked, maker=maker))
         return plans
 
 

@@ -202,7 +202,7 @@ def _answers(
     """The answers of both, in order; the workloads are dealt out to the processes."""
     dealt = [facts[first::processes] for first in range(processes)]
     # Processes that start afresh: a copy of this one would carry its loaded rules and its threads along.
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_reference_alone) as pool:
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_generated_alone) as pool:
         waiting = [pool.submit(_hand, old, new, hand, moment, shares) for hand in dealt]
         hands = [future.result() for future in waiting]
     return [hands[place % processes][place // processes] for place in range(len(facts))]
@@ -214,9 +214,9 @@ def _hand(
     return answer_pairs(old.load(tests=False), new.load(tests=False), facts, moment, shares)
 
 
-def _reference_alone() -> None:
-    """Fire rules by the reference evaluator: on every decision the other engine only has to agree with it."""
-    os.environ["WHICHGPU_ENGINE"] = "reference"
+def _generated_alone() -> None:
+    """Fire rules by the generated evaluator alone: the other engine only has to agree with it."""
+    os.environ["WHICHGPU_ENGINE"] = "generated"
 
 
 def _moved(workloads: Sequence[Named], pairs: Sequence[Pair], changes: Sequence[RuleChange]) -> tuple[Moved, ...]:

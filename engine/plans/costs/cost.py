@@ -225,7 +225,7 @@ def _owned(table: GpuTable, which: Ints, counts: Ints, spending: Spending) -> Bo
 def _quoted(table: GpuTable, which: Ints, spending: Spending) -> Bools:
     if spending.quote_usd_h is None:
         return np.zeros(len(which), np.bool_)
-    about: Bools = _by_gpu(table, which, lambda gpu: quoted_rate(gpu, spending) is not None)
+    about: Bools = _by_gpu(table, which, lambda gpu: quoted_rate(gpu, spending) is not None) > 0
     return about
 
 

@@ -14,7 +14,7 @@ from whichgpu.engine.sizing import GpuTable, Ints
 
 
 #: Forms that are sold inside a system built around them, whose fans, CPUs and switches draw nearly as much again.
-SYSTEM_FORMS = frozenset({"sxm", "oam", "system", "superchip", "module"})
+_SYSTEM_FORMS = frozenset({"sxm", "oam", "system", "superchip", "module"})
 #: Forms that are sold soldered to a board of several, never singly.
 _BOARD_FORMS = frozenset({"sxm", "oam"})
 #: Segments where the stated power is that of the whole device.
@@ -90,7 +90,7 @@ def _is_device(gpu: Gpu) -> bool:
 
 def _in_system(gpu: Gpu) -> bool:
     form = (gpu.form_factor or "").casefold()
-    return any(word in form for word in SYSTEM_FORMS) or gpu.link in {"nvlink", "xgmi"}
+    return any(word in form for word in _SYSTEM_FORMS) or gpu.link in {"nvlink", "xgmi"}
 
 
 _FLAGS = ("device", "alone", "in_system", "for_desk")

@@ -1,1 +1,1 @@
-"""Firing rules: durable-rules below, the reference evaluator beside it."""
+"""Firing rules: the generated evaluator answers, durable-rules confirms."""

@@ -37,7 +37,7 @@ _OK, _NOT_HANDLED = 0, 1
 class EngineStatus(Struct, frozen=True):
     """Which engine fires the rules, and why not durable-rules if it does not."""
 
-    engine: str  # "durable" | "reference"
+    engine: str  # "durable" | "generated"
     version: str | None
     why_not: str | None
 
@@ -53,13 +53,19 @@ def _extension() -> tuple[Any, str | None]:
         return None, f"the module durable_rules_engine cannot be imported ({error}); installing it needs a C compiler"
 
 
+def _switched_off() -> str | None:
+    """The setting that switches durable-rules off, if there is one: ``WHICHGPU_ENGINE=generated``, or its old name."""
+    wanted = os.environ.get("WHICHGPU_ENGINE")
+    return f"WHICHGPU_ENGINE={wanted} is set" if wanted in ("generated", "reference") else None
+
+
 def engine_status() -> EngineStatus:
-    """What ``doctor`` says. The environment variable ``WHICHGPU_ENGINE=reference`` switches durable-rules off."""
-    if os.environ.get("WHICHGPU_ENGINE") == "reference":
-        return EngineStatus("reference", None, "WHICHGPU_ENGINE=reference is set")
+    """What ``doctor`` says. The environment variable ``WHICHGPU_ENGINE=generated`` switches durable-rules off."""
+    if off := _switched_off():
+        return EngineStatus("generated", None, off)
     module, why_not = _extension()
     if module is None:
-        return EngineStatus("reference", None, why_not)
+        return EngineStatus("generated", None, why_not)
     from importlib import metadata  # noqa: PLC0415  # 17 ms that only this report needs.
 
     try:
@@ -71,7 +77,7 @@ def engine_status() -> EngineStatus:
 
 def durable_available() -> bool:
     """Whether durable-rules is to fire the rules."""
-    return os.environ.get("WHICHGPU_ENGINE") != "reference" and _extension()[0] is not None
+    return _switched_off() is None and _extension()[0] is not None
 
 
 class Session:

@@ -9,13 +9,14 @@ from typing import get_args
 
 from msgspec import Struct
 
-from whichgpu.engine.core import Facts, InternalError, Value
+from whichgpu.engine.core import Facts, InternalError
 from whichgpu.engine.rules.inference.compile import NO_GUARD, Batch, Field, Ruleset, Unit, batches, compile_units, unit
 from whichgpu.engine.rules.inference.driver import MAX_FACTS, Session
 from whichgpu.engine.rules.inference.encode import Kind, TextCache, Unencodable
+from whichgpu.engine.rules.inference.evaluation import Evaluation
 from whichgpu.engine.rules.inference.native import NativeTest, native_tests
-from whichgpu.engine.rules.inference.reference import Evaluation, ReferenceMatcher, is_local
-from whichgpu.engine.rules.rulebook.model import Rule
+from whichgpu.engine.rules.inference.parts import Parts
+from whichgpu.engine.rules.language.tree import is_local
 
 
 _NO_GUARDS = frozenset({NO_GUARD})
@@ -63,37 +64,36 @@ class _Plan(Struct, frozen=True):
     rule_of: dict[str, str]  # engine name -> rule id
 
 
+class Seen(Struct, frozen=True):
+    """What is to be fired: some rows of an evaluation, which supplies what the C engine cannot test itself."""
+
+    evaluation: Evaluation
+    rows: Sequence[int]
+    fact_sets: Sequence[Facts]  # each row's own facts
+
+
 class DurableMatcher:
     """A level of rules fired by durable-rules. Compiles when first used, once.
 
     Args:
-        rules: the level's rules.
-        reference: their reference evaluator, which supplies the condition fields; made here if not given.
+        parts: the conditions of the level's rules.
     """
 
-    def __init__(self, rules: Iterable[Rule], reference: ReferenceMatcher | None = None) -> None:
-        self._reference = reference or ReferenceMatcher(rules)
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
         self._forms: dict[bool, _Plan] = {}
         self._texts: dict[Kind, TextCache] = {kind: TextCache(kind) for kind in get_args(Kind)}
 
-    def match(
-        self, fact_sets: Sequence[Facts], shared: Facts, evaluation: Evaluation | None = None
-    ) -> list[frozenset[str]]:
-        """The ids of the rules that fire, for each fact set. See ``ReferenceMatcher.match``.
-
-        Args:
-            fact_sets: each set's own facts.
-            shared: the facts that all sets have in common.
-            evaluation: the reference's view of the same facts, if there is one already.
+    def match(self, seen: Seen) -> list[frozenset[str]]:
+        """The ids of the rules that fire, for each fact set.
 
         Raises:
             InternalError: the C engine failed, or fired a rule twice on one fact set.
         """
-        seen = evaluation or self._reference.evaluate(fact_sets, shared)
-        always, guards = self._fire_common(seen)
-        matched: list[set[str]] = [set(always) for _ in fact_sets]
-        for start in range(0, len(fact_sets), MAX_FACTS):
-            indexes = list(range(start, min(start + MAX_FACTS, len(fact_sets))))
+        always, guards = self._fire_common(seen.evaluation)
+        matched: list[set[str]] = [set(always) for _ in seen.fact_sets]
+        for start in range(0, len(seen.fact_sets), MAX_FACTS):
+            indexes = list(range(start, min(start + MAX_FACTS, len(seen.fact_sets))))
             odd = self._fire_local(seen, indexes, guards, matched, native=True)
             if odd:
                 self._fire_local(seen, odd, guards, matched, native=False)
@@ -110,13 +110,13 @@ class DurableMatcher:
         return self._forms[native]
 
     def _compile(self, *, native: bool) -> _Plan:
-        parts = self._reference.conjunctions.parts
+        parts = self._parts.parts
         tests: list[NativeTest | None] = native_tests(parts) if native else [None] * len(parts)
         guard_numbers: dict[tuple[int, ...], int] = {}
         rule_of: dict[str, str] = {}
         common: list[Unit] = []
         local: list[Unit] = []
-        for number, (rule, (shared, own)) in enumerate(self._reference.split.items()):
+        for number, (rule, (shared, own)) in enumerate(self._parts.split.items()):
             name = f"r{number}"
             rule_of[name] = rule
             if own:
@@ -124,8 +124,6 @@ class DurableMatcher:
                 local.append(unit(name, own, tests, guard))
             else:
                 common.append(unit(name, shared, tests))
-        if native:
-            self._reference.keep_columns({part for each in local for part in each.conditions()})
         common += [unit(f"g{number}", shared, tests) for shared, number in guard_numbers.items()]
         return _Plan(_loaded("common", common), _loaded("local", local), rule_of)
 
@@ -145,9 +143,7 @@ class DurableMatcher:
         names: list[str] = []
         for batch in loaded.batches(_NO_GUARDS):
             conditions = "".join(
-                key + _TRUTH[value]
-                for part, key in batch.conditions
-                if (value := _truth(seen.common(part))) is not None
+                key + _TRUTH[value] for part, key in batch.conditions if (value := seen.common(part)) is not None
             )
             fact = f'{{"id":"000"{batch.flags}{self._common_text(batch.fields, seen.shared)}{conditions}}}'
             names += [name for name, message in loaded.run([fact]) if _indexes(name, message, len(fact)) == [0]]
@@ -159,7 +155,7 @@ class DurableMatcher:
         )
 
     def _fire_local(
-        self, seen: Evaluation, indexes: list[int], guards: frozenset[int], matched: list[set[str]], *, native: bool
+        self, seen: Seen, indexes: list[int], guards: frozenset[int], matched: list[set[str]], *, native: bool
     ) -> list[int]:
         """Fire the rules that read a set's own facts. Returns the sets that cannot be encoded for native tests."""
         form = self._form(native=native)
@@ -170,12 +166,12 @@ class DurableMatcher:
             for batch in loaded.batches(guards):
                 try:
                     head = batch.flags + self._common_text(
-                        (each for each in batch.fields if not is_local(each.fact)), seen.shared
+                        (each for each in batch.fields if not is_local(each.fact)), seen.evaluation.shared
                     )
                 except Unencodable:
                     return indexes
                 columns = [self._column(each, facts_of, odd) for each in batch.fields if is_local(each.fact)]
-                columns += [_condition_column(key, seen.column(part), indexes) for part, key in batch.conditions]
+                columns += [_condition_column(key, part, seen, indexes) for part, key in batch.conditions]
                 facts, positions, width = _assemble(head, columns, len(indexes), odd)
                 for name, message in loaded.run(facts) if facts else ():
                     found.append((form.rule_of[name], [positions[k] for k in _indexes(name, message, width)]))
@@ -201,14 +197,9 @@ class DurableMatcher:
             return column
 
 
-def _truth(value: Value | None) -> bool | None:
-    """The truth of a condition; a value that is no truth value does not hold."""
-    return value if value is None or isinstance(value, bool) else False
-
-
-def _condition_column(key: str, values: list[Value | None], indexes: list[int]) -> list[str]:
-    true, false = key + "1", key + "0"
-    return ["" if (value := values[index]) is None else true if value is True else false for index in indexes]
+def _condition_column(key: str, part: int, seen: Seen, indexes: list[int]) -> list[str]:
+    values = seen.evaluation.values(part, [seen.rows[index] for index in indexes])
+    return ["" if value is None else key + _TRUTH[value] for value in values]
 
 
 def _assemble(head: str, columns: list[list[str]], size: int, odd: set[int]) -> tuple[list[str], list[int], int]:

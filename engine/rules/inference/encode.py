@@ -2,7 +2,7 @@
 
 The engine compares ``80`` with ``"80"`` as equal, parses no exponents and wraps integers at 64 bits. So numbers are
 written exactly and without exponent, truth values as 1 and 0, and words behind a mark that no number starts with. What
-cannot be written so raises ``Unencodable``; the caller then lets the reference evaluator judge the conditions.
+cannot be written so raises ``Unencodable``; the caller then lets the generated evaluator judge the conditions.
 
 It keeps the tests under a node in a table in which only 32 home slots are ever used (FNV-1a hash of the property's
 name, last five bits), and looks every property of a fact up in it, at every node it reaches, walking on to the first

@@ -1,7 +1,7 @@
 """Which parts of a conjunction the C engine can test itself, and the rest as condition fields.
 
 Native are comparisons of one fact with a constant, of two facts, of a fact with another times a constant, membership
-in a list of constants, and bare truth values. Everything else the reference evaluator works out beforehand. Arithmetic
+in a list of constants, and bare truth values. Everything else the generated evaluator works out beforehand. Arithmetic
 is never rearranged: ``a / b > c`` is not ``a > b * c`` once rounding or a sign comes in.
 """
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from whichgpu.engine.core import Scalar
 from whichgpu.engine.rules.inference.encode import MAX_FACTOR, Kind, Unencodable, encode, kind_of
-from whichgpu.engine.rules.inference.reference import Conjunct
+from whichgpu.engine.rules.inference.parts import Part
 from whichgpu.engine.rules.language.tree import MIRRORED, Arith, Compare, CompareOp, Const, Expr, FactRef, Member, Not
 
 
@@ -54,7 +54,7 @@ class TwoFacts(Struct, frozen=True):
 NativeTest = AgainstConstant | InList | TwoFacts
 
 
-def native_tests(parts: Iterable[Conjunct]) -> list[NativeTest | None]:
+def native_tests(parts: Iterable[Part]) -> list[NativeTest | None]:
     """The native form of each part, or None where it must become a condition field.
 
     Each fact is taken to be of one kind, that of the first constant it is compared with.

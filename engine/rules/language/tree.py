@@ -111,6 +111,11 @@ def facts_read(expr: Expr) -> frozenset[str]:  # noqa: PLR0911  # One case per k
             return frozenset().union(*map(facts_read, operands))
 
 
+def is_local(fact: str) -> bool:
+    """Whether the fact belongs to one plan, GPU or candidate: these names, and only these, have a dot."""
+    return "." in fact
+
+
 def to_nnf(expr: Expr) -> Expr:
     """The same condition with ``not`` only before bare facts and ``has``.
 

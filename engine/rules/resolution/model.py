@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from whichgpu.engine.core import Value
-from whichgpu.engine.rules.inference.reference import Evaluation
+from whichgpu.engine.rules.inference.evaluation import Evaluation
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.resolve import Collision, Resolution
 
@@ -42,7 +42,7 @@ class ResolvedFact(Struct, frozen=True):
 
 
 class LevelJudgement(Struct, frozen=True):
-    """What became of one level's rules: the reference's view of each, and how their matches were resolved."""
+    """What became of one level's rules: what each came to, and how their matches were resolved."""
 
     evaluation: Evaluation
     resolution: Resolution

@@ -75,7 +75,7 @@ def build_levels(
     )
 
 
-#: Compiles the rules of one level for both engines.
+#: Prepares the rules of one level to be fired.
 MakeLevel = Callable[[tuple[Rule, ...]], RuleLevel]
 
 

@@ -41,8 +41,9 @@ class Resolver:
         self._above = overriders(self._rules)
         self._first = {rule.id: rule.table for rule in ordered if rule.table and rule.hit == "first"}
         self._setters = {
-            rule.id: [(e.fact, compile_expr(e.expr)) for e in rule.effects if isinstance(e, SetFact)]
+            rule.id: setters
             for rule in ordered
+            if (setters := [(e.fact, compile_expr(e.expr)) for e in rule.effects if isinstance(e, SetFact)])
         }
 
     def resolve(self, matches: Iterable[str], facts: Facts) -> Resolution:
@@ -53,15 +54,18 @@ class Resolver:
         different values leave it unknown. A rule that is undecided overrides nothing and takes no row: only what is
         known decides.
         """
-        matched = sorted(set(matches), key=lambda name: self._rules[name].id)
+        matched = sorted(set(matches))
+        for stranger in (name for name in matched if name not in self._rules):
+            raise KeyError(stranger)
         overridden = self._later_rows(matched)
-        standing = [name for name in matched if name not in overridden]
-        present = set(standing)
-        for name in standing:
-            winners = self._above.get(name, frozenset()) & present
+        present = set(matched).difference(overridden)
+        for name in self._above.keys() & present:
+            winners = self._above[name] & present
             if winners:
                 overridden[name] = min(w for w in winners if not self._above.get(w, frozenset()) & present)
-        fired = tuple(name for name in standing if name not in overridden)
+        fired = tuple(name for name in matched if name not in overridden)
+        if not overridden and self._setters.keys().isdisjoint(fired):
+            return Resolution(fired)
         values, set_by, collisions = self._set_values(fired, facts)
         # An earlier row that prevailed over a later one may itself be overridden: name the rule that really fired.
         prevailing = {name: overridden.get(by, by) for name, by in sorted(overridden.items())}
@@ -69,6 +73,8 @@ class Resolver:
 
     def _later_rows(self, matched: list[str]) -> dict[str, str]:
         """Matching rows of ``first`` tables beaten by an earlier matching row."""
+        if self._first.keys().isdisjoint(matched):
+            return {}
         best: dict[str, str] = {}
         for name in matched:
             table = self._first.get(name)
@@ -82,7 +88,7 @@ class Resolver:
     ) -> tuple[dict[str, Value], dict[str, tuple[str, ...]], tuple[Collision, ...]]:
         claims: dict[str, list[tuple[str, Value]]] = {}
         for name in fired:
-            for fact, value_of in self._setters[name]:
+            for fact, value_of in self._setters.get(name, ()):
                 value = value_of(facts)
                 if value is not None:  # an expression over unknown facts says nothing
                     claims.setdefault(fact, []).append((name, value))
@@ -122,7 +128,7 @@ def overriders(rules: Mapping[str, Rule]) -> dict[str, frozenset[str]]:
 
 
 def verdict_of(rule: Rule, facts: Facts, resolution: Resolution | None = None) -> Verdict:
-    """The verdict on one rule by the reference evaluation; ``resolution`` tells which matches were overridden."""
+    """The verdict on one rule; ``resolution`` tells which matches were overridden."""
     undecided = False
     unknown: set[str] = set()
     for condition in rule.when:

@@ -56,9 +56,13 @@ def test_a_service_is_there_to_be_asked_and_everything_else_is_a_job(facts: Fact
 
 
 def costing(plan: Plan, cost: Cost) -> Plan:
-    """The plan at another cost, its facts as well."""
-    prices = {"plan.usd_per_hour", "plan.usd_per_month", "plan.offered", "plan.owned", "plan.bought", "plan.count"}
-    return replace(plan, cost=cost, facts={name: value for name, value in plan.facts.items() if name not in prices})
+    """The plan at another cost, in its facts as well."""
+    prices = {"plan.usd_per_hour": cost.usd_per_hour, "plan.usd_per_month": cost.usd_per_month}
+    origins = {"plan.offered": "none", "plan.owned": "owned", "plan.bought": "purchase"}
+    facts = {name: value for name, value in plan.facts.items() if name not in prices and name != "plan.count"}
+    facts |= {name: value for name, value in prices.items() if value is not None}
+    facts |= {name: (cost.origin == origin) != (origin == "none") for name, origin in origins.items()}
+    return replace(plan, cost=cost, facts=facts)
 
 
 def measured(plan: Plan, objective: Objective, *, job: bool, by_run: bool = False) -> Measures:
@@ -102,7 +106,9 @@ def test_a_run_is_the_piece_of_work_only_where_it_is_known_on_every_plan(plans: 
 
 
 def test_a_job_of_unknown_speed_costs_its_hour_and_has_no_time(plans: list[Plan], balanced: Objective) -> None:
-    plan = replace(plans[0], facts={})
+    rate = plans[0].cost.usd_per_hour
+    assert rate is not None
+    plan = replace(plans[0], facts={"plan.usd_per_hour": rate})
     found = measured(plan, balanced, job=True)
     assert (found.cost, found.time, found.speed) == (plan.cost.usd_per_hour, None, None)
 

@@ -19,6 +19,8 @@ def same(left: object, right: object) -> bool:
 @given(st.lists(FACTS, max_size=6))
 def test_a_table_gives_back_the_facts_of_each_row(fact_sets: list[dict[str, object]]) -> None:
     table = FactTable.of(fact_sets)  # type: ignore[arg-type]
+    names = {name for facts in fact_sets for name in facts}
+    assert table.fact_sets(np.arange(len(fact_sets)), names) == list(table.rows())
     for facts, row in zip(fact_sets, table.rows(), strict=True):
         assert facts.keys() == row.keys()
         assert all(same(facts[name], row[name]) for name in facts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+import numpy as np
 import pytest
 
 from whichgpu.engine.advisor.objectives import load_objectives
@@ -20,14 +21,16 @@ from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans import Plan, PlanMaker
 from whichgpu.engine.plans.configurations import configurations, configurations_of_count
 from whichgpu.engine.plans.topology import ladder
+from whichgpu.engine.sizing import Ints
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.layout import Layout
 
 
 KNOWLEDGE = load_knowledge()
 OBJECTIVES, _ = load_objectives(locate("knowledge"))
+H100 = "nvidia-h100-80gb-sxm"
 GPUS = (
-    "nvidia-h100-80gb-sxm",
+    H100,
     "nvidia-a100-40gb-sxm",
     "nvidia-l4",
     "nvidia-l40s",
@@ -101,7 +104,13 @@ def everything(maker: PlanMaker, gpu_id: str, most_nodes: int) -> list[Plan]:
 
 def planned(maker: PlanMaker, gpu_id: str) -> list[Plan]:
     gpu = KNOWLEDGE.gpus[gpu_id]
-    return [maker.plan(gpu, layout.count, why, layout=layout) for layout, why in configurations(maker, [gpu], {})[0]]
+    picks = configurations(maker, position(maker, gpu_id), {})
+    each = zip(picks.layouts.each(), picks.why.tolist(), strict=True)
+    return [maker.plan(gpu, layout.count, why, layout=layout) for layout, why in each]
+
+
+def position(maker: PlanMaker, gpu_id: str) -> Ints:
+    return np.array([maker.columns.gpus.position[gpu_id]])
 
 
 def qualifying(plans: list[Plan]) -> list[Plan]:
@@ -168,8 +177,8 @@ def test_what_is_owned_is_planned(facts: Facts, model: str, owned: int) -> None:
 
 def test_counts_that_rules_ask_for_are_planned_where_they_fit() -> None:
     maker = maker_of({"task": "full_finetuning"}, "llama-3.1-8b")
-    h100 = KNOWLEDGE.gpus["nvidia-h100-80gb-sxm"]
-    found = {layout.count: why for layout, why in configurations(maker, [h100], {1: "one", 16: "sixteen"})[0]}
+    picks = configurations(maker, position(maker, H100), {1: "one", 16: "sixteen"})
+    found = dict(zip(picks.layouts.gpus.tolist(), picks.why.tolist(), strict=True))
     assert found[16] == "asked by sixteen"
     assert 1 not in found
 
@@ -191,12 +200,11 @@ def test_a_stated_split_binds(stated: dict[str, int], tensor: int | None, pipeli
 
 def test_a_stated_count_is_split_in_every_way_that_is_worth_it() -> None:
     maker = maker_of({"task": "inference", "num_gpus": 8}, "llama-3.1-8b")
-    h100 = KNOWLEDGE.gpus["nvidia-h100-80gb-sxm"]
-    found = configurations_of_count(maker, h100, 8)
-    layouts = [layout for layout, _ in found]
+    found = configurations_of_count(maker, position(maker, H100), 8)
+    layouts = found.layouts.each()
     assert {layout.count for layout in layouts} == {8}
-    assert {why for _, why in found} == {"stated"}
+    assert set(found.why.tolist()) == {"stated"}
     assert len(set(layouts)) == len(layouts) > 1
     assert Layout(tensor=8) in layouts
     training = maker_of({"task": "full_finetuning", "num_gpus": 8}, "llama-3.1-8b")
-    assert len(configurations_of_count(training, h100, 8)) == 1
+    assert len(configurations_of_count(training, position(training, H100), 8).place) == 1

@@ -7,7 +7,7 @@ import pytest
 from whichgpu.engine.catalogue import Knowledge, load_knowledge
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.candidates import candidate_plans
-from whichgpu.engine.plans.topology import counts_of, rounded_up
+from whichgpu.engine.plans.topology import counts_of
 from whichgpu.engine.sizing import job_from_facts
 from whichgpu.engine.sizing.job import Job
 
@@ -57,6 +57,3 @@ def test_counts_are_multiples_of_what_stays_together() -> None:
     assert counts_of(8, 64, 4) == (4, 8, 16, 32, 64)
     assert counts_of(8, 64, 12) == (12,)
     assert counts_of(8, 64, 128) == counts_of(8, 64, 1)
-    assert rounded_up(9, 8, 64, 12) == 12
-    assert rounded_up(13, 8, 64, 12) == 24
-    assert rounded_up(60, 8, 64, 12) is None

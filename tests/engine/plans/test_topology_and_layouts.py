@@ -1,19 +1,37 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.constants import plan_constants
-from whichgpu.engine.plans.layouts import divisors, layouts
-from whichgpu.engine.plans.topology import fabric_of, ladder, rounded_up
+from whichgpu.engine.plans.layouts import divisors, layouts, manner_of
+from whichgpu.engine.plans.topology import FabricTable, fabric_of, ladder
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layout import Layout
 
 
 KNOWLEDGE = load_knowledge()
 GPUS = KNOWLEDGE.gpus
+
+
+H100 = "nvidia-h100-80gb-sxm"
+
+
+def tensor_most(gpu: str, count: int) -> int:
+    return int(FabricTable([fabric_of(GPUS[gpu])], count).tensor_most(np.array([0]), np.array([count]))[0])
+
+
+def laid_out(job: Job, gpu: str, count: int) -> list[Layout]:
+    return list(layouts(manner_of(job), count, tensor_most(gpu, count)))
+
+
+def rounded_up(count: int, machine: int, most: int, together: int = 1) -> int | None:
+    fabric = fabric_of(GPUS[H100])._replace(node_gpus=machine, machine=machine)
+    return int(FabricTable([fabric], most, together).rounded_up(np.array([0]), np.array([count]))[0]) or None
 
 
 def job(facts: Facts, model: str | None = None) -> Job:
@@ -56,10 +74,10 @@ def test_no_more_cards_than_their_place_holds() -> None:
 
 
 def test_layers_are_split_widely_only_over_fast_links() -> None:
-    assert fabric_of(GPUS["nvidia-h100-80gb-sxm"]).tensor_most(16) == 8
-    assert fabric_of(GPUS["nvidia-l40s"]).tensor_most(8) == 4
-    assert fabric_of(GPUS["nvidia-gb200"]).tensor_most(72) == 16
-    assert fabric_of(GPUS["nvidia-a100-80gb-pcie"]).tensor_most(2) == 2
+    assert tensor_most(H100, 16) == 8
+    assert tensor_most("nvidia-l40s", 8) == 4
+    assert tensor_most("nvidia-gb200", 72) == 16
+    assert tensor_most("nvidia-a100-80gb-pcie", 2) == 2
 
 
 def test_counts_that_one_can_have() -> None:
@@ -72,6 +90,9 @@ def test_counts_that_one_can_have() -> None:
     assert rounded_up(17, 8, 64) == 24
     assert rounded_up(65, 8, 64) is None
     assert rounded_up(6, 8, 4) is None
+    assert rounded_up(9, 8, 64, 12) == 12
+    assert rounded_up(13, 8, 64, 12) == 24
+    assert rounded_up(60, 8, 64, 12) is None
 
 
 def test_divisors() -> None:
@@ -90,15 +111,14 @@ def test_every_layout_uses_all_gpus_and_respects_heads_and_layers(model: str, ta
     what = job({"task": task}, model)
     shape = what.shape
     assert shape is not None
-    fabric = fabric_of(GPUS[gpu])
-    found = list(layouts(what, fabric, count))
+    found = laid_out(what, gpu, count)
     assert found
     assert len(set(found)) == len(found)
     for layout in found:
         assert layout.count == count
         assert shape.heads % layout.tensor == 0
         assert layout.pipeline <= shape.layers
-        assert layout.tensor <= fabric.tensor_most(count)
+        assert layout.tensor <= tensor_most(gpu, count)
         if not shape.latent:
             assert shape.kv_heads % layout.tensor == 0 or layout.tensor % shape.kv_heads == 0
         if not what.training or layout.data == 1:
@@ -109,35 +129,34 @@ def test_every_layout_uses_all_gpus_and_respects_heads_and_layers(model: str, ta
 
 def test_training_shards_before_it_splits_layers() -> None:
     what = job({"task": "full_finetuning"}, "llama-3.1-8b")
-    first = list(layouts(what, fabric_of(GPUS["nvidia-h100-80gb-sxm"]), 8))[:3]
+    first = laid_out(what, H100, 8)[:3]
     assert [(layout.tensor, layout.data, layout.sharding) for layout in first] == [
         (1, 8, "none"),
         (1, 8, "fsdp"),
         (2, 4, "fsdp"),
     ]
     deepspeed = job({"task": "full_finetuning", "training_framework": "deepspeed"}, "llama-3.1-8b")
-    assert list(layouts(deepspeed, fabric_of(GPUS["nvidia-h100-80gb-sxm"]), 8))[1].sharding == "zero3"
+    assert laid_out(deepspeed, H100, 8)[1].sharding == "zero3"
     stated = job({"task": "full_finetuning", "sharding": "zero2"}, "llama-3.1-8b")
-    assert {layout.sharding for layout in layouts(stated, fabric_of(GPUS["nvidia-h100-80gb-sxm"]), 8)} == {"zero2"}
+    assert {layout.sharding for layout in laid_out(stated, H100, 8)} == {"zero2"}
 
 
 def test_pipelines_of_training_shard_only_the_optimiser() -> None:
     what = job({"task": "full_finetuning"}, "llama-3.1-70b")
-    staged = [layout for layout in layouts(what, fabric_of(GPUS["nvidia-h100-80gb-sxm"]), 32) if layout.pipeline > 1]
+    staged = [layout for layout in laid_out(what, H100, 32) if layout.pipeline > 1]
     assert staged
     assert {(layout.sharding, layout.data > 1) for layout in staged} <= {("zero1", True), ("none", False)}
 
 
 def test_stated_degrees_bind() -> None:
     what = job({"task": "inference", "tensor_parallel": 4}, "llama-3.1-8b")
-    fabric = fabric_of(GPUS["nvidia-h100-80gb-sxm"])
-    assert {layout.tensor for layout in layouts(what, fabric, 8)} == {4}
+    assert {layout.tensor for layout in laid_out(what, H100, 8)} == {4}
     piped = job({"task": "inference", "pipeline_parallel": 2, "data_parallel": 2}, "llama-3.1-8b")
-    assert {(layout.pipeline, layout.data) for layout in layouts(piped, fabric, 8)} == {(2, 2)}
+    assert {(layout.pipeline, layout.data) for layout in laid_out(piped, H100, 8)} == {(2, 2)}
     # Degrees that the count cannot hold do not leave the plan without a layout.
-    assert list(layouts(job({"task": "inference", "tensor_parallel": 3}, "llama-3.1-8b"), fabric, 8))
+    assert laid_out(job({"task": "inference", "tensor_parallel": 3}, "llama-3.1-8b"), H100, 8)
 
 
 def test_networks_without_layers_only_copy() -> None:
     what = job({"task": "inference"}, "sdxl")
-    assert [layout.data for layout in layouts(what, fabric_of(GPUS["nvidia-h100-80gb-sxm"]), 8)] == [8]
+    assert [layout.data for layout in laid_out(what, H100, 8)] == [8]

@@ -177,10 +177,10 @@ def test_graphs_of_an_unnamed_vllm_may_end_at_8192_tokens():
 
 
 def test_a_plan_keeps_to_the_share_that_size_judges_by():
-    needs = Needs(job_from_facts({"task": "inference", "serving_engine": "vllm"}, LLAMA_8B), CARD)
-    free = Needs(job_from_facts({"task": "inference"}, LLAMA_8B), CARD)
-    stated, open_ = needs.limit_gb(CARD), free.limit_gb(CARD)
-    assert stated is not None
+    card = GpuTable((CARD,))
+    needs = Needs(job_from_facts({"task": "inference", "serving_engine": "vllm"}, LLAMA_8B), card)
+    free = Needs(job_from_facts({"task": "inference"}, LLAMA_8B), card)
+    stated, open_ = needs.limits_gb(card)[0], free.limits_gb(card)[0]
     assert open_ == 85.0
     assert stated == pytest.approx(1.05 * (0.92 * 85.0 + reserve_of("vllm", None).graphs_gib * GIB))
 

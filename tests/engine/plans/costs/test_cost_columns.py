@@ -128,3 +128,10 @@ def test_a_gpu_that_nobody_rents_out_has_no_price() -> None:
     alone = cost_row(unknown, 1, spending_of({}, ECONOMICS), OFFERS, together=1, linked=False, hours=3.0)
     assert alone.cost(0) == Cost()
     assert known(alone.power_w, 0) is None
+
+
+def test_no_plans_have_no_costs() -> None:
+    facts: Facts = {"rent_quote_usd_h": 2.0, "gpu_candidates": ("nvidia-l4",), "gpus_owned": ("nvidia-l4",)}
+    none = np.zeros(0, np.int64)
+    spending = spending_of(facts, ECONOMICS)
+    assert not len(cost_columns(TABLE, none, none, spending, OFFERS, together=none, linked=none > 0).usd_per_hour)

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import importlib.util
 import random
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -195,6 +199,17 @@ def generator() -> type[Generator]:
 @pytest.fixture(scope="session")
 def rule_of():
     return make_rule
+
+
+@pytest.fixture(scope="session")
+def oracle() -> ModuleType:
+    """What rules come to, judged as plainly as can be."""
+    spec = importlib.util.spec_from_file_location("oracle", Path(__file__).with_name("oracle.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["oracle"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture

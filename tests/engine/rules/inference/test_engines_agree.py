@@ -1,4 +1,4 @@
-"""The two engines give the same matches on random rulebooks and facts."""
+"""Durable-rules, both forms of the generated evaluator and the oracle agree on random rulebooks and facts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import random
 import pytest
 from hypothesis import HealthCheck, event, given, settings, strategies as st
 
-from whichgpu.engine.rules.inference.durable import DurableMatcher
+from whichgpu.engine.core.fact_table import FactTable
+from whichgpu.engine.rules.inference.durable import Seen
 from whichgpu.engine.rules.inference.firing import Level, fire
-from whichgpu.engine.rules.inference.reference import ReferenceMatcher
 from whichgpu.engine.rules.language.tree import Arith, Compare, Const, FactRef
 
 
@@ -23,13 +23,17 @@ pytestmark = pytest.mark.usefixtures("durable")
     sets=st.integers(1, 4),
     odd=st.sampled_from([0, 0.05, 0.5]),
 )
-def test_small_rulebooks(generator, dice, rules, sets, odd):
+def test_small_rulebooks(generator, oracle, dice, rules, sets, odd):
     made = generator(dice, odd=odd, facts=3)
     rulebook = made.rules(rules)
     shared = made.values(("",), missing=dice.choice([0.0, 0.2, 0.7]))
     fact_sets = [made.values(("plan.", "gpu."), missing=dice.choice([0.0, 0.2, 0.7])) for _ in range(sets)]
-    matches = DurableMatcher(rulebook).match(fact_sets, shared)
-    assert matches == ReferenceMatcher(rulebook).match(fact_sets, shared)
+    level = Level(rulebook)
+    evaluation = level.evaluate(shared, fact_sets)
+    matches = level.durable().match(Seen(evaluation, range(sets), fact_sets))
+    assert matches == oracle.matches(rulebook, fact_sets, shared)
+    assert matches == evaluation.matches
+    assert matches == [level.evaluate(shared, [facts]).matches[0] for facts in fact_sets]
     event(f"rules that fired: {min(sum(map(len, matches)), 10)}")
     for form in made.made:
         event(f"has {form}")
@@ -48,6 +52,7 @@ def test_large_rulebooks(generator, seed):
         fact_sets = [made.values(("plan.", "gpu."), missing=0.15) for _ in range(12)]
         firing = fire(level, shared, fact_sets)
         assert firing.fired_by == "durable"
+        assert firing.matches == level.evaluate_table(shared, FactTable.of(fact_sets)).matches
         fired += sum(map(len, firing.matches))
         busiest = max(busiest, *map(len, firing.matches))
         outcomes = [outcome for index in range(12) for outcome in firing.evaluation.outcomes(index).values()]
@@ -67,15 +72,17 @@ def test_large_rulebooks(generator, seed):
     )
 
 
-def test_a_hundred_rules_true_on_one_fact(generator, rule_of):
+def test_a_hundred_rules_true_on_one_fact(generator, oracle):
     dice = random.Random(5)
     made = generator(dice, odd=0.0)
     shared = made.values(("",), missing=0.0)
     facts = made.values(("plan.", "gpu."), missing=0.0)
-    reference = ReferenceMatcher(rulebook := made.rules(600, longest=2))
-    true = [rulebook[int(rule.removeprefix("rule-"))] for rule in reference.match([facts], shared)[0]]
+    rulebook = made.rules(600, longest=2)
+    true = [rulebook[int(rule.removeprefix("rule-"))] for rule in oracle.matches(rulebook, [facts], shared)[0]]
     assert len(true) >= 100
-    assert len(DurableMatcher(true).match([facts] * 3, shared)[2]) == len(true)
+    firing = fire(Level(true), shared, [facts] * 3)
+    assert firing.fired_by == "durable"
+    assert len(firing.matches[2]) == len(true)
 
 
 def test_values_at_the_boundary(rule_of):
@@ -96,4 +103,6 @@ def test_values_at_the_boundary(rule_of):
         for op in operators
     ]
     fact_sets = [{"plan.a": value * factor, "plan.b": value} for value in values for factor in (1, *factors)]
-    assert sum(map(len, fire(Level(rules), {}, fact_sets).matches)) > 10_000
+    firing = fire(Level(rules), {}, fact_sets)
+    assert firing.fired_by == "durable"
+    assert sum(map(len, firing.matches)) > 10_000

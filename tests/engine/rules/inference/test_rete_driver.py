@@ -9,10 +9,10 @@ import threading
 import pytest
 
 from whichgpu.engine.core.errors import InternalError
+from whichgpu.engine.rules.inference.differences import gathering_differences
 from whichgpu.engine.rules.inference.driver import BATCH, Session
-from whichgpu.engine.rules.inference.durable import DurableMatcher, _indexes
+from whichgpu.engine.rules.inference.durable import _indexes
 from whichgpu.engine.rules.inference.firing import Level, fire
-from whichgpu.engine.rules.inference.reference import ReferenceMatcher
 from whichgpu.engine.rules.language.tree import Compare, Const, FactRef
 
 
@@ -144,12 +144,14 @@ def test_dropped_levels_are_freed(generator, flat_memory):
         gc.collect()
 
 
-def test_facts_of_another_kind_go_to_the_reference(rule_of):
+def test_facts_of_another_kind_go_to_the_generated_evaluator(rule_of, oracle):
     rules = [
         rule_of("n", Compare(">=", FactRef("plan.n"), Const(80))),
         rule_of("s", Compare("==", FactRef("s"), Const("80"))),
     ]
     fact_sets = [{"plan.n": 10**30}, {"plan.n": 80}, {"plan.n": float("inf")}, {"plan.n": 79}]
     for shared in ({"s": "80"}, {"s": 80}):
-        found = DurableMatcher(rules).match(fact_sets, shared)
-        assert found == ReferenceMatcher(rules).match(fact_sets, shared)
+        with gathering_differences() as differences:
+            firing = fire(Level(rules), shared, fact_sets)
+        assert (firing.fired_by, differences) == ("durable", [])
+        assert firing.matches == oracle.matches(rules, fact_sets, shared)

@@ -9,7 +9,6 @@ import pytest
 
 from whichgpu.engine.rules.inference.compile import batches
 from whichgpu.engine.rules.inference.driver import BATCH
-from whichgpu.engine.rules.inference.durable import DurableMatcher
 from whichgpu.engine.rules.inference.firing import Level, fire
 from whichgpu.engine.rules.language.tree import And, Compare, Const, FactRef, Member, Or
 
@@ -22,7 +21,9 @@ def above(fact: str, limit: float) -> Compare:
 
 
 def agreed(rules, shared, fact_sets=({},)) -> list[frozenset[str]]:
-    return fire(Level(rules), shared, fact_sets).matches
+    firing = fire(Level(rules), shared, fact_sets)
+    assert firing.fired_by == "durable"
+    return firing.matches
 
 
 @pytest.mark.parametrize(("fact", "facts"), [("plan.n", {"plan.n": 5000.5}), ("n", {"n": 5000.5})])
@@ -136,7 +137,7 @@ def test_rules_without_conditions_always_match(rule_of):
 def test_compiled_form_keeps_the_limits(rule_of, generator):
     rulebook = generator(random.Random(3), facts=120, odd=0.0).rules(1500)
     split = 0
-    for ruleset in DurableMatcher(rulebook).rulesets():
+    for ruleset in Level(rulebook).durable().rulesets():
         shelves = Counter(bucket.shelf for bucket in ruleset.buckets)
         fullest = max(len(bucket.units) for bucket in ruleset.buckets)
         assert len(shelves) + max(shelves.values()) + fullest <= 60

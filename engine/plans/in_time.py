@@ -1,0 +1,46 @@
+"""The smallest count that meets the goals of training, or of a split that the user states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from whichgpu.engine.plans.picks import Picks, picks_of
+from whichgpu.engine.plans.sizes import PlanSizes
+from whichgpu.engine.plans.targets import missed, shortfall
+from whichgpu.engine.sizing import Ints
+
+
+#: A search for the count that meets a goal is at its end by then, or goes nowhere.
+ROUNDS = 8
+
+
+def counts_in_time(sizes: PlanSizes, which: Ints, smallest: Ints) -> Iterator[Picks]:
+    """The count of each GPU that meets the goals, or ends pre-training in the time people wait for; none where none is.
+
+    Args:
+        sizes: of the job.
+        which: the GPUs, by their positions in the catalogue.
+        smallest: the count of each from which the search goes on.
+    """
+    goals, why = sizes.goals, "meets the target"
+    if not goals.stated:
+        if sizes.job.kind != "pretraining" or not sizes.job.train_tokens:
+            return
+        goals, why = goals._replace(hours=float(sizes.patience_hours)), "ends in bearable time"
+    fabrics, fabric = sizes.columns.fabrics, sizes.columns.links.fabric[which]
+    place, count = np.arange(len(which)), smallest
+    for _ in range(ROUNDS):
+        usual = sizes.usual_columns(which[place], count)
+        known = usual.fits & ~np.all([np.isnan(column) for column in usual.speed.values()], axis=0)
+        short = missed(goals, usual.speed)
+        yield picks_of(place, usual.layouts, why).take(known & ~short)
+        factor = np.broadcast_to(shortfall(goals, usual.speed), place.shape)
+        further = known & short & np.isfinite(factor)
+        place, count, factor = place[further], count[further], factor[further]
+        least = np.maximum(count + 1, np.ceil(count * factor * 0.999).astype(np.int64))
+        count = fabrics.rounded_up(fabric[place], least)
+        place, count = place[count > 0], count[count > 0]
+        if not len(place):
+            return

@@ -1,0 +1,236 @@
+"""How often a model that is served is copied: replicas of every width, as many as memory and load need, and more."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from whichgpu.engine.plans.in_time import ROUNDS
+from whichgpu.engine.plans.layouts import Layouts
+from whichgpu.engine.plans.needs import Choices
+from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, why_smallest
+from whichgpu.engine.plans.size_columns import rate
+from whichgpu.engine.plans.sizes import PlanSizes
+from whichgpu.engine.plans.targets import missed, shortfall, times_missed
+from whichgpu.engine.sizing import Bools, Floats, Ints
+
+
+class _Replicas(NamedTuple):
+    """Splits of one replica, a row for each GPU and split."""
+
+    place: Ints  # of the GPU among those that are searched
+    gpu: Ints  # its position in the catalogue
+    layouts: Layouts  # with one replica
+    least: Ints  # the fewest replicas that hold the requests in flight
+    room: Floats  # requests that fit one replica
+
+    def take(self, which: Ints | Bools) -> _Replicas:
+        """Some of them."""
+        place, gpu, layouts, least, room = self
+        return _Replicas(place[which], gpu[which], layouts.take(which), least[which], room[which])
+
+    def times(self, number: Ints) -> Layouts:
+        """So many of each."""
+        return self.layouts._replace(data=number)
+
+
+class _Served(NamedTuple):
+    """Numbers of replicas beside what decides whether they are worth a plan, a row for each."""
+
+    picks: Picks
+    good: Bools  # meets the stated goals, as far as they are known
+    time: Floats  # of a request, or of a piece of work of a batch; NaN where it is not known
+    rate: Floats
+    kept: Bools  # worth a plan in any case
+
+    def take(self, which: Ints | Bools) -> _Served:
+        """Some of them."""
+        picks, good, time, per_s, kept = self
+        return _Served(picks.take(which), good[which], time[which], per_s[which], kept[which])
+
+
+def serving(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
+    """Replicas of every width, each as often as memory and load need, without those that cannot win.
+
+    Args:
+        sizes: of the job.
+        which: the GPUs, by their positions in the catalogue.
+        smallest: the smallest count of each that fits.
+    """
+    replicas = _replicas(sizes, which, smallest)
+    needed = _needed(sizes, replicas)
+    served = _with_load(sizes, replicas, needed, smallest)
+    picks = _worth_planning(sizes, served).picks
+    least = smallest[picks.place]
+    unforced = (picks.layouts.gpus == least) & ((picks.layouts.data == 1) | (not sizes.goals.stated))
+    return picks._replace(why=np.where(unforced, why_smallest(least), picks.why))
+
+
+def _replicas(sizes: PlanSizes, which: Ints, smallest: Ints) -> _Replicas:
+    columns = sizes.columns
+    fabrics, fabric = columns.fabrics, columns.links.fabric[which]
+    widths = fabrics.counts[fabric]
+    # Further nodes in one replica only where memory needs them.
+    tried = (widths > 0) & (widths <= np.maximum(smallest, fabrics.machine[fabric])[:, None])
+    if sizes.job.shape is None:  # No wider than one step beyond what memory needs.
+        narrower = np.concatenate([np.zeros((len(which), 1), np.int64), widths[:, :-1]], axis=1)
+        tried &= narrower <= smallest[:, None]
+    place, step = np.nonzero(tried)
+    choices = columns.choices(which[place], widths[place, step])
+    choices = choices.take(choices.layouts.data == 1)
+    place = place[choices.query]
+    gpu = which[place]
+    least = _least(sizes, choices, columns.limits_gb[gpu], fabrics.most[fabric[place]])
+    found = _Replicas(place, gpu, choices.layouts, least, columns.room(gpu, choices.layouts))
+    return found.take(least > 0)
+
+
+def _least(sizes: PlanSizes, choices: Choices, limit_gb: Floats, most: Ints) -> Ints:
+    """The fewest replicas of each split that hold the requests in flight; each of more holds fewer of them.
+
+    Returns:
+        0 where no number of replicas does.
+    """
+    held = choices.raised_gb <= limit_gb
+    least = held.astype(np.int64)
+    crowded = choices.layouts.take(~held)
+    most = np.minimum(sizes.job.concurrency, most[~held] // crowded.width)
+    if most.max(initial=1) < 2:
+        return least
+    _, first, split = np.unique(crowded.tensor << 20 | crowded.pipeline, return_index=True, return_inverse=True)
+    numbers = np.arange(2, most.max() + 1)
+    each = crowded.take(np.repeat(first, len(numbers)))._replace(data=np.tile(numbers, len(first)))
+    needed = sizes.columns.needs.raised_gb(each, sizes.job.concurrency).reshape(len(first), len(numbers))
+    holds = (needed[split] <= limit_gb[~held, None]) & (numbers <= most[:, None])
+    least[~held] = np.where(holds.any(1), numbers[holds.argmax(1)], 0)
+    return least
+
+
+def _needed(sizes: PlanSizes, replicas: _Replicas) -> Ints:
+    """How many replicas meet the goals, from the least on; 0 where no number of them does."""
+    goals, least = sizes.goals, replicas.least
+    if not goals.stated:
+        return least
+    needed, too_few, tried = np.zeros_like(least), least.copy(), least.copy()
+    most = sizes.columns.fabrics.most[sizes.columns.links.fabric[replicas.gpu]]
+    row, rounds = np.arange(len(least)), 0
+    while len(row):
+        rounds += 1
+        here, number = replicas.take(row), tried[row]
+        speed = sizes.columns.speed(here.gpu, here.times(number), here.room)
+        enough = ~missed(goals, speed)
+        searching = needed[row] == 0
+        # Each of more replicas has fewer requests in flight, and answers them sooner.
+        slow = np.broadcast_to(times_missed(goals, speed), number.shape)
+        needed[row] = np.where(enough, number, needed[row])
+        too_few[row] = np.where(~enough & (slow | ~searching), number, too_few[row])
+        more = _more(sizes, speed, number, slow)
+        more = np.where(more * here.layouts.width > most[row], 0, more) if rounds < ROUNDS else np.zeros_like(more)
+        # Between a number that is enough and one that is too few lies the fewest that is enough.
+        between = np.where(needed[row] - too_few[row] > 1, (too_few[row] + needed[row]) // 2, 0)
+        tried[row] = np.where(searching & ~enough, more, between)
+        row = row[tried[row] > 0]
+    return needed
+
+
+def _more(sizes: PlanSizes, speed: dict[str, Floats], number: Ints, slow: Bools) -> Ints:
+    """The next number of replicas to try; 0 where more of them do not help."""
+    concurrency = sizes.job.concurrency
+    factor = np.broadcast_to(shortfall(sizes.goals, speed), number.shape)
+    helps = np.isfinite(factor)
+    faster = np.where(number < concurrency, np.minimum(number * 2, concurrency), 0)
+    longer = np.maximum(number + 1, np.ceil(number * np.where(helps, factor, 0.0) * 0.999).astype(np.int64))
+    return np.where(slow, faster, np.where(helps, longer, 0))
+
+
+def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, smallest: Ints) -> _Served:
+    """Replicas as often as the goals need, then doubled while that makes answers, or a batch, faster by enough."""
+    fabrics, fabric = sizes.columns.fabrics, sizes.columns.links.fabric[replicas.gpu]
+    width, met = replicas.layouts.width, needed > 0
+    first = np.where(met, needed, replicas.least)
+    # Whole machines.
+    whole = fabrics.rounded_up(fabric, first * width)
+    whole = np.where(met & (whole > first * width) & (whole % width == 0), whole // width, 0)
+    inside = np.minimum(fabrics.node_gpus, fabrics.most)[fabric]
+    doublings = max(0, int((inside // (first * width)).max(initial=0)).bit_length() - 1)
+    doubled = first[:, None] << np.arange(doublings + 1)
+    tried = met[:, None] & (doubled * width[:, None] <= inside[:, None])
+    if not sizes.batch:  # Of more replicas than there are requests some are idle.
+        tried &= doubled // 2 < sizes.job.concurrency
+    numbers = np.column_stack([first, whole, np.where(tried, doubled, 0)[:, 1:]])
+    row, column = np.nonzero(numbers)
+    found = replicas.take(row)
+    layouts = found.times(numbers[row, column])
+    speed = sizes.columns.speed(found.gpu, layouts, found.room)
+    faster = _faster(sizes, speed, row, column)
+    if sizes.goals.stated:
+        why = np.array("meets the target")
+    else:
+        why = np.where(layouts.data == 1, "wider split for speed", "replicas that memory needs")
+    why = np.where(column == 1, "meets the target", np.where(column > 1, "more replicas for speed", why))
+    alone = np.where(found.least == 1, "one replica", "replicas that memory needs")
+    per_s = rate(speed)
+    per_s = np.where(per_s > 0, per_s, np.nan_to_num(speed["qps"]))
+    time = np.where(per_s > 0, 1 / np.where(per_s > 0, per_s, 1.0), np.nan) if sizes.batch else speed["latency_ms"]
+    # A model that is split anyway is often split once more, so that caches have room.
+    least = smallest[found.place]
+    roomier = (least > 1) & (found.layouts.width == 2 * least)
+    good = ~missed(sizes.goals, speed) if sizes.goals.stated else np.ones(len(row), np.bool_)
+    picks = picks_of(found.place, layouts, np.where(met[row], why, alone))
+    return _Served(picks, good, time, per_s, roomier | (column == 1)).take(faster)
+
+
+def _faster(sizes: PlanSizes, speed: dict[str, Floats], row: Ints, column: Ints) -> Bools:
+    """Which numbers of replicas stay: the first, whole machines, and doublings as long as each one gains enough."""
+    if sizes.batch:
+        pace = np.nan_to_num(rate(speed))
+    else:
+        latency = np.nan_to_num(speed["latency_ms"])
+        pace = np.where(latency > 0, 1e3 / np.where(latency > 0, latency, 1.0), 0.0)
+    stays = np.ones(len(row), np.bool_)
+    chain = np.flatnonzero(column != 1)
+    pace, link = pace[chain], row[chain]
+    before = np.concatenate([np.zeros(1), pace[:-1]])
+    slower = (column[chain] > 1) & ~((pace > 0) & (before > 0) & (pace >= before * sizes.least_gain))
+    slower_so_far = np.cumsum(slower)
+    stays[chain] = slower_so_far == slower_so_far[np.searchsorted(link, link)]
+    return stays
+
+
+def _worth_planning(sizes: PlanSizes, served: _Served) -> _Served:
+    """The configurations that no leaner one makes pointless, whatever is minimised."""
+    picks = served.picks
+    time = np.where(served.time > 0, served.time, np.inf)
+    width, gpus = picks.layouts.width, picks.layouts.gpus
+    served = served.take(np.lexsort((-served.rate, time, width, gpus, picks.place)))
+    picks = served.picks
+    rows = grouped(picks.place)
+    there = rows >= 0
+    left = not_beaten(_pointless(sizes, served.take(rows)) & there[:, :, None], served.kept[rows])
+    return served.take(rows[left & there])
+
+
+def _pointless(sizes: PlanSizes, served: _Served) -> Bools:
+    """Whether the first, of no more GPUs, costs no more and is as fast but for less than more GPUs have to bring.
+
+    Returns:
+        GPU x the one x the other.
+    """
+
+    def lean(column: Ints | Floats | Bools) -> Ints | Floats | Bools:
+        return column[:, :, None]
+
+    def other(column: Ints | Floats | Bools) -> Ints | Floats | Bools:
+        return column[:, None, :]
+
+    time, width, gpus = served.time, served.picks.layouts.width, served.picks.layouts.gpus
+    few, many = lean(gpus), other(gpus)
+    gain = sizes.least_gain ** np.log2(many / few)
+    enough = lean(time) <= other(time) * gain
+    if sizes.batch:  # More GPUs may do the same work at less cost.
+        enough &= few * lean(time) <= many * other(time)
+    as_many = (lean(time) <= other(time)) & (lean(served.rate) >= other(served.rate))
+    no_worse = (lean(served.good) >= other(served.good)) & (lean(width) <= other(width))
+    pointless: Bools = no_worse & np.where(few == many, as_many, enough)
+    return pointless

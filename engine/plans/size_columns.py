@@ -1,0 +1,191 @@
+"""Memory, fit and speed of one job's plans as columns: the GPUs of a table under whatever layouts."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from whichgpu.engine.plans.constants import plan_constants
+from whichgpu.engine.plans.layouts import Layouts
+from whichgpu.engine.plans.links import LinkTable
+from whichgpu.engine.plans.needs import Choices, Needs
+from whichgpu.engine.plans.topology import FabricTable
+from whichgpu.engine.sizing import (
+    Bools,
+    Floats,
+    GpuTable,
+    Ints,
+    Job,
+    JobSpeed,
+    MemoryColumns,
+    batch_of,
+    card_columns,
+    granted_column,
+    memory_columns,
+)
+
+
+#: Speed figures that are always there; NaN where a job has no such figure.
+_READ = ("tokens_per_s", "samples_per_s", "qps", "ttft_ms", "tpot_ms", "latency_ms", "hours")
+
+
+class Usual(NamedTuple):
+    """The layout for each of several counts, and whether it fits."""
+
+    layouts: Layouts
+    fits: Bools
+    speed: dict[str, Floats]  # in training, where speed decides; else empty
+
+
+class SizeColumns:
+    """What plans of a job take and deliver. A plan is a GPU, by its position in the table, and a layout."""
+
+    def __init__(self, job: Job, gpus: GpuTable, links: LinkTable, needs: Needs, speed: JobSpeed) -> None:
+        """Prepare.
+
+        Args:
+            job: what runs.
+            gpus: on what.
+            links: how copies of the same GPUs are joined.
+            needs: of the job.
+            speed: of the job.
+        """
+        self.job = job
+        self.gpus = gpus
+        self.links = links
+        self.needs = needs
+        self.of_job = speed
+        self._batch_free = job.training and "batch_size_per_gpu" in job.unstated
+        most = plan_constants().most_gpus[job.kind].value
+        self.fabrics = FabricTable(links.fabrics, most, job.least_gpus)
+
+    def of_others(self, gpus: GpuTable, links: LinkTable) -> SizeColumns:
+        """The same of other GPUs."""
+        return SizeColumns(self.job, gpus, links, self.needs, self.of_job)
+
+    @cached_property
+    def limits_gb(self) -> Floats:
+        """What each GPU can give, as the reference GPU of the needs would have to; NaN where it is not known."""
+        return self.needs.limits_gb(self.gpus)
+
+    @cached_property
+    def smallest(self) -> Ints:
+        """The smallest count of each GPU that fits, of those worth trying; 0 where none does."""
+        found = np.zeros(len(self.limits_gb), np.int64)
+        fabric, counts = self.links.fabric, self.fabrics.counts
+        in_machine = counts <= self.fabrics.machine[:, None]
+        for tried in (in_machine, ~in_machine):  # Few jobs need more than one machine.
+            open_ = np.unique(fabric[(found == 0) & ~np.isnan(self.limits_gb)])
+            row, step = np.nonzero(tried[open_] & (counts[open_] > 0))
+            if not len(row):
+                continue
+            least = np.full(counts.shape, np.inf)
+            asked = open_[row], counts[open_[row], step]
+            choices = self.needs.choices(asked[1], self.fabrics.tensor_most(*asked))
+            start = np.searchsorted(choices.query, np.arange(len(row)))
+            least[open_[row], step] = np.minimum.reduceat(choices.raised_gb, start)
+            fits = least[fabric] <= self.limits_gb[:, None]
+            first = counts[fabric, fits.argmax(1)]
+            found = np.where((found == 0) & fits.any(1), first, found)
+        return found
+
+    def choices(self, which: Ints, counts: Ints) -> Choices:
+        """All sensible layouts of counts of GPUs, whether they fit or not.
+
+        Args:
+            which: the GPU of each query, by its position.
+            counts: how many of it.
+        """
+        return self.needs.choices(counts, self.fabrics.tensor_most(self.links.fabric[which], counts))
+
+    def fitting(self, which: Ints, counts: Ints) -> Choices:
+        """Those of them that fit."""
+        choices = self.choices(which, counts)
+        return choices.take(choices.raised_gb <= self.limits_gb[which[choices.query]])
+
+    def usual(self, which: Ints, counts: Ints) -> Usual:
+        """The layout for each count, and whether it fits.
+
+        In training the fastest of those that fit; while serving the one that exchanges least. Where none fits, the one
+        that needs least memory.
+        """
+        choices = self.choices(which, counts)
+        fit = choices.raised_gb <= self.limits_gb[which[choices.query]]
+        fits = np.zeros(len(counts), np.bool_)
+        fits[choices.query[fit]] = True
+        choices = choices.take(fit | ~fits[choices.query])
+        last: Floats = choices.raised_gb
+        speed: dict[str, Floats] = {}
+        if self.job.training:
+            speed = self.speed(which[choices.query], choices.layouts)
+            last = np.where(fits[choices.query], -np.round(np.nan_to_num(rate(speed)), 6), last)
+        else:
+            last = np.where(fits[choices.query], 0.0, last)
+        best = np.lexsort((last, choices.query))[np.searchsorted(choices.query, np.arange(len(counts)))]
+        return Usual(choices.layouts.take(best), fits, {name: column[best] for name, column in speed.items()})
+
+    def room(self, which: Ints, layouts: Layouts) -> Floats:
+        """The largest batch that fits: micro-batch in training, requests per replica while serving; NaN if unknown."""
+        return self.needs.most_batch(layouts, self.limits_gb[which])
+
+    def speed(self, which: Ints, layouts: Layouts, room: Floats | None = None) -> dict[str, Floats]:
+        """The named figures of speed of each plan, NaN where one is not known.
+
+        Args:
+            which: the GPU of each plan.
+            layouts: of the plans.
+            room: the largest batch that fits each; computed where it is not given and matters.
+        """
+        if not len(which):
+            return {name: np.zeros(0) for name in _READ}
+        if room is None:
+            matters = self._batch_free or not self.job.training
+            room = self.room(which, layouts) if matters else np.full(len(which), np.nan)
+        split = self.links.split(which, layouts.rows(self.batch(room)))
+        found: dict[str, Any] = self.of_job.columns(self.gpus, which, split, room)
+        return found | {name: np.full(len(which), np.nan) for name in _READ if name not in found}
+
+    def memory(self, which: Ints, layouts: Layouts) -> MemoryColumns | None:
+        """Memory of each plan; None where neither model nor memory is known."""
+        context, small = card_columns(self.gpus)
+        return memory_columns(self.job, layouts.rows(batch_of(self.job), context[which], small[which]))
+
+    def fits(self, which: Ints, memory: MemoryColumns) -> Floats:
+        """Whether plans fit their GPUs: 1 where one does, 0 where not, NaN where the GPU's memory is not known."""
+        usable, granted = self.gpus.usable_gb()[which], granted_column(self.job, self.gpus)[which]
+        raised = self.needs.raised(memory.per_gpu_gb, memory.method)
+        return np.where(np.isnan(usable), np.nan, is_within(memory.per_gpu_gb, raised, granted, usable))
+
+    def batch(self, room: Floats) -> Ints:
+        """Requests in flight; in training the micro-batch, as large as fits up to a bound where none is stated.
+
+        Args:
+            room: the largest batch that fits each plan; NaN where it is not known.
+        """
+        job, constants = self.job, plan_constants()
+        if not self._batch_free:
+            return np.full(len(room), batch_of(job))
+        tokens = constants.tokens_per_micro_batch.value // job.seq_len_tokens
+        bound = tokens if job.shape is not None else constants.images_per_micro_batch.value
+        known = room > 0
+        most = np.maximum(1, np.minimum(np.where(known, room, 1), bound))
+        batch = 1 << (np.frexp(most)[1] - 1).astype(np.int64)  # The power of two up to it.
+        if job.global_batch:
+            batch = np.minimum(batch, job.global_batch)
+        return np.where(known, batch, batch_of(job))
+
+
+def is_within(per_gpu_gb: Any, raised_gb: Any, granted_gb: Any, usable_gb: Any) -> Any:
+    """Whether memory per GPU is within what the job is granted, and raised by its safety within what the GPU can give.
+
+    Where both the GPUs and their number are stated, the best estimate decides, and a warning tells the little room.
+    """
+    return (per_gpu_gb <= granted_gb) & (raised_gb <= usable_gb)
+
+
+def rate(speed: dict[str, Floats]) -> Floats:
+    """Work per second: tokens, or samples where there are none; NaN where neither is known."""
+    tokens = speed["tokens_per_s"]
+    return np.where(tokens > 0, tokens, speed["samples_per_s"])
