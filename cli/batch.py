@@ -19,14 +19,16 @@ JsonObject = Mapping[str, Any]
 _PROGRESS_EVERY = 25
 
 
-def answer_lines(file: str, answer: Callable[[JsonObject], JsonObject]) -> int:
+def answer_lines(
+    file: str, answer: Callable[[JsonObject], JsonObject], emit: Callable[[JsonObject], bool] | None = None
+) -> int:
     """Answer every line of ``file``. Returns 0, or 2 if a line was refused, or 3 if the program failed at one."""
     code = exits.ANSWERED
     progress = Progress()
     for line in json_lines(file):
         reply, line_code = _reply(line, answer)
         code = max(code, line_code)
-        if not output.emit_line(reply):
+        if not (emit or output.emit_line)(reply):
             break
         progress.step(line.number)
     progress.end()

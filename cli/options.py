@@ -20,6 +20,8 @@ all_option = click.option("--all", "everything", is_flag=True, help="Leave nothi
 
 jsonl_option = click.option("--jsonl", is_flag=True, help="FILE holds one workload a line; answer each by one line.")
 
+compact_option = click.option("--compact", is_flag=True, help="With --jsonl: lines of under 1 KB, without reasons.")
+
 full_option = click.option("--full", is_flag=True, help="With --jsonl: keep trace, rules and rejected.")
 
 

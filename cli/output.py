@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.markdown import to_markdown
 from whichgpu.cli.render.screen import Screen, screen_of
@@ -42,6 +44,11 @@ def emit_json(value: Any) -> bool:
 def emit_line(value: Any) -> bool:
     """One compact JSON value on a line of its own."""
     return emit(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
+
+
+def emit_short_line(value: Any) -> bool:
+    """The same by the fast encoder, for lines of which there are many. It writes what is no number as null."""
+    return emit(msgspec.json.encode(value).decode() + "\n")
 
 
 def emit_blocks(blocks: Iterable[Block], form: str) -> bool:

@@ -12,10 +12,19 @@ from whichgpu import Advisor
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of, now, read
 from whichgpu.cli.batch import answer_lines
-from whichgpu.cli.options import all_option, full_option, jsonl_option, output_format, rules_options, set_option
+from whichgpu.cli.options import (
+    all_option,
+    compact_option,
+    full_option,
+    jsonl_option,
+    output_format,
+    rules_options,
+    set_option,
+)
 from whichgpu.cli.render.decision import decision_blocks
 from whichgpu.engine.advisor import make_record, shipped_objectives
 from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.rules import probing
 
 
 @click.command()
@@ -26,6 +35,7 @@ from whichgpu.engine.core import InputError, Problem
 @click.option("--save", metavar="RECORD", type=click.Path(dir_okay=False), help="Save the decision record here.")
 @jsonl_option
 @full_option
+@compact_option
 @all_option
 @rules_options
 def recommend(
@@ -37,6 +47,7 @@ def recommend(
     save: str | None,
     jsonl: bool,
     full: bool,
+    compact: bool,
     everything: bool,
     rules: tuple[str, ...],
     builtin: bool,
@@ -48,7 +59,11 @@ def recommend(
     """
     if jsonl and save:
         raise InputError(Problem("bad-option", "--save keeps one decision, so it does not go with --jsonl"))
+    if compact and (full or not jsonl):
+        raise InputError(Problem("bad-option", "--compact goes with --jsonl, and without --full"))
     advisor = load(rules, builtin=builtin, tests=False)
+    if jsonl and compact:
+        return _answer_short_lines(advisor, file, sets, objective)
     if jsonl:
         return _answer_lines(advisor, file, sets, objective=objective, full=full)
     decision = advisor.decide(read(advisor, file, sets), objective=objective, decided_at=now())
@@ -71,6 +86,17 @@ def _answer_lines(advisor: Advisor, file: str, changes: tuple[str, ...], *, obje
         return advisor.decide(facts, objective=objective, decided_at=moment).to_dict(full=full, trade_offs=full)
 
     return answer_lines(file, answer)
+
+
+def _answer_short_lines(advisor: Advisor, file: str, changes: tuple[str, ...], objective: str | None) -> int:
+    moment = now()
+
+    @probing()
+    def answer(workload: Mapping[str, Any]) -> Mapping[str, Any]:
+        facts = advisor.read(workload, changes)
+        return advisor.decide(facts, objective=objective, decided_at=moment).compact()
+
+    return answer_lines(file, answer, output.emit_short_line)
 
 
 def _save(answer: Mapping[str, Any], save: str) -> None:

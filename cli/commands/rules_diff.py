@@ -90,6 +90,7 @@ def _plain(found: Comparison) -> dict[str, Any]:
             for names in found.knowledge
         },
         "compared": found.compared,
+        "cannot_meet_a_changed_rule": found.spared,
         "seed": found.seed,
         "moved": [_moved(entry) for entry in found.moved],
     }

@@ -80,11 +80,10 @@ def _compared(found: Comparison) -> str:
         word = words[origin]
         many = plural.get(origin, word if origin == "sample" else f"{word}s")
         said.append(f"{amount} {word if amount == 1 else many}")
-    return (
-        f"Compared on {joined(said, 'and')} (seed {found.seed})."
-        if said
-        else "No workload was decided: nothing differs that can change an answer."
-    )
+    if not said:
+        return "No workload was decided: nothing differs that can change an answer."
+    spared = f" {found.spared} of them cannot meet a rule that differs." if found.spared else ""
+    return f"Compared on {joined(said, 'and')} (seed {found.seed}).{spared}"
 
 
 def _rule(entry: Told) -> list[Block]:

@@ -29,12 +29,18 @@ from .intake import Workload as Workload
 from .losses import Loss as Loss, LossKind as LossKind, first_by_evidence as first_by_evidence, loss_of as loss_of
 from .objectives import ObjectivesFile as ObjectivesFile, shipped_objectives as shipped_objectives
 from .outcome import Judged as Judged, Outcome as Outcome, PlanRound as PlanRound, fired_rules as fired_rules
-from .pipeline import ResolvedIntake as ResolvedIntake, asked_counts as asked_counts
+from .pipeline import (
+    DecisionContext as DecisionContext,
+    ResolvedIntake as ResolvedIntake,
+    asked_counts as asked_counts,
+    round_on as round_on,
+)
 from .procurement import compute as compute
 from .rank import Objective as Objective
 from .record import Record as Record, Saved as Saved, make_record as make_record, read_saved as read_saved
 from .round import run_round as run_round
 from .size_answer import size_workload as size_workload
+from .stages import fact_moments as fact_moments
 from .survey import (
     MeasureColumns as MeasureColumns,
     Measures as Measures,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, overload
 from msgspec import Struct
 from msgspec.structs import replace
 
+from whichgpu.engine.advisor.answer.compact import compact_dict
 from whichgpu.engine.advisor.answer.decision import decision_dict
 from whichgpu.engine.advisor.answer.tradeoffs import trade_off_list
 from whichgpu.engine.advisor.further_facts import check_further_facts
@@ -54,7 +55,7 @@ from whichgpu.engine.sizing import memory_calculators
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer import answer_types, part_types
+    from whichgpu.engine.advisor.answer import answer_types, compact_types, part_types
 
 
 class Decision(Struct, frozen=True):
@@ -122,6 +123,11 @@ class Decision(Struct, frozen=True):
         if trade_offs:
             answer["trade_offs"] = trade_off_list(self.trade_offs(), self.outcome, advisor.vocabulary)
         return answer
+
+    def compact(self) -> compact_types.CompactAnswer:
+        """The answer in under a kilobyte, without its reasons: for runs over many workloads."""
+        advisor, today = self.advisor, self.decided_at.date().isoformat()
+        return compact_dict(self.outcome, advisor.rules, today, advisor.vocabulary)
 
 
 class Advisor(Struct, frozen=True):

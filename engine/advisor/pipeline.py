@@ -61,6 +61,12 @@ class DecisionContext(Struct, frozen=True):
         job = job_from_facts(intake.facts, model, assumed=intake.assumed)
         return PlanMaker(job, intake.facts, self.knowledge)
 
+    def plan_round(self, maker: PlanMaker, intake: ResolvedFacts, objective: Objective) -> PlanRound:
+        """The plans of one settled workload, judged."""
+        asked = asked_counts(intake.fired)
+        plans = self.make_plans(maker.job, intake.facts, self.knowledge, asked, maker=maker)
+        return run_round(plans, intake, self.stages, self.knowledge, self.unstated, objective)
+
 
 def decide_workload(
     context: DecisionContext, workload: Workload, objective: Objective, today: date | None = None
@@ -74,7 +80,7 @@ def decide_workload(
     no_answer = _contradiction(context.stages.contradictions, intake) or _must_ask(context.vocabulary, intake)
     plan_round = None
     if no_answer is None:
-        plan_round = _round(context, maker, intake, objective)
+        plan_round = context.plan_round(maker, intake, objective)
         no_answer = _nothing_fits(plan_round, context, workload, objective)
     chosen = plan_round.judged[0] if plan_round and plan_round.judged else None
     phases = _phases(context, workload, intake, objective, chosen) if no_answer is None else ()
@@ -115,12 +121,6 @@ def asked_facts(rules: Iterable[Rule]) -> dict[str, str]:
     return {effect.fact: rule.id for rule in last_first for effect in rule.effects if isinstance(effect, Ask)}
 
 
-def _round(context: DecisionContext, maker: PlanMaker, intake: ResolvedFacts, objective: Objective) -> PlanRound:
-    asked = asked_counts(intake.fired)
-    plans = context.make_plans(maker.job, intake.facts, context.knowledge, asked, maker=maker)
-    return run_round(plans, intake, context.stages, context.knowledge, context.unstated, objective)
-
-
 def _contradiction(rules: RuleSet, intake: ResolvedFacts) -> NoAnswer | None:
     resolution = rules.run(intake.facts, [{}], ["workload"]).resolutions[0]
     fired = rules.fired(resolution)
@@ -145,7 +145,7 @@ def round_on(context: DecisionContext, given: Mapping[str, Value], objective: Ob
         intake, model = context.resolve(given)
         if _contradiction(context.stages.contradictions, intake) or _must_ask(context.vocabulary, intake):
             return None
-        return _round(context, context.plan_maker(model, intake), intake, objective)
+        return context.plan_round(context.plan_maker(model, intake), intake, objective)
     except InputError:
         return None
 

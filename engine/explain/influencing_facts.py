@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor, Judged, Outcome, loss_of
 from whichgpu.engine.core import registered
+from whichgpu.engine.explain.rerun import Tried
 from whichgpu.engine.interview import Watched
 from whichgpu.engine.rules import Fallback, Points, Rule, evaluate, facts_read
 
@@ -38,7 +39,7 @@ def influencing_facts(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) 
     return InfluencingFacts(_changeable(advisor, names, outcome), tuple(rules[name] for name in sorted(rules)), first)
 
 
-def best_of(outcome: Outcome, gpus: frozenset[str]) -> Judged | None:
+def best_of(outcome: Outcome | Tried, gpus: frozenset[str]) -> Judged | None:
     """The best plan of some GPUs that no rule rejects."""
     judged = outcome.round.judged if outcome.round else ()
     return next((entry for entry in judged if entry.ranked.plan.gpu.id in gpus), None)

@@ -13,7 +13,15 @@ from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Judged, Outcome, loss_of
 from whichgpu.engine.explain.influencing_facts import InfluencingFacts, best_of
-from whichgpu.engine.explain.rerun import FactChange, OutOfDecisionsError, WhatIfSearch, between, is_number, probes
+from whichgpu.engine.explain.rerun import (
+    FactChange,
+    OutOfDecisionsError,
+    Tried,
+    WhatIfSearch,
+    between,
+    is_number,
+    probes,
+)
 from whichgpu.engine.rules import FactDef
 
 
@@ -35,6 +43,10 @@ _REJECTED = 1000.0
 _PLACES = (480.0, 240.0, 120.0, 60.0)
 _BEATEN = 30.0
 _OUTSIDE = 15.0
+
+
+#: What says which plans there are, and which is chosen.
+Judgement = Outcome | Tried
 
 
 class Nearest(Struct, frozen=True):
@@ -69,16 +81,15 @@ class _NearestSearch:
     facts: Mapping[str, FactDef]
     found: dict[Goal, list[Nearest]] = field(default_factory=lambda: {"wins": [], "fits": []})
     gaps: dict[FactChange, float] = field(default_factory=dict)
+    rejected: bool = False  # every plan of the GPUs, as the facts are
 
     def try_out(self, changes: tuple[FactChange, ...], goals: Iterable[Goal]) -> dict[Goal, Nearest]:
         """Decide with these changes; what they reach."""
-        outcome = self.what_if.outcome(changes)
+        tried = self.what_if.tried(changes, self.gpus if self.rejected else frozenset())
         if len(changes) == 1:
-            self.gaps[changes[0]] = gap(outcome, self.gpus)
-        if outcome is None:
-            return {}
-        chosen = outcome.chosen.ranked.plan.id if outcome.chosen else None
-        plans = {goal: REACHED[goal](outcome, self.gpus) for goal in goals}
+            self.gaps[changes[0]] = gap(tried, self.gpus)
+        chosen = tried.chosen.ranked.plan.id if tried.chosen else None
+        plans = {goal: REACHED[goal](tried, self.gpus) for goal in goals}
         return {goal: Nearest(goal, changes, chosen, plan) for goal, plan in plans.items() if plan is not None}
 
 
@@ -104,6 +115,7 @@ def nearest_changes(
     try:
         base = what_if.outcome()
         goals = [goal for goal in ("fits", "wins") if base is None or REACHED[goal](base, gpus) is None]
+        search.rejected = "fits" in goals
         singles = _singles(base, influencing, search)
         complete = _try_singles(search, singles, goals)
         _try_pairs(search, base, goals, influencing.first)
@@ -235,7 +247,7 @@ def _try_pairs(search: _NearestSearch, base: Outcome | None, goals: list[Goal], 
                 search.found[goal][-1] = _brought_nearer(search, search.found[goal][-1], position)
 
 
-def gap(outcome: Outcome | None, gpus: frozenset[str]) -> float:
+def gap(outcome: Judgement | None, gpus: frozenset[str]) -> float:
     """How far a GPU is from being the answer, by its nearest plan; beyond all where no plan of it survives.
 
     What counts first weighs most: a limit that cannot be checked, then being a last choice, then the cards and counts
@@ -273,19 +285,19 @@ def _doublings(ratio: float | None) -> float:
     return math.log2(ratio) if ratio and ratio > 0 else 0.0
 
 
-def fitting_plan(outcome: Outcome, gpus: frozenset[str]) -> str | None:
+def fitting_plan(outcome: Judgement, gpus: frozenset[str]) -> str | None:
     """The best plan of a GPU that no rule rejects."""
     best = best_of(outcome, gpus)
     return best.ranked.plan.id if best else None
 
 
-def winning_plan(outcome: Outcome, gpus: frozenset[str]) -> str | None:
+def winning_plan(outcome: Judgement, gpus: frozenset[str]) -> str | None:
     """The recommended plan, where it is of this GPU."""
     chosen = outcome.chosen
     return chosen.ranked.plan.id if chosen and chosen.ranked.plan.gpu.id in gpus else None
 
 
-REACHED: dict[Goal, Callable[[Outcome, frozenset[str]], str | None]] = {"wins": winning_plan, "fits": fitting_plan}
+REACHED: dict[Goal, Callable[[Judgement, frozenset[str]], str | None]] = {"wins": winning_plan, "fits": fitting_plan}
 
 
 def _sorted(found: list[Nearest]) -> tuple[Nearest, ...]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeGuard
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Advisor, Decision, Outcome, Workload
-from whichgpu.engine.core import InputError, Problem, Scalar, Value, json_value, rounded
+from whichgpu.engine.advisor import Advisor, Decision, Judged, Outcome, PlanRound, Workload, round_on
+from whichgpu.engine.core import InputError, Problem, Scalar, Value, collection_paused, json_value, rounded
+from whichgpu.engine.explain.probing import ProbingContext, probing_context
 from whichgpu.engine.rules import FactDef, Rule, coerce, constants_compared, probing
 
 
@@ -137,6 +139,13 @@ class OutOfDecisionsError(Exception):
     """The search has used up the decisions that it may make."""
 
 
+class Tried(Struct, frozen=True):
+    """A variation with its plans judged, without what follows from the choice."""
+
+    round: PlanRound | None = None
+    chosen: Judged | None = None
+
+
 @dataclass(slots=True)
 class WhatIfSearch:
     """Decides variations of one workload, at most ``limit`` of them."""
@@ -147,7 +156,13 @@ class WhatIfSearch:
     decided_at: datetime
     limit: int
     made: int = 0
-    _known: dict[tuple[tuple[str, Value | None], ...], Outcome | None] = field(default_factory=dict)
+    _context: ProbingContext = field(init=False)
+    _of_some: dict[frozenset[str], ProbingContext] = field(default_factory=dict)
+    _known: dict[tuple[Hashable, ...], Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Variations are decided in one context, which keeps what they have in common."""
+        self._context = probing_context(self.advisor.context)
 
     def outcome(self, changes: tuple[FactChange, ...] = ()) -> Outcome | None:
         """The outcome with these facts changed; None where the workload is then refused.
@@ -155,16 +170,32 @@ class WhatIfSearch:
         Raises:
             OutOfDecisionsError: a further decision would be needed.
         """
-        key = tuple(sorted(((change.fact, change.after) for change in changes), key=lambda pair: pair[0]))
+        found: Outcome | None = self._once(("whole", _key(changes)), lambda: self._decide(changes))
+        return found
+
+    def tried(self, changes: tuple[FactChange, ...], unless_rejected: frozenset[str] = frozenset()) -> Tried:
+        """The plans with these facts changed, judged.
+
+        Args:
+            changes: the facts.
+            unless_rejected: where every plan of these GPUs is rejected, theirs are all that is looked at.
+
+        Raises:
+            OutOfDecisionsError: a further decision would be needed.
+        """
+        found: Tried = self._once((unless_rejected, _key(changes)), lambda: self._try(changes, unless_rejected))
+        return found
+
+    def _once(self, key: tuple[Hashable, ...], decide: Callable[[], Any]) -> Any:
         if key not in self._known:
             if self.made >= self.limit:
                 raise OutOfDecisionsError
             self.made += 1
-            self._known[key] = self._decide(changes)
+            self._known[key] = decide()
         return self._known[key]
 
-    @probing()
-    def _decide(self, changes: tuple[FactChange, ...]) -> Outcome | None:
+    def _changed(self, changes: tuple[FactChange, ...]) -> tuple[dict[str, Value], str | None]:
+        """The facts, and the objective where they do not bring it about."""
         facts = dict(self.given)
         objective = self.objective
         for change in changes:
@@ -173,10 +204,39 @@ class WhatIfSearch:
                 facts[change.fact] = change.after
             if change.fact == "objective":
                 objective = None
+        return facts, objective
+
+    @probing()
+    def _decide(self, changes: tuple[FactChange, ...]) -> Outcome | None:
+        facts, objective = self._changed(changes)
+        advisor = replace(self.advisor, context=self._context)
         try:
-            return self.advisor.decide(Workload(facts), objective=objective, decided_at=self.decided_at).outcome
+            return advisor.decide(Workload(facts), objective=objective, decided_at=self.decided_at).outcome
         except InputError:
             return None
+
+    @probing()
+    @collection_paused()
+    def _try(self, changes: tuple[FactChange, ...], unless_rejected: frozenset[str]) -> Tried:
+        facts, named = self._changed(changes)
+        try:
+            objective = self.advisor.objective(named, facts)
+        except InputError:
+            return Tried()
+        if named is not None:
+            facts["objective"] = named
+        if unless_rejected:
+            if unless_rejected not in self._of_some:
+                self._of_some[unless_rejected] = probing_context(self.advisor.context, unless_rejected)
+            theirs = round_on(self._of_some[unless_rejected], facts, objective)
+            if theirs is None or not (theirs.judged or theirs.refused):
+                return Tried(theirs)
+        found = round_on(self._context, facts, objective)
+        return Tried(found, found.judged[0] if found and found.judged else None)
+
+
+def _key(changes: tuple[FactChange, ...]) -> tuple[Hashable, ...]:
+    return tuple(sorted(((change.fact, change.after) for change in changes), key=lambda pair: pair[0]))
 
 
 def probes(fact: FactDef, now: Value | None, rules: tuple[Rule, ...], *, stated: bool) -> list[FactChange]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 import numpy as np
 from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import Gpu, Knowledge
-from whichgpu.engine.core import Column, Facts, FactTable, yes_no
+from whichgpu.engine.core import Column, Facts, FactTable, Value, yes_no
 from whichgpu.engine.plans.costs.constants import load_economics
 from whichgpu.engine.plans.costs.cost import OFFER, cost_columns, known
 from whichgpu.engine.plans.costs.offers import offer_index, wishes_from_facts
@@ -29,6 +31,24 @@ _NAMING = ("gpu_candidates", "current_gpu")
 _OF_THE_WHOLE_SERVICE = frozenset({"num_models_served", "peak_qps", "min_tokens_per_s", "num_gpus"})
 
 
+class _OfOneModel(Mapping[str, Value]):
+    """The facts but for those about all served models together; looked up one by one, for whoever watches."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    def __getitem__(self, name: str) -> Value:
+        if name in _OF_THE_WHOLE_SERVICE:
+            raise KeyError(name)
+        return self._facts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._facts if name not in _OF_THE_WHOLE_SERVICE)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 class PlanMaker(PlanSizes):
     """Makes the plans of one job, with what they cost."""
 
@@ -44,8 +64,7 @@ class PlanMaker(PlanSizes):
         """The maker for one of the served models alone, without a target: what one slice of a card is given."""
         if self._solo is None:
             job = replace(self.job, models_served=1)
-            facts = {name: value for name, value in self.facts.items() if name not in _OF_THE_WHOLE_SERVICE}
-            self._solo = PlanMaker(job, facts, self.knowledge)
+            self._solo = PlanMaker(job, _OfOneModel(self.facts), self.knowledge)
         return self._solo
 
     def owned(self, gpu: Gpu) -> int:

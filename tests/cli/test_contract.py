@@ -14,7 +14,7 @@ from whichgpu.engine.advisor.record import make_record
 from whichgpu.engine.authoring import PrintedFinding
 
 
-SHAPES = ("decision", "decision_line", "record", "size_answer", "refused_line")
+SHAPES = ("decision", "decision_line", "compact_line", "record", "size_answer", "refused_line")
 
 
 def problems(shape: str, value: Any) -> list[str]:

@@ -144,7 +144,7 @@ def test_a_price_list_that_is_not_there(whichgpu: Whichgpu) -> None:
 
 
 def test_schemas(whichgpu: Whichgpu) -> None:
-    for shape in ("decision", "decision_line", "record", "size_answer", "refused_line"):
+    for shape in ("decision", "decision_line", "compact_line", "record", "size_answer", "refused_line"):
         jsonschema_rs.meta.validate(json.loads(whichgpu("schema", shape).out))
 
 

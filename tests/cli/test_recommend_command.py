@@ -187,6 +187,34 @@ def test_full_lines_keep_everything(whichgpu: Whichgpu) -> None:
     assert answer["facts"]["concurrency"]["value"] == 3
 
 
+def test_compact_lines_are_short_and_errors_stay_lines(whichgpu: Whichgpu) -> None:
+    lines = [
+        '{"id": 1, "task": "inference", "model_name": "llama-3.1-8b"}',
+        "{",
+        '{"id": [2], "taks": "x"}',
+        '{"id": 3}',
+    ]
+    ran = whichgpu("recommend", "-", "--jsonl", "--compact", "--set", "concurrency=3", stdin="\n".join(lines))
+    assert (ran.code, ran.err) == (2, "")
+    replies = [json.loads(line) for line in ran.out.splitlines()]
+    assert [reply["id"] for reply in replies] == [1, None, [2], 3]
+    for index in (0, 3):
+        assert complaints("compact_line", replies[index]) == []
+    for index in (1, 2):
+        assert complaints("refused_line", replies[index]) == []
+        assert replies[index]["error"]["line"] == index + 1
+    assert replies[0]["plan"]["count"] == 1
+    assert replies[3]["no_answer"]["kind"] == "facts_missing"
+    assert max(map(len, ran.out.splitlines())) < 1024
+
+
+@pytest.mark.parametrize("options", [("--compact",), ("--jsonl", "--compact", "--full")])
+def test_compact_is_a_form_of_lines(whichgpu: Whichgpu, options: tuple[str, ...]) -> None:
+    ran = whichgpu("recommend", CHAT, *options)
+    assert ran.code == 2
+    assert "--compact" in ran.err
+
+
 def test_jsonl_does_not_save(whichgpu: Whichgpu, tmp_path: Path) -> None:
     ran = whichgpu("recommend", "-", "--jsonl", "--save", str(tmp_path / "record.json"))
     assert ran.code == 2

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from whichgpu.engine.advisor.answer.compact_types import CompactAnswer
 from whichgpu.engine.advisor.answer.keys import Amount, Count, Day, FactValues, Number, OneOf, Word, doc
 from whichgpu.engine.advisor.answer.part_types import (
     Assumption,
@@ -185,6 +186,7 @@ class RefusedLine(TypedDict):
 SHAPES = {
     "decision": Decision,
     "decision_line": DecisionLine,
+    "compact_line": CompactAnswer,
     "record": Record,
     "size_answer": SizeAnswer,
     "refused_line": RefusedLine,

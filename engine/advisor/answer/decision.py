@@ -22,7 +22,7 @@ from whichgpu.engine.advisor.answer.outranked import outranked, passed_over
 from whichgpu.engine.advisor.answer.plans import plan_dict
 from whichgpu.engine.advisor.answer.procurement import procurement_dict, procurement_figures_dict
 from whichgpu.engine.advisor.answer.remarks import (
-    aged_rules,
+    aged_warnings,
     contradiction_warnings,
     difference_warnings,
     disagreements,
@@ -79,7 +79,7 @@ def decision_dict(
     warnings = contradiction_warnings(outcome.intake, vocabulary) + remarks(fired, "warn", vocabulary)
     warnings += refusal_warnings(outcome, vocabulary)
     warnings += difference_warnings(differences, vocabulary)
-    warnings += aged_rules(outcome, rules, head["decided_at"][:10], vocabulary)
+    warnings += aged_warnings(outcome, rules, head["decided_at"][:10], vocabulary)
     recommendation: plan_types.Recommendation | None = None
     if outcome.chosen is not None:
         recommendation = {

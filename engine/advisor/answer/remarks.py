@@ -43,19 +43,31 @@ def remarks(fired: Iterable[Fired], kind: str, vocabulary: Vocabulary) -> list[p
     return sorted(entries.values(), key=lambda entry: (entry["priority"], entry["code"]))
 
 
-def aged_rules(
-    outcome: Outcome, rules: Mapping[str, Rule], today: str, vocabulary: Vocabulary
-) -> list[part_types.Remark]:
-    """A warning where rules behind the answer are past the day by which they were to be checked again.
+def said_codes(fired: Iterable[Fired], kind: str, vocabulary: Vocabulary) -> list[str]:
+    """The codes of the same entries alone, in the same order."""
+    codes = {
+        effect.code for item in fired for effect in item.rule.effects if isinstance(effect, Say) and effect.kind == kind
+    }
+    return sorted(codes, key=lambda code: (vocabulary.codes[code].priority, code))
+
+
+def aged_rules(outcome: Outcome, rules: Mapping[str, Rule], today: str) -> list[str]:
+    """The rules behind the answer that are past the day by which they were to be checked again, by id.
 
     Args:
         outcome: what was decided.
         rules: all rules by id.
         today: the day of the decision, as 2026-12-31.
-        vocabulary: for the code's priority.
     """
-    fired = rules.keys() & set(fired_rules(outcome))
-    aged = sorted(rule_id for rule_id in fired if (rules[rule_id].valid_until or today) < today)
+    aged = {rule.id for rule in rules.values() if rule.valid_until and rule.valid_until < today}
+    return sorted(aged.intersection(fired_rules(outcome))) if aged else []
+
+
+def aged_warnings(
+    outcome: Outcome, rules: Mapping[str, Rule], today: str, vocabulary: Vocabulary
+) -> list[part_types.Remark]:
+    """A warning where there are such rules."""
+    aged = aged_rules(outcome, rules, today)
     if not aged:
         return []
     days = [f"{rule_id} (by {rules[rule_id].valid_until})" for rule_id in aged]

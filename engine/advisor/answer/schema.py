@@ -32,7 +32,7 @@ class _Untitled(GenerateJsonSchema):
     def typed_dict_schema(self, schema: Any) -> Schema:
         found = super().typed_dict_schema(schema)
         found.pop("title", None)
-        return {**found, **(_ANSWERED if "no_answer" in found["properties"] else {})}
+        return {**found, **(_ANSWERED if found["properties"].keys() >= {"recommendation", "no_answer"} else {})}
 
     def tagged_union_schema(self, schema: Any) -> Schema:
         found = super().tagged_union_schema(schema)
@@ -49,7 +49,7 @@ def decision_schema() -> Schema:
 
 
 def schema_of(shape: str, *, closed: bool = False) -> Schema:
-    """The schema of one shape: ``decision``, ``decision_line``, ``record``, ``size_answer`` or ``refused_line``.
+    """The schema of one shape: ``decision``, ``decision_line``, ``record`` or another of ``SHAPES``.
 
     Args:
         shape: its name.

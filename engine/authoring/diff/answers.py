@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,14 +12,25 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Advisor, Outcome, fired_rules, load_advisor
+from whichgpu.engine.advisor import (
+    Advisor,
+    DecisionContext,
+    Objective,
+    Outcome,
+    PlanRound,
+    ResolvedIntake,
+    fired_rules,
+    load_advisor,
+)
+from whichgpu.engine.authoring.diff.concern import Shares
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import Facts, WhichgpuError
+from whichgpu.engine.core import Facts, Value, WhichgpuError, distinct, locate
 from whichgpu.engine.plans import PlanMaker, PlanTable, candidate_plans
-from whichgpu.engine.rules import Disagree, Monitor, Say, probing
+from whichgpu.engine.rules import Disagree, Monitor, ResolvedFacts, Say, probing
 from whichgpu.engine.sizing import Job
 
 
+NOTHING_SHARED = Shares()
 #: Keys of a workload that no vocabulary has to know.
 _PLAIN_KEYS = frozenset({"id", "gpu", "count"})
 
@@ -30,9 +43,29 @@ class Edition(Struct, frozen=True):
     own_rules: Path | None = None
     knowledge_folder: Path | None = None
 
-    def load(self) -> Advisor:
-        """Load it. Raises RulebookError and KnowledgeError."""
-        return load_advisor(self.layers, own_rules=self.own_rules, knowledge_folder=self.knowledge_folder)
+    def load(self, *, tests: bool = True) -> Advisor:
+        """Load it. Raises RulebookError and KnowledgeError.
+
+        Args:
+            tests: with the tests inside rules; answers need none.
+        """
+        return load_advisor(self.layers, own_rules=self.own_rules, knowledge_folder=self.knowledge_folder, tests=tests)
+
+    def content(self) -> list[str]:
+        """A digest of the files of each folder that it is made of, in order; a folder without files adds none."""
+        knowledge = self.knowledge_folder or locate("knowledge")
+        folders = distinct((knowledge, self.own_rules or locate("rules"), *self.layers))
+        return [digest for folder in folders if (digest := _files_digest(folder))]
+
+
+def _files_digest(folder: Path) -> str | None:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    told = hashlib.sha256()
+    for path in files:
+        content = path.read_bytes()
+        told.update(f"{path.relative_to(folder).as_posix()} {len(content)}\n".encode())
+        told.update(content)
+    return told.hexdigest() if files else None
 
 
 class Answer(Struct, frozen=True):
@@ -46,7 +79,7 @@ class Answer(Struct, frozen=True):
     advice: tuple[str, ...] = ()
     monitoring: tuple[str, ...] = ()
     disagreements: tuple[str, ...] = ()
-    fired: frozenset[str] = frozenset()  # every rule that fired, on the workload or on any plan
+    fired: frozenset[str] = frozenset()  # every rule that fired, on the workload or on any plan, where answers differ
     refused: str | None = None
 
     def differs_from(self, other: Answer) -> tuple[str, ...]:
@@ -60,58 +93,127 @@ class Answer(Struct, frozen=True):
 PARTS = tuple(part for part in Answer.__struct_fields__ if part not in {"fired", "refused"})
 
 
+class Pair(Struct, frozen=True):
+    """The answers of both editions to one workload."""
+
+    old: Answer
+    new: Answer
+
+
 def answer_pairs(
-    old: Edition, new: Edition, workloads: Sequence[Mapping[str, Any]], moment: datetime
-) -> list[tuple[Answer, Answer]]:
-    """The answers of both editions, in order. Facts that an edition does not know are left out for it."""
-    return pairs_of(old.load(), new.load(), workloads, moment)
+    old: Advisor,
+    new: Advisor,
+    workloads: Iterable[Mapping[str, Any]],
+    moment: datetime,
+    shares: Shares = NOTHING_SHARED,
+) -> list[Pair]:
+    """The answers of both editions, in order. Facts that an edition does not know are left out for it.
+
+    Args:
+        old: what the other is measured against.
+        new: the edition that is judged.
+        workloads: raw facts.
+        moment: the time at which both decide.
+        shares: what they have in common; what is shared is decided once.
+    """
+    desk = _Desk()
+    was, now = desk.lend(old, shares), desk.lend(new, shares)
+    pairs = []
+    for workload in workloads:
+        one, other = (_decided(advisor, workload, moment) for advisor in (was, now))
+        pair = Pair(*(each if isinstance(each, Answer) else summary_of(each) for each in (one, other)))
+        if pair.old.differs_from(pair.new):
+            pair = Pair(*(each if isinstance(each, Answer) else with_fired(each) for each in (one, other)))
+        pairs.append(pair)
+    return pairs
 
 
-def pairs_of(
-    old: Advisor, new: Advisor, workloads: Sequence[Mapping[str, Any]], moment: datetime
-) -> list[tuple[Answer, Answer]]:
-    """The same of experts that are loaded already."""
-    shelf = PlanShelf()
-    was, now = shelf.lend(old), shelf.lend(new)
-    return [(answer_of(was, workload, moment), answer_of(now, workload, moment)) for workload in workloads]
-
-
-class PlanShelf:
-    """Plans that were just made, for the other edition to use: most changes of rules leave them as they are."""
+class _Desk:
+    """What was just made for one edition, for the other to use."""
 
     _KEPT = 3  # A workload that trains and serves is planned three times at most.
 
     def __init__(self) -> None:
-        self._made: list[tuple[tuple[object, ...], PlanTable]] = []
+        self._made: dict[str, deque[tuple[object, Any]]] = {}
 
-    def lend(self, advisor: Advisor) -> Advisor:
-        """The expert, looking on the shelf before it makes plans."""
-        return replace(advisor, context=replace(advisor.context, make_plans=self._plans))
+    def lend(self, advisor: Advisor, shares: Shares) -> Advisor:
+        """The expert, looking on the desk before it makes what is shared; plans for the same facts always are."""
+        context = advisor.context
+        lent = _Sharing(
+            context.vocabulary, context.knowledge, context.stages, context.unstated, self._plans, self, shares
+        )
+        return replace(advisor, context=lent)
+
+    def once(self, kind: str, key: object, make: Callable[[], Any]) -> Any:
+        """What was made for an equal key, or else what is made now."""
+        made = self._made.setdefault(kind, deque(maxlen=self._KEPT))
+        for known, value in made:
+            if known == key:
+                return value
+        made.append((key, make()))
+        return made[-1][1]
 
     def _plans(
         self, job: Job, facts: Facts, knowledge: Knowledge, asked: Mapping[int, str], *, maker: PlanMaker
     ) -> PlanTable:
-        wanted = (job, facts, knowledge.digest, asked)
-        for key, plans in self._made:
-            if key == wanted:
-                return plans
-        made = candidate_plans(job, facts, knowledge, asked, maker=maker)
-        self._made = [*self._made[1 - self._KEPT :], (wanted, made)]
-        return made
+        key = (job, facts, knowledge.digest, asked)
+        plans: PlanTable = self.once("plans", key, lambda: candidate_plans(job, facts, knowledge, asked, maker=maker))
+        return plans
+
+
+class _Sharing(DecisionContext, frozen=True):
+    """Decides with what the other edition has decided already."""
+
+    desk: Any = None
+    shares: Shares = NOTHING_SHARED
+
+    def resolve(self, given: Mapping[str, Value]) -> ResolvedIntake:
+        """What the facts come to before any plan."""
+        resolve = super().resolve
+        if not self.shares.intake:
+            return resolve(given)
+        found: ResolvedIntake = self.desk.once("intake", dict(given), lambda: resolve(given))
+        return found
+
+    def plan_round(self, maker: PlanMaker, intake: ResolvedFacts, objective: Objective) -> PlanRound:
+        """The plans of one settled workload, judged."""
+        judge = super().plan_round
+        if not self.shares.round:
+            return judge(maker, intake, objective)
+        key = (id(intake), objective)  # The intake is the very same one, and the desk keeps it.
+        found: PlanRound = self.desk.once("round", key, lambda: judge(maker, intake, objective))
+        return found
 
 
 @probing()
 def answer_of(advisor: Advisor, workload: Mapping[str, Any], moment: datetime) -> Answer:
     """What the expert says of one workload."""
-    known = {
-        name: value
-        for name, value in workload.items()
-        if name in _PLAIN_KEYS or advisor.vocabulary.fact(name) or advisor.vocabulary.conditional_aliases(name)
-    }
+    found = _decided(advisor, workload, moment)
+    return found if isinstance(found, Answer) else with_fired(found)
+
+
+@probing()
+def _decided(advisor: Advisor, workload: Mapping[str, Any], moment: datetime) -> Outcome | Answer:
+    """The decision, or why the workload is refused."""
     try:
-        return summary_of(advisor.decide(known, decided_at=moment).outcome)
+        return advisor.decide(known_facts(advisor, workload), decided_at=moment).outcome
     except WhichgpuError as error:
         return Answer(refused=error.problems[0].message)
+
+
+def known_facts(advisor: Advisor, workload: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a workload that an edition knows."""
+    words = advisor.vocabulary
+    return {
+        name: value
+        for name, value in workload.items()
+        if name in _PLAIN_KEYS or words.fact(name) or words.conditional_aliases(name)
+    }
+
+
+def with_fired(outcome: Outcome) -> Answer:
+    """The same with every rule that fired, which takes a look at every plan."""
+    return replace(summary_of(outcome), fired=frozenset(fired_rules(outcome)))
 
 
 def summary_of(outcome: Outcome) -> Answer:
@@ -130,7 +232,6 @@ def summary_of(outcome: Outcome) -> Answer:
         advice=_sorted(effect.code for effect in effects if isinstance(effect, Say) and effect.kind == "advise"),
         monitoring=_sorted(effect.figure for effect in effects if isinstance(effect, Monitor)),
         disagreements=_sorted(effect.conflict for effect in effects if isinstance(effect, Disagree)),
-        fired=frozenset(fired_rules(outcome)),
     )
 
 

@@ -11,10 +11,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.authoring.diff.answers import PARTS, Answer, Edition, answer_pairs, pairs_of
+from whichgpu.engine.authoring.diff.answers import PARTS, Answer, Edition, Pair, answer_pairs, known_facts
+from whichgpu.engine.authoring.diff.concern import Concern, Shares, concern_of, shares_of
 from whichgpu.engine.authoring.diff.rulediff import Affected, Region, RuleChange, rule_changes
 from whichgpu.engine.authoring.diff.workloads import (
     Named,
@@ -23,7 +24,7 @@ from whichgpu.engine.authoring.diff.workloads import (
     scenario_workloads,
     workloads_in_tests,
 )
-from whichgpu.engine.core import registered
+from whichgpu.engine.core import WhichgpuError, registered
 from whichgpu.engine.rules import Vocabulary
 
 
@@ -62,18 +63,21 @@ class Comparison(Struct, frozen=True):
     old: str
     new: str
     digests: tuple[str, str]
-    rules: tuple[Told, ...]
-    knowledge: tuple[Names, ...]
-    moved: tuple[Moved, ...]  # the weightiest first
-    compared: dict[str, int]  # origin -> workloads
-    seed: int
+    rules: tuple[Told, ...] = ()
+    knowledge: tuple[Names, ...] = ()
+    moved: tuple[Moved, ...] = ()  # the weightiest first
+    compared: dict[str, int] = field(default_factory=dict)  # origin -> workloads
+    spared: int = 0  # of these, that cannot meet a rule that differs: both editions answer them alike
+    seed: int = 1
 
     @property
     def workloads(self) -> int:
-        """How many workloads were answered by both."""
+        """How many workloads were compared."""
         return sum(self.compared.values())
 
 
+#: A further process loads both editions anew, which takes as long as deciding so many workloads.
+_WORTH_A_PROCESS = 60
 #: Workloads taken from the tests of rules that did not change, spread over the rulebook; the sample does the rest.
 _MOST_TESTS = 150
 
@@ -88,7 +92,7 @@ def compare(
     seed: int = 1,
     processes: int = 2,
 ) -> Comparison:
-    """Compare two editions. Where nothing that can change an answer differs, no workload is decided.
+    """Compare two editions. Only workloads that can meet a rule that differs are decided.
 
     Args:
         old: what the other is measured against.
@@ -102,6 +106,9 @@ def compare(
     Raises:
         RulebookError, KnowledgeError: an edition cannot be loaded.
     """
+    if old.content() == new.content():
+        one = old.load(tests=False)
+        return Comparison(old.label, new.label, (one.rulebook.digest, one.rulebook.digest), seed=seed)
     before, after = old.load(), new.load()
     changes = rule_changes(before.rulebook, after.rulebook)
     old_words, words = before.vocabulary, after.vocabulary
@@ -110,9 +117,16 @@ def compare(
     alike = not knowledge and before.knowledge.digest == after.knowledge.digest
     alike = alike and not any(change.decisive for change in changes)
     workloads = [] if alike else gather(after, vocabulary, changes, examples, sample, seed)
-    facts = [named.facts for named in workloads]
-    here = processes < 2 or not facts
-    answers = pairs_of(before, after, facts, moment) if here else _answers(old, new, facts, moment, processes)
+    concern = concern_of(before, after, changes)
+    concerned = [named for named in workloads if concern is None or _concerned(concern, after, named.facts)]
+    facts = [named.facts for named in concerned]
+    shares = shares_of(before, after, changes)
+    here = processes < 2 or len(facts) < _WORTH_A_PROCESS * processes
+    pairs = (
+        answer_pairs(before, after, facts, moment, shares)
+        if here
+        else _answers(old, new, facts, moment, shares, processes)
+    )
     affected = Affected(changes, after.rulebook, vocabulary, registered())
     told = tuple(Told(change, affected.of(change) if change.decisive else ()) for change in changes)
     return Comparison(
@@ -121,10 +135,20 @@ def compare(
         digests=(before.rulebook.digest, after.rulebook.digest),
         rules=told,
         knowledge=knowledge,
-        moved=_moved(workloads, answers, changes),
+        moved=_moved(concerned, pairs, changes),
         compared=dict(sorted(Counter(named.origin for named in workloads).items())),
+        spared=len(workloads) - len(concerned),
         seed=seed,
     )
+
+
+def _concerned(concern: Concern, after: Advisor, facts: Mapping[str, Any]) -> bool:
+    """Whether a rule that differs can match on a workload; a refused one is left to both editions."""
+    try:
+        given = after.read(known_facts(after, facts)).given
+        return concern.may_meet(given, lambda: after.context.resolve(given).intake.facts)
+    except WhichgpuError:
+        return True
 
 
 def gather(
@@ -168,15 +192,26 @@ def _names(kind: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Na
 
 
 def _answers(
-    old: Edition, new: Edition, facts: Sequence[Mapping[str, Any]], moment: datetime, processes: int
-) -> list[tuple[Answer, Answer]]:
+    old: Edition,
+    new: Edition,
+    facts: Sequence[Mapping[str, Any]],
+    moment: datetime,
+    shares: Shares,
+    processes: int,
+) -> list[Pair]:
     """The answers of both, in order; the workloads are dealt out to the processes."""
     dealt = [facts[first::processes] for first in range(processes)]
     # Processes that start afresh: a copy of this one would carry its loaded rules and its threads along.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_generated_alone) as pool:
-        waiting = [pool.submit(answer_pairs, old, new, hand, moment) for hand in dealt]
+        waiting = [pool.submit(_hand, old, new, hand, moment, shares) for hand in dealt]
         hands = [future.result() for future in waiting]
     return [hands[place % processes][place // processes] for place in range(len(facts))]
+
+
+def _hand(
+    old: Edition, new: Edition, facts: Sequence[Mapping[str, Any]], moment: datetime, shares: Shares
+) -> list[Pair]:
+    return answer_pairs(old.load(tests=False), new.load(tests=False), facts, moment, shares)
 
 
 def _generated_alone() -> None:
@@ -184,14 +219,12 @@ def _generated_alone() -> None:
     os.environ["WHICHGPU_ENGINE"] = "generated"
 
 
-def _moved(
-    workloads: Sequence[Named], answers: Sequence[tuple[Answer, Answer]], changes: Sequence[RuleChange]
-) -> tuple[Moved, ...]:
+def _moved(workloads: Sequence[Named], pairs: Sequence[Pair], changes: Sequence[RuleChange]) -> tuple[Moved, ...]:
     moved = []
-    for named, (was, now) in zip(workloads, answers, strict=True):
-        parts = was.differs_from(now)
+    for named, pair in zip(workloads, pairs, strict=True):
+        parts = pair.old.differs_from(pair.new)
         if parts:
-            moved.append(Moved(named, was, now, parts, _behind(was, now, changes)))
+            moved.append(Moved(named, pair.old, pair.new, parts, _behind(pair.old, pair.new, changes)))
     ranks = {part: place for place, part in enumerate(("refused", *PARTS))}
     origins = {"example": 0, "scenario": 1, "test": 2, "sample": 3}
     return tuple(sorted(moved, key=lambda entry: (ranks[entry.parts[0]], origins[entry.workload.origin])))

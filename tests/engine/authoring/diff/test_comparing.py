@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from whichgpu import Advisor, load_advisor
+from whichgpu.cli.render.rulediff import _summary
 from whichgpu.engine.advisor.advisor import shipped_advisor
-from whichgpu.engine.authoring.diff.answers import Answer, Edition, answer_of, answer_pairs
-from whichgpu.engine.authoring.diff.comparing import Comparison, compare
+from whichgpu.engine.authoring.diff.answers import PARTS, Answer, Edition, Pair, answer_of, answer_pairs
+from whichgpu.engine.authoring.diff.comparing import Comparison, _concerned as concerned_by, compare
+from whichgpu.engine.authoring.diff.concern import Shares, concern_of, shares_of
 from whichgpu.engine.authoring.diff.rulediff import rule_changes
 from whichgpu.engine.authoring.diff.workloads import (
     example_workloads,
@@ -173,13 +175,20 @@ def test_two_processes_answer_as_one_does(lay: Lay) -> None:
     assert len(alone.moved) > 4
 
 
+def parts_of(pair: Pair) -> list[tuple[Any, ...]]:
+    return [tuple(getattr(answer, part) for part in (*PARTS, "refused")) for answer in (pair.old, pair.new)]
+
+
 def test_plans_that_are_lent_change_no_answer(lay: Lay, advisor: Advisor) -> None:
-    old, new = Edition("a"), lay(RULE.format(limit=40, because="So it is."))
-    workloads = sample_workloads(advisor.vocabulary, 10, seed=3)
+    everywhere = RULE.format(limit=90, because="So it is.").replace("    - lifecycle_stage == production\n", "")
+    old, new = Edition("a"), lay(everywhere)
+    workloads = sample_workloads(advisor.vocabulary, 6, seed=3)
     apart = [old.load(), new.load()]
-    each = [tuple(answer_of(edition, workload, MOMENT) for edition in apart) for workload in workloads]
-    assert answer_pairs(old, new, workloads, MOMENT) == each
-    assert any(one != other for one, other in each)
+    each = [Pair(*(answer_of(edition, workload, MOMENT) for edition in apart)) for workload in workloads]
+    pairs = answer_pairs(*apart, workloads, MOMENT)
+    assert [parts_of(pair) for pair in pairs] == [parts_of(pair) for pair in each]
+    assert any(one.old != one.new for one in pairs)
+    assert all(pair in each for pair in pairs if pair.old.differs_from(pair.new))
 
 
 def test_the_sample_is_the_same_for_one_seed(advisor: Advisor) -> None:
@@ -223,3 +232,66 @@ def test_scenarios_beside_rules_are_workloads(tmp_path: Path) -> None:
     (folder / "a.yaml").write_text("- {id: one, given: {task: inference}, expect: {}}\n- 3\n- {id: two, given: {}}\n")
     (folder / "b.yaml").write_text("not: [closed\n")
     assert [named.name for named in scenario_workloads([tmp_path])] == ["one"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("gpu.vram_gb < 40", "gpu.vram_gb < 90"),
+        ("lifecycle_stage == production", "task == inference"),
+        ("lifecycle_stage == production", "peak_qps > 1"),
+        ("lifecycle_stage == production", "fits_one_gpu is known"),
+        ("lifecycle_stage == production", "plan.usd_per_hour > 1"),
+    ],
+)
+def test_whoever_is_spared_gets_the_same_answer(lay: Lay, change: tuple[str, str]) -> None:
+    text = RULE.format(limit=40, because="So it is.").replace(*change)
+    if "fits_one_gpu" in text:
+        text = text.replace("stage: reject", "stage: prefer").replace(
+            'reject: "{gpu.name} is too small"', "points: -9\n    reason: fit"
+        )
+    old, new = shipped_advisor(), lay(text).load()
+    changes = rule_changes(old.rulebook, new.rulebook)
+    concern = concern_of(old, new, changes)
+    assert concern is not None
+    workloads = sample_workloads(new.vocabulary, 40, seed=5)
+    spared = [facts for facts in workloads if not concerned_by(concern, new, facts)]
+    for pair in answer_pairs(old, new, spared[:5], MOMENT, shares_of(old, new, changes)):
+        assert pair.old == pair.new
+    assert len(spared) < 40
+    assert bool(spared) == ("lifecycle_stage" in text or "task" in text or "qps" in text)
+
+
+def test_a_rule_that_sets_a_fact_of_its_own_concerns_those_whom_it_meets(lay: Lay) -> None:
+    text = RULE.format(limit=40, because="So it is.")
+    text = text.replace("stage: reject", "stage: derive").replace("each: plan", "each: workload")
+    text = text.replace("    - gpu.vram_gb < 40\n", "    - fits_one_gpu == true\n")
+    text = text.replace('reject: "{gpu.name} is too small"', "set: {monitoring_needed: true}")
+    new = lay(text, "late")
+    (Path(new.layers[0]) / "vocabulary.yaml").write_text(
+        "facts:\n  monitoring_needed: {type: bool, role: derived, label: Watch?}\n"
+    )
+    old, loaded = shipped_advisor(), new.load()
+    found = concern_of(old, loaded, rule_changes(old.rulebook, loaded.rulebook))
+    assert found is not None
+
+
+def test_other_knowledge_concerns_everyone(lay: Lay, tmp_path: Path) -> None:
+    new = lay(RULE.format(limit=40, because="So it is."))
+    (tmp_path / "new" / "gpus.yaml").write_text("gpus:\n  - {id: nvidia-l4, because: Ours., buy_usd: 1}\n")
+    old, loaded = shipped_advisor(), new.load()
+    assert concern_of(old, loaded, rule_changes(old.rulebook, loaded.rulebook)) is None
+    assert shares_of(old, loaded, ()) == Shares()
+
+
+def test_the_same_files_are_loaded_once_and_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setattr("whichgpu.engine.authoring.diff.comparing.rule_changes", None)
+    found = compare(Edition("a"), Edition("b", (tmp_path / "empty",)), moment=MOMENT)
+    assert (found.rules, found.workloads, found.digests[0]) == ((), 0, found.digests[1])
+
+
+def test_how_many_are_spared_is_told(lay: Lay) -> None:
+    found = compared(Edition("a"), lay(RULE.format(limit=40, because="So it is.")), sample=6)
+    assert 0 < found.spared < found.workloads
+    assert f"{found.spared} of them cannot meet a rule that differs." in _summary(found)

@@ -1,0 +1,151 @@
+"""A checkout that answers the orders of ``columns.py``: ``columns_worker.py CHECKOUT``, a JSON list a line.
+
+It drives this checkout and that of commit 0c7b3ce, whose packages are called otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+
+CHECKOUT = Path(sys.argv[1])
+sys.path.insert(0, str(CHECKOUT))
+OLD = not (CHECKOUT / "whichgpu").is_dir()
+
+if OLD:
+    from engine.explain.phrases import Phrases
+    from engine.explain.sensitivity import sensitivity
+
+    from engine import InputError, load_expertise as load_advisor
+    from engine.explain.whynot import why_not
+else:
+    import msgspec
+
+    from whichgpu import InputError, load_advisor
+    from whichgpu.engine.explain.derivation import Phrases
+    from whichgpu.engine.explain.sensitivity_search import sensitivity
+    from whichgpu.engine.explain.whynot import why_not
+    from whichgpu.engine.rules import probing
+
+
+MOMENT = datetime(2026, 11, 20, 12, tzinfo=UTC)
+Facts = dict[str, Any]
+
+
+class Side:
+    """The orders, by name: each takes CPU seconds, which it returns."""
+
+    def __init__(self) -> None:
+        self._advisor: Any = load_advisor()
+        self._phrases = Phrases(self._advisor.vocabulary)
+
+    def decide(self, hand: list[Facts]) -> float:
+        """Read and decide each workload."""
+        return self._each(hand, self._decided)
+
+    def line(self, hand: list[Facts]) -> float:
+        """The same, and write the line of ``--jsonl``."""
+
+        def write(facts: Facts) -> None:
+            answer = self._decided(facts).to_dict(full=False)
+            json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+        return self._each(hand, write)
+
+    def compact(self, hand: list[Facts]) -> float:
+        """The same with the line of ``--jsonl --compact``."""
+
+        def write(facts: Facts) -> None:
+            with nullcontext() if OLD else probing():
+                msgspec.json.encode(self._decided(facts).compact())
+
+        return self._each(hand, write)
+
+    def why_not(self, hand: list[Any]) -> float:
+        """One search for what keeps a GPU back."""
+        decision = self._decided(hand[0]).to_dict()
+        return self._each(hand[1:], lambda gpu: why_not(decision, gpu, self._advisor, phrases=self._phrases))
+
+    def sensitivity(self, hand: list[Any]) -> float:
+        """One search for what flips the answer."""
+        decision = self._decided(hand[0]).to_dict()
+        return self._each(hand[:1], lambda _: sensitivity(decision, self._advisor))
+
+    def memory_mb(self) -> float:
+        """Memory in use."""
+        pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def grow(self, what: str, times: int) -> tuple[int, str]:
+        """Load a catalogue with copies of every GPU, or a rulebook with further rules; how many there are then."""
+        if what == "gpus":
+            self._advisor = load_advisor(knowledge=_more_gpus(self._advisor.knowledge, times))
+            return len(self._advisor.knowledge.gpus), "GPUs"
+        import tempfile  # noqa: PLC0415
+
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "many.yaml").write_text(_more_rules(self._advisor, times), encoding="utf-8")
+            self._advisor = load_advisor([Path(folder)])
+        return len(self._advisor.rules), "rules"
+
+    def _decided(self, facts: Facts) -> Any:
+        return self._advisor.decide(facts, decided_at=MOMENT)
+
+    def _each(self, hand: list[Any], do: Any) -> float:
+        began = time.process_time()
+        for item in hand:
+            try:
+                do(item)
+            except InputError:  # Refused by this side, and quickly.
+                continue
+        return time.process_time() - began
+
+
+def _more_gpus(knowledge: Any, times: int) -> Any:
+    """Copies of each GPU under further names, with offers of their own."""
+    gpus, facts, offers = dict(knowledge.gpus), dict(knowledge.gpu_facts), list(knowledge.offers)
+    for number in range(1, times):
+        for gpu in knowledge.gpus.values():
+            name = f"{gpu.id}-copy{number}"
+            family = f"{gpu.family}-copy{number}"
+            gpus[name] = msgspec.structs.replace(gpu, id=name, family=family, name=f"{gpu.name} copy {number}")
+            facts[name] = {**knowledge.gpu_facts[gpu.id], "gpu.id": name, "gpu.family": family}
+        offers += [msgspec.structs.replace(offer, gpu=f"{offer.gpu}-copy{number}") for offer in knowledge.offers]
+    digest = f"{knowledge.digest}-{times}"
+    return replace(knowledge, gpus=gpus, gpu_facts=facts, offers=tuple(offers), digest=digest)
+
+
+def _more_rules(advisor: Any, times: int) -> str:
+    """Rules with the conditions of those that there are, and one more that hardly ever holds."""
+    rules = []
+    for number in range(1, times):
+        for rule in advisor.rulebook.rules:
+            stage, then = ("reject", {"reject": "never"}) if rule.each == "plan" else ("advise", {"ask": "task"})
+            rules.append(
+                {
+                    "id": f"{rule.id.replace('/', '-')}-copy{number}",
+                    "title": rule.title,
+                    "stage": stage,
+                    "each": rule.each,
+                    "when": [*(condition.text for condition in rule.when), f"num_models_served == {7000 + number}"],
+                    "then": then,
+                    "because": "A rulebook of this size.",
+                    "sources": ["whichgpu-judgement"],
+                }
+            )
+    return json.dumps(rules)  # JSON is YAML, but for the size that is read.
+
+
+if __name__ == "__main__":
+    side = Side()
+    for line in sys.stdin:
+        order, *arguments = json.loads(line)
+        print(json.dumps(getattr(side, order)(*arguments)), flush=True)

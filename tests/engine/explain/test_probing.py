@@ -1,0 +1,90 @@
+"""What is kept between variations of a workload changes no decision on them."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from whichgpu import Advisor
+from whichgpu.engine.advisor import Outcome, Workload
+from whichgpu.engine.core import InputError
+from whichgpu.engine.explain.nearest import gap
+from whichgpu.engine.explain.probing import probing_context
+from whichgpu.engine.explain.rerun import FactChange, WhatIfSearch, probes
+from whichgpu.engine.rules import probing
+
+
+MOMENT = datetime(2026, 6, 1, tzinfo=UTC)
+SERVICE = {"task": "inference", "model_name": "llama-3.1-8b", "concurrency": 16, "lifecycle_stage": "production"}
+TUNING = {"task": "peft_finetuning", "param_count_b": 13, "peft_method": "lora", "train_tokens_b": 0.1}
+#: Facts that rules on plans, plans, the cost, or only advice look at.
+VARIED = (
+    "lifecycle_stage",
+    "utilization_pct",
+    "deployment_site",
+    "concurrency",
+    "objective",
+    "org_type",
+    "traffic_level",
+)
+
+
+def seen(outcome: Outcome | None) -> Any:
+    if outcome is None:
+        return None
+    judged = [(entry.ranked.plan.id, entry.ranked.score, entry.standing, entry.missing) for entry in outcome.judged]
+    rejected = [(entry.plan.id, [rule.id for rule in entry.rules]) for entry in outcome.round.rejections]
+    fired = [(item.rule.id, item.scope) for item in outcome.fired]
+    costs = [entry.ranked.plan.cost for entry in outcome.judged]
+    return judged, rejected, fired, costs, dict(outcome.final.facts), outcome.no_answer
+
+
+@pytest.mark.parametrize("given", [SERVICE, TUNING])
+def test_variations_are_decided_as_if_each_were_alone(advisor: Advisor, given: dict[str, Any]) -> None:
+    search = WhatIfSearch(advisor, given, None, MOMENT, 100)
+    chance = random.Random(3)
+    base = search.outcome()
+    assert base is not None
+    for name in VARIED:
+        fact, now = advisor.vocabulary.facts[name], base.intake.facts.get(name)
+        changes = probes(fact, now, advisor.rulebook.rules, stated=name in given)
+        for change in chance.sample(changes, min(2, len(changes))):
+            facts = {key: value for key, value in given.items() if key != name}
+            if change.after is not None:
+                facts[name] = change.after
+            with probing():
+                try:
+                    alone = advisor.decide(Workload(facts), decided_at=MOMENT).outcome
+                except InputError:
+                    alone = None
+            assert seen(search.outcome((change,))) == seen(alone), change
+
+
+def test_plans_are_made_again_only_for_facts_that_they_look_at(advisor: Advisor) -> None:
+    search = WhatIfSearch(advisor, {**SERVICE, "cloud_tested": False}, None, MOMENT, 10)
+    kept = search._context.kept
+    search.outcome()
+    search.outcome((FactChange("cloud_tested", False, True),))
+    assert len(kept.made) == 1
+    search.outcome((FactChange("concurrency", 16, 64),))
+    assert len(kept.made) == 2
+
+
+def test_a_rejected_gpu_is_as_far_off_without_the_others(advisor: Advisor) -> None:
+    gpus = frozenset({"nvidia-t4"})
+    given = {"task": "inference", "param_count_b": 120, "weight_precision": "fp16", "num_gpus": 1}
+    search = WhatIfSearch(advisor, given, None, MOMENT, 20)
+    for after in (120.0, 70.0, 3.0):
+        change = FactChange("param_count_b", 120.0, after)
+        whole, some = search.tried((change,)), search.tried((change,), gpus)
+        assert gap(whole, gpus) == gap(some, gpus)
+        assert (some.chosen is None) or some.chosen.ranked.plan.id == whole.chosen.ranked.plan.id  # type: ignore[union-attr]
+
+
+def test_only_the_gpus_asked_for_are_planned(advisor: Advisor) -> None:
+    context = probing_context(advisor.context, frozenset({"nvidia-l4"}))
+    assert [gpu.id for gpu in context.knowledge.plannable] == ["nvidia-l4"]
+    assert len(advisor.context.knowledge.plannable) > 1
