@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts, Value
