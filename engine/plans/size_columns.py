@@ -153,10 +153,16 @@ class SizeColumns:
         return memory_columns(self.job, layouts.rows(batch_of(self.job), context[which], small[which]))
 
     def fits(self, which: Ints, memory: MemoryColumns) -> Floats:
-        """Whether plans fit their GPUs: 1 where one does, 0 where not, NaN where the GPU's memory is not known."""
+        """Whether memory per GPU is within what is granted, and raised by its safety within what the GPU can give.
+
+        Where both the GPUs and their number are stated, the best estimate decides, and a warning tells the little room.
+
+        Returns:
+            1 where a plan fits, 0 where not, NaN where the GPU's memory is not known.
+        """
         usable, granted = self.gpus.usable_gb()[which], granted_column(self.job, self.gpus)[which]
         raised = self.needs.raised(memory.per_gpu_gb, memory.method)
-        return np.where(np.isnan(usable), np.nan, is_within(memory.per_gpu_gb, raised, granted, usable))
+        return np.where(np.isnan(usable), np.nan, (memory.per_gpu_gb <= granted) & (raised <= usable))
 
     def batch(self, room: Floats) -> Ints:
         """Requests in flight; in training the micro-batch, as large as fits up to a bound where none is stated.
@@ -175,14 +181,6 @@ class SizeColumns:
         if job.global_batch:
             batch = np.minimum(batch, job.global_batch)
         return np.where(known, batch, batch_of(job))
-
-
-def is_within(per_gpu_gb: Any, raised_gb: Any, granted_gb: Any, usable_gb: Any) -> Any:
-    """Whether memory per GPU is within what the job is granted, and raised by its safety within what the GPU can give.
-
-    Where both the GPUs and their number are stated, the best estimate decides, and a warning tells the little room.
-    """
-    return (per_gpu_gb <= granted_gb) & (raised_gb <= usable_gb)
 
 
 def rate(speed: dict[str, Floats]) -> Floats:

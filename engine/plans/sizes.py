@@ -14,8 +14,7 @@ from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.layouts import Layouts, columns_of
 from whichgpu.engine.plans.measured import timed_run
-from whichgpu.engine.plans.needs import safety_of
-from whichgpu.engine.plans.size_columns import SizeColumns, Usual, is_within
+from whichgpu.engine.plans.size_columns import SizeColumns, Usual
 from whichgpu.engine.plans.targets import goals_of
 from whichgpu.engine.plans.topology import Fabric, fabric_of
 from whichgpu.engine.plans.workings import Terms, workings_of
@@ -26,12 +25,8 @@ from whichgpu.engine.sizing import (
     Ints,
     Job,
     Layout,
-    MemoryEstimate,
     SpeedEstimate,
     capacity_asked,
-    card_of,
-    estimate_memory,
-    granted_of,
     rows_of_values,
 )
 
@@ -87,23 +82,6 @@ class PlanSizes:
     def most_gpus(self, gpu: Gpu) -> int:
         """The largest count that is planned."""
         return min(self._constants.most_gpus[self.job.kind].value, self.fabric(gpu).most)
-
-    def memory(self, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
-        """Memory of the job under a layout; None where neither model nor memory is known."""
-        if not self.job.sized:
-            return None
-        key, memories = (card_of(gpu), layout), self._workings.memories
-        if key not in memories:
-            memories[key] = estimate_memory(self.job, gpu, layout)
-        return memories[key]
-
-    def fits(self, gpu: Gpu, memory: MemoryEstimate | None) -> bool | None:
-        """Whether memory per GPU is within what the GPU can give; None where either is not known."""
-        granted = granted_of(self.job, gpu)
-        if memory is None or gpu.usable_gb is None or granted is None:
-            return None
-        raised = memory.per_gpu_gb * safety_of(self.job, memory.method, margin=self._margin)
-        return bool(is_within(memory.per_gpu_gb, raised, granted, gpu.usable_gb))
 
     def smallest_count(self, gpu: Gpu) -> int | None:
         """The smallest count of those worth trying that fits; None where none does or memory is not known."""

@@ -12,7 +12,7 @@ from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.needs import Needs
 from whichgpu.engine.plans.size_columns import SizeColumns
-from whichgpu.engine.sizing import Card, GpuTable, Job, JobSpeed, Layout, MemoryEstimate, SpeedEstimate, Targets
+from whichgpu.engine.sizing import GpuTable, Job, JobSpeed, Layout, SpeedEstimate, Targets
 
 
 #: An interview and the search for the nearest change go to and fro between a few jobs.
@@ -35,7 +35,6 @@ class Workings:
 
     columns: SizeColumns
     desk: bool
-    memories: dict[tuple[Card, Layout], MemoryEstimate | None] = field(default_factory=dict)
     speeds: dict[tuple[str, Layout], tuple[SpeedEstimate | None, int | None]] = field(default_factory=dict)
     apart: dict[str, tuple[Gpu, Workings]] = field(default_factory=dict)
 

@@ -7,11 +7,8 @@ from .intake import job_from_facts as job_from_facts
 from .job import Assumed as Assumed, Job as Job
 from .layout import Layout as Layout
 from .memory import (
-    Card as Card,
     batch_of as batch_of,
     card_columns as card_columns,
-    card_of as card_of,
-    estimate_memories as estimate_memories,
     estimate_memory as estimate_memory,
     granted_column as granted_column,
     granted_of as granted_of,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
@@ -20,8 +18,6 @@ from whichgpu.engine.sizing.states import shards
 from whichgpu.engine.sizing.training import training_memory
 
 
-#: What estimates of memory read of a GPU.
-Card = tuple[str | None, bool]
 _STATED = TermKind(
     "stated",
     "memory the workload states or a guide's table gives, over the GPUs",
@@ -46,25 +42,13 @@ def memory_columns(job: Job, rows: Rows) -> MemoryColumns | None:
 
 def estimate_memory(job: Job, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
     """Memory of one plan."""
-    return estimate_memories(job, [(gpu, layout)])[0]
-
-
-def estimate_memories(job: Job, plans: Sequence[tuple[Gpu, Layout]]) -> Sequence[MemoryEstimate | None]:
-    """Memory of many plans at once."""
-    contexts = np.array([context_gb(gpu) for gpu, _ in plans])
-    small = np.array([is_small(gpu) for gpu, _ in plans])
-    found = memory_columns(job, rows_of([layout for _, layout in plans], batch_of(job), contexts, small))
-    return [None] * len(plans) if found is None else found.rows()
+    found = memory_columns(job, rows_of([layout], batch_of(job), context_gb(gpu), is_small(gpu)))
+    return None if found is None else found.row(0)
 
 
 def batch_of(job: Job) -> int:
     """What a row's ``batch`` is for the job as stated."""
     return job.micro_batch if job.training else job.concurrency
-
-
-def card_of(gpu: Gpu) -> Card:
-    """What an estimate reads of a GPU: the architecture, for the driver's context, and whether it is a small card."""
-    return gpu.architecture, is_small(gpu)
 
 
 def is_small(gpu: Gpu) -> bool:

@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from whichgpu.engine.advisor.advisor import shipped_advisor
+from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.plans.layouts import columns_of
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.memory import memory_columns
 from whichgpu.engine.sizing.rows import SHARDINGS, rows_of
+from whichgpu.engine.sizing.speed import rows_of_values
 
 
 ADVISOR = shipped_advisor()
@@ -71,12 +74,15 @@ def test_memory_of_a_row_does_not_hang_on_the_other_rows(
 
 
 @given(st.sampled_from(MAKERS), st.lists(st.tuples(st.sampled_from(GPUS), LAYOUTS), min_size=1, max_size=12))
-def test_speed_of_many_plans_is_that_of_each_alone(maker: PlanMaker, plans: list[tuple[object, Layout]]) -> None:
+def test_speed_of_many_plans_is_that_of_each_alone(maker: PlanMaker, plans: list[tuple[Gpu, Layout]]) -> None:
     if not maker.job.training:
         plans = [(gpu, layout._replace(sharding="none")) for gpu, layout in plans]
-    maker.evaluate(plans)
-    for gpu, layout in plans:
+    gpus, layouts = zip(*plans, strict=True)
+    which = np.array([maker.columns.gpus.position[gpu.id] for gpu in gpus])
+    together = rows_of_values(maker.columns.speed(which, columns_of(layouts)))
+    for (gpu, layout), values in zip(plans, together, strict=True):
         speed, _ = maker.speed(gpu, layout)
+        assert (speed.values if speed is not None else {}) == pytest.approx(values, rel=1e-12)
         if speed is None:
             continue
         figures = speed.figures  # Built for the plan alone, with the ends of its bands.
