@@ -35,7 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("other", type=Path, help="the checkout to compare with")
     parser.add_argument("--runs", type=int, default=15, help="counted runs of each command")
-    parser.add_argument("--command", action="append", help="in place of those that are always measured")
+    parser.add_argument("--command", action="append", help="in place of the usual; write --command=--help")
     options = parser.parse_args()
     checkouts = (options.other.resolve(), ROOT)
     print(f"| command | {checkouts[0].name}: CPU ms | {checkouts[1].name}: CPU ms | ratio |\n|---|---|---|---|")
