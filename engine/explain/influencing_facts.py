@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Advisor, Judged, Outcome, loss_of
+from whichgpu.engine.advisor import Advisor, Judged, Outcome, PlanRound, loss_of
 from whichgpu.engine.core import registered
 from whichgpu.engine.explain.rerun import Tried
 from whichgpu.engine.interview import Watched
@@ -41,8 +41,12 @@ def influencing_facts(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) 
 
 def best_of(outcome: Outcome | Tried, gpus: frozenset[str]) -> Judged | None:
     """The best plan of some GPUs that no rule rejects."""
-    judged = outcome.round.judged if outcome.round else ()
-    return next((entry for entry in judged if entry.ranked.plan.gpu.id in gpus), None)
+    return next(judged_of(outcome.round, gpus), None) if outcome.round else None
+
+
+def judged_of(found: PlanRound, gpus: frozenset[str]) -> Iterator[Judged]:
+    """The plans of some GPUs that no rule rejects, the best first; only these are made whole."""
+    return (found.judged[place] for place, gpu in enumerate(found.surviving.gpus) if gpu.id in gpus)
 
 
 def _decided_at_loss(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -> frozenset[str]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Judged, Outcome, loss_of
-from whichgpu.engine.explain.influencing_facts import InfluencingFacts, best_of
+from whichgpu.engine.explain.influencing_facts import InfluencingFacts, best_of, judged_of
 from whichgpu.engine.explain.rerun import (
     FactChange,
     OutOfDecisionsError,
@@ -255,9 +255,10 @@ def gap(outcome: Judgement | None, gpus: frozenset[str]) -> float:
     """
     if outcome is None or outcome.round is None:
         return 2 * _REJECTED
-    own = [entry for entry in outcome.round.judged if entry.ranked.plan.gpu.id in gpus]
+    own = list(judged_of(outcome.round, gpus))
     if not own or outcome.chosen is None:
-        rules = [len(entry.rules) for entry in outcome.round.rejections if entry.plan.gpu.id in gpus]
+        rejected = zip(outcome.round.rejected.gpus, outcome.round.rejected_by, strict=True)
+        rules = [len(by) for gpu, by in rejected if gpu.id in gpus]
         return _REJECTED + min(rules, default=_REJECTED)
     if outcome.chosen in own:
         return 0.0
