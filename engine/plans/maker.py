@@ -166,8 +166,9 @@ class PlanMaker(PlanSizes):
     def _meets_target(self, found: Found) -> Column | None:
         if not self.goals.stated:
             return None
-        too_bad = missed(self.goals, found.speed)
-        return yes_no(~too_bad, too_bad | ~undecided(self.goals, found.speed))
+        verdicts = missed(self.goals, found.speed), undecided(self.goals, found.speed)
+        too_bad, unknown = (np.broadcast_to(verdict, found.gpu.shape) for verdict in verdicts)
+        return yes_no(~too_bad, too_bad | ~unknown)
 
     def _precision(self, gpu: Gpu) -> str:
         if self.job.kind not in {"full", "pretraining"}:

@@ -21,6 +21,12 @@ LINK = re.compile(r"\]\(([\w.-]+\.md)(?:#([\w./-]+))?\)")
 
 
 @pytest.fixture(scope="module")
+def advisor() -> Advisor:
+    """With the tests of the rules, which the book shows and deciding does not load."""
+    return load_advisor()
+
+
+@pytest.fixture(scope="module")
 def pages(advisor: Advisor) -> dict[str, str]:
     return book(advisor, names_of(advisor), intros([ROOT / "rules"]))
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor.advisor import Advisor, defaults_of
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.check import check_saved
 from whichgpu.engine.advisor.stages import prepare
 from whichgpu.engine.core.calculators import registered
+from whichgpu.engine.rules import defaults_of
 from whichgpu.engine.rules.inference.differences import MOST_KEPT, Difference, keep_differences, kept_differences
 from whichgpu.engine.rules.inference.durable import Seen
 from whichgpu.engine.rules.inference.firing import Level
