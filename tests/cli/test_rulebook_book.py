@@ -13,6 +13,7 @@ from whichgpu import Advisor
 from whichgpu.cli.advisor import names_of
 from whichgpu.cli.commands.rules_docs import intros
 from whichgpu.cli.render.book import anchor, book
+from whichgpu.engine.advisor.advisor import load_advisor
 
 
 ROOT = Path(__file__).parents[2]
