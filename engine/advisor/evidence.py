@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from msgspec import Struct
@@ -49,11 +50,7 @@ class Evidence:
     ) -> None:
         figures_known = ~np.isnan(measures.cost) & ~np.isnan(measures.time)
         pairs, self._which = np.unique(run.codes * 2 + figures_known, return_inverse=True)
-        rules = prefer.by_id
-        self._said = [
-            _say([rules[name] for name in run.group_fired[pair // 2]], figures_known=pair % 2 == 1)
-            for pair in pairs.tolist()
-        ]
+        self._said = [_said(prefer, run.group_fired[pair // 2], pair % 2 == 1) for pair in pairs.tolist()]
         self._priced = ~np.isnan(measures.cost)
         self._timed = ~np.isnan(measures.time)
         self._cost = cost_points(measures.weighed_cost, ends.cheapest, objective.cost_points)
@@ -85,6 +82,22 @@ class Evidence:
             if not np.isnan(points[row])
         ]
         return (*self.said(row).awards, *found)
+
+
+#: What was said before, by the rules that say it.
+_kept: WeakKeyDictionary[RuleSet, dict[tuple[tuple[str, ...], bool], Said]] = WeakKeyDictionary()
+_MOST_KEPT = 1024
+
+
+def _said(prefer: RuleSet, fired: tuple[str, ...], figures_known: bool) -> Said:
+    """What these rules say of a plan, whose cost and time are known or not."""
+    kept = _kept.setdefault(prefer, {})
+    key = fired, figures_known
+    if key not in kept:
+        if len(kept) == _MOST_KEPT:
+            kept.clear()
+        kept[key] = _say([prefer.by_id[name] for name in fired], figures_known=figures_known)
+    return kept[key]
 
 
 def _say(rules: Sequence[Rule], *, figures_known: bool) -> Said:

@@ -57,12 +57,17 @@ def configurations_to_plan(maker: PlanMaker, gpus: Sequence[Gpu], asked: Mapping
         asked: counts that rules want considered, with the rule that asks.
     """
     which = np.array([maker.columns.gpus.position[gpu.id] for gpu in gpus], np.int64)
-    stated = _stated_count(maker.facts)
-    if not maker.job.sized:
-        return _found(maker, which, _unsized(maker, which, asked, stated))
-    picks = configurations_of_count(maker, which, stated) if stated else configurations(maker, which, asked)
-    named = "gpu_candidates" in maker.facts
-    return _found(maker, which, put_together([picks, *_shown(maker, which, picks, named=named, stated=bool(stated))]))
+    stated, named = _stated_count(maker.facts), "gpu_candidates" in maker.facts
+
+    def search() -> Found:
+        if not maker.job.sized:
+            return _found(maker, which, _unsized(maker, which, asked, stated))
+        picks = configurations_of_count(maker, which, stated) if stated else configurations(maker, which, asked)
+        shown = _shown(maker, which, picks, named=named, stated=bool(stated))
+        return _found(maker, which, put_together([picks, *shown]))
+
+    # Other prices, rules and wishes leave what is found as it was.
+    return maker.found_before((which.tobytes(), stated, named, tuple(asked.items())), search, priced=bool(asked))
 
 
 def _unsized(maker: PlanMaker, which: Ints, asked: Mapping[int, str], stated: int | None) -> Picks:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 
 import numpy as np
 from msgspec.structs import replace
@@ -78,6 +78,20 @@ class PlanMaker(PlanSizes):
         together = count if self.job.training else 1
         linked = together > self.fabric(gpu).node_gpus  # more than one server, which then must be joined
         return self._offers.rental(gpu, count, together, linked=linked) is not None
+
+    def found_before(self, terms: Hashable, search: Callable[[], Found], *, priced: bool) -> Found:
+        """What a search over configurations finds, or found when it was made under the same terms for the same job.
+
+        Args:
+            terms: of the search, beside the job and what this maker knows of it.
+            search: finds it.
+            priced: whether it asks what can be rented.
+        """
+        timed = None if self._timed is None else (self._timed.hours, self._timed.gpu.id)
+        spending = self._spending
+        prices = (wishes_from_facts(self.facts), spending.quote_usd_h, spending.quoted) if priced else None
+        owned = tuple(sorted(spending.owned.items()))
+        return self._workings.found((terms, self.goals, self.batch, timed, owned, prices), search)
 
     def plan(self, gpu: Gpu, count: int, why: str, *, layout: Layout | None = None, timed: bool = True) -> Plan:
         """The whole plan of ``count`` GPUs, whether it fits or not.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu, Knowledge
+from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.needs import Needs
 from whichgpu.engine.plans.size_columns import SizeColumns
@@ -37,6 +39,15 @@ class Workings:
     desk: bool
     speeds: dict[tuple[str, Layout], tuple[SpeedEstimate | None, int | None]] = field(default_factory=dict)
     apart: dict[str, tuple[Gpu, Workings]] = field(default_factory=dict)
+    _found: dict[Hashable, Found] = field(default_factory=dict)
+
+    def found(self, terms: Hashable, search: Callable[[], Found]) -> Found:
+        """What a search finds; the same terms of the same job are searched once."""
+        if terms not in self._found:
+            if len(self._found) == _KEPT:
+                self._found.pop(next(iter(self._found)))
+            self._found[terms] = search()
+        return self._found[terms]
 
     def of(self, gpu: Gpu) -> tuple[Workings, int]:
         """Where the results of a GPU lie, and its position there. A slice of a card, or a changed one, lies apart."""

@@ -9,7 +9,7 @@ from typing import get_args
 
 from msgspec import Struct
 
-from whichgpu.engine.core import Facts, InternalError
+from whichgpu.engine.core import Facts, InternalError, Value
 from whichgpu.engine.rules.inference.compile import NO_GUARD, Batch, Field, Ruleset, Unit, batches, compile_units, unit
 from whichgpu.engine.rules.inference.driver import MAX_FACTS, Session
 from whichgpu.engine.rules.inference.encode import Kind, TextCache, Unencodable
@@ -69,7 +69,18 @@ class Seen(Struct, frozen=True):
 
     evaluation: Evaluation
     rows: Sequence[int]
-    fact_sets: Sequence[Facts]  # each row's own facts
+    facts: Sequence[Facts] | None = None  # each row's own, where they are at hand
+
+    @property
+    def fact_sets(self) -> Sequence[Facts]:
+        """Each row's own facts."""
+        return self.evaluation.own_facts(self.rows) if self.facts is None else self.facts
+
+    def values(self, name: str) -> Sequence[Value | None]:
+        """One fact of each row, None where it is not known."""
+        if self.facts is None:
+            return self.evaluation.fact_values(name, self.rows)
+        return [facts.get(name) for facts in self.facts]
 
 
 class DurableMatcher:
@@ -91,9 +102,9 @@ class DurableMatcher:
             InternalError: the C engine failed, or fired a rule twice on one fact set.
         """
         always, guards = self._fire_common(seen.evaluation)
-        matched: list[set[str]] = [set(always) for _ in seen.fact_sets]
-        for start in range(0, len(seen.fact_sets), MAX_FACTS):
-            indexes = list(range(start, min(start + MAX_FACTS, len(seen.fact_sets))))
+        matched: list[set[str]] = [set(always) for _ in seen.rows]
+        for start in range(0, len(seen.rows), MAX_FACTS):
+            indexes = list(range(start, min(start + MAX_FACTS, len(seen.rows))))
             odd = self._fire_local(seen, indexes, guards, matched, native=True)
             if odd:
                 self._fire_local(seen, odd, guards, matched, native=False)
@@ -159,7 +170,6 @@ class DurableMatcher:
     ) -> list[int]:
         """Fire the rules that read a set's own facts. Returns the sets that cannot be encoded for native tests."""
         form = self._form(native=native)
-        facts_of = [seen.fact_sets[index] for index in indexes]
         odd: set[int] = set()
         found: list[tuple[str, list[int]]] = []
         for loaded in form.local:
@@ -170,7 +180,7 @@ class DurableMatcher:
                     )
                 except Unencodable:
                     return indexes
-                columns = [self._column(each, facts_of, odd) for each in batch.fields if is_local(each.fact)]
+                columns = [self._column(each, seen, indexes, odd) for each in batch.fields if is_local(each.fact)]
                 columns += [_condition_column(key, part, seen, indexes) for part, key in batch.conditions]
                 facts, positions, width = _assemble(head, columns, len(indexes), odd)
                 for name, message in loaded.run(facts) if facts else ():
@@ -181,16 +191,19 @@ class DurableMatcher:
                     matched[indexes[position]].add(rule)
         return [indexes[position] for position in sorted(odd)]
 
-    def _column(self, each: Field, fact_sets: list[Facts], odd: set[int]) -> list[str]:
+    def _column(self, each: Field, seen: Seen, indexes: Sequence[int], odd: set[int]) -> list[str]:
         """One field of every fact, ready to be joined; empty where the fact is unknown."""
-        name, key, texts = each.fact, each.key, self._texts[each.kind]
+        key, texts = each.key, self._texts[each.kind]
+        values = seen.values(each.fact)
+        if len(indexes) < len(values):
+            values = [values[index] for index in indexes]
         try:
-            return [key + texts[value] if (value := facts.get(name)) is not None else "" for facts in fact_sets]
+            return ["" if value is None else key + texts[value] for value in values]
         except Unencodable:
             column = []
-            for position, facts in enumerate(fact_sets):
+            for position, value in enumerate(values):
                 try:
-                    column.append(key + texts[facts[name]] if name in facts else "")
+                    column.append("" if value is None else key + texts[value])
                 except Unencodable:
                     odd.add(position)
                     column.append("")

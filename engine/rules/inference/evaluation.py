@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from whichgpu.engine.core import Codes, Facts, FactTable, NumberColumn
+from whichgpu.engine.core import Codes, Facts, FactTable, NumberColumn, Value
 from whichgpu.engine.rules.inference.evaluator import Evaluator
 from whichgpu.engine.rules.inference.parts import Part
 from whichgpu.engine.rules.language.columns import Rows, View
@@ -48,6 +48,10 @@ class Evaluation(ABC):
     @abstractmethod
     def facts_of(self, row: int) -> Facts:
         """All facts of a row, the shared ones included."""
+
+    @abstractmethod
+    def fact_values(self, name: str, rows: Sequence[int]) -> Sequence[Value | None]:
+        """One fact of rows, None where it is not known."""
 
     @abstractmethod
     def own_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
@@ -166,6 +170,10 @@ class CaseEvaluation(Evaluation):
         """The facts of the case."""
         return self._facts
 
+    def fact_values(self, name: str, rows: Sequence[int]) -> Sequence[Value | None]:
+        """One fact of the case."""
+        return [self._facts.get(name) for _ in rows]
+
     def own_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
         """The facts of the case."""
         return [self._facts for _ in rows]
@@ -232,6 +240,11 @@ class TableEvaluation(Evaluation):
     def facts_of(self, row: int) -> Facts:
         """All facts of a row, the shared ones included."""
         return {**self.shared, **self.table.row(row)}
+
+    def fact_values(self, name: str, rows: Sequence[int]) -> Sequence[Value | None]:
+        """One fact of rows, None where it is not known."""
+        column = self.table.column(name)
+        return [None] * len(rows) if column is None else column.values_at(np.array(rows, np.intp))
 
     def own_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
         """What the conditions read of rows alone."""

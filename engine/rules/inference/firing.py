@@ -139,7 +139,7 @@ def confirm(
         return "generated"
     if not level.rules or len(rows) == 0:
         return "durable"
-    seen = Seen(evaluation, rows, evaluation.own_facts(rows) if fact_sets is None else fact_sets)
+    seen = Seen(evaluation, rows, fact_sets)
     try:
         found = _differences(level, seen, engine.match(seen), names)
     except InternalError as error:
