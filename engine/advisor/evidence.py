@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 from weakref import WeakKeyDictionary
 
@@ -13,16 +12,13 @@ from numpy.typing import NDArray
 from whichgpu.engine.advisor.rank import (
     Award,
     Objective,
-    awards_of,
-    band_rules,
+    Preferences,
     cost_points,
-    fallback_rules,
     speed_points,
 )
 from whichgpu.engine.advisor.stages import RuleSet, TableRun
 from whichgpu.engine.advisor.survey import MeasureColumns, Spread
 from whichgpu.engine.core import Numbers
-from whichgpu.engine.rules import Rule
 
 
 class Said(Struct, frozen=True):
@@ -50,7 +46,8 @@ class Evidence:
     ) -> None:
         figures_known = ~np.isnan(measures.cost) & ~np.isnan(measures.time)
         pairs, self._which = np.unique(run.codes * 2 + figures_known, return_inverse=True)
-        self._said = [_said(prefer, run.group_fired[pair // 2], pair % 2 == 1) for pair in pairs.tolist()]
+        spoken = _spoken.get(prefer) or _spoken.setdefault(prefer, _Spoken(prefer))
+        self._said = [spoken.said(run.group_fired[pair // 2], figures_known=pair % 2 == 1) for pair in pairs.tolist()]
         self._priced = ~np.isnan(measures.cost)
         self._timed = ~np.isnan(measures.time)
         self._cost = cost_points(measures.weighed_cost, ends.cheapest, objective.cost_points)
@@ -84,26 +81,29 @@ class Evidence:
         return (*self.said(row).awards, *found)
 
 
-#: What was said before, by the rules that say it.
-_kept: WeakKeyDictionary[RuleSet, dict[tuple[tuple[str, ...], bool], Said]] = WeakKeyDictionary()
-_MOST_KEPT = 1024
+class _Spoken:
+    """What rules said before, by which of them fired and whether figures were known."""
+
+    _MOST_KEPT = 1024
+
+    def __init__(self, rules: RuleSet) -> None:
+        self._preferences = Preferences(rules.rules)
+        self._kept: dict[tuple[tuple[str, ...], bool], Said] = {}
+
+    def said(self, fired: tuple[str, ...], *, figures_known: bool) -> Said:
+        """What these rules say of a plan, whose cost and time are known or not."""
+        key = fired, figures_known
+        if key not in self._kept:
+            if len(self._kept) == self._MOST_KEPT:
+                self._kept.clear()
+            of = self._preferences
+            self._kept[key] = Said(
+                tuple(of.awards(fired, figures_known=figures_known)),
+                of.fallbacks(fired),
+                of.band(fired, "cards"),
+                of.band(fired, "counts"),
+            )
+        return self._kept[key]
 
 
-def _said(prefer: RuleSet, fired: tuple[str, ...], figures_known: bool) -> Said:
-    """What these rules say of a plan, whose cost and time are known or not."""
-    kept = _kept.setdefault(prefer, {})
-    key = fired, figures_known
-    if key not in kept:
-        if len(kept) == _MOST_KEPT:
-            kept.clear()
-        kept[key] = _say([prefer.by_id[name] for name in fired], figures_known=figures_known)
-    return kept[key]
-
-
-def _say(rules: Sequence[Rule], *, figures_known: bool) -> Said:
-    return Said(
-        tuple(awards_of(rules, figures_known=figures_known)),
-        tuple(fallback_rules(rules)),
-        band_rules(rules, "cards"),
-        band_rules(rules, "counts"),
-    )
+_spoken: WeakKeyDictionary[RuleSet, _Spoken] = WeakKeyDictionary()

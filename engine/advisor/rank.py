@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.core import Numbers
 from whichgpu.engine.plans import Plan
@@ -74,42 +75,62 @@ class Ranked(Struct, frozen=True):
     proven: bool
 
 
-def awards_of(rules: Iterable[Rule], *, figures_known: bool) -> list[Award]:
-    """One award a rule; within a reason only the strongest for and the strongest against count.
+class Preferences:
+    """What rules say of the plans on which they fire, prepared once.
 
-    Repeating a heuristic in other words thus adds no weight. Ties go to the lower rule id. A claim about cost or speed
-    counts only where the figures are not computed: else they speak for themselves.
+    One award a rule; within a reason only the strongest for and the strongest against count, so that repeating a
+    heuristic in other words adds no weight. Ties go to the lower rule id. A claim about cost or speed counts only where
+    the figures are not computed: else they speak for themselves.
     """
-    awards = [
-        Award(rule.id, effect.reason, effect.points, checked=figures_known and effect.claim is not None)
-        for rule in sorted(rules, key=lambda rule: rule.id)
-        for effect in rule.effects
-        if isinstance(effect, Points)
-    ]
-    best: dict[tuple[str, bool], Award] = {}
-    for award in awards:
-        key = (award.reason, award.points > 0)
-        if not award.checked and (key not in best or abs(award.points) > abs(best[key].points)):
-            best[key] = award
-    counted = set(map(id, best.values()))
-    return [
-        award if id(award) in counted else Award(award.rule, award.reason, award.points, False, award.checked)
-        for award in awards
-    ]
 
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        """Read the effects of the rules."""
+        ordered = sorted(rules, key=lambda rule: rule.id)
+        points = {rule.id: [effect for effect in rule.effects if isinstance(effect, Points)] for rule in ordered}
+        #: By whether figures are known: the awards of each rule, as they are where they do not count.
+        self._awards = {
+            known: {
+                name: [
+                    Award(name, effect.reason, effect.points, False, known and effect.claim is not None)
+                    for effect in effects
+                ]
+                for name, effects in points.items()
+            }
+            for known in (False, True)
+        }
+        self._bands = {
+            band: frozenset(
+                name
+                for name, effects in points.items()
+                if any(effect.band == band and effect.points > 0 for effect in effects)
+            )
+            for band in ("cards", "counts")
+        }
+        self._fallbacks = frozenset(
+            rule.id for rule in ordered if any(isinstance(effect, Fallback) for effect in rule.effects)
+        )
 
-def band_rules(rules: Iterable[Rule], band: str) -> tuple[str, ...]:
-    """The rules by which a guide names a plan's cards, or its count, for the case."""
-    return tuple(
-        rule.id
-        for rule in rules
-        if any(isinstance(effect, Points) and effect.band == band and effect.points > 0 for effect in rule.effects)
-    )
+    def awards(self, fired: Sequence[str], *, figures_known: bool) -> list[Award]:
+        """The awards of these rules, sorted by id, to a plan whose cost and speed are computed or not."""
+        of_rules = self._awards[figures_known]
+        awards = [award for name in fired for award in of_rules[name]]
+        best: dict[tuple[str, bool], Award] = {}
+        for award in awards:
+            if not award.checked:
+                key = award.reason, award.points > 0
+                other = best.get(key)
+                if other is None or abs(award.points) > abs(other.points):
+                    best[key] = award
+        counted = set(map(id, best.values()))
+        return [replace(award, counted=True) if id(award) in counted else award for award in awards]
 
+    def band(self, fired: Iterable[str], band: str) -> tuple[str, ...]:
+        """The rules by which a guide names a plan's cards, or its count, for the case."""
+        return tuple(filter(self._bands[band].__contains__, fired))
 
-def fallback_rules(rules: Iterable[Rule]) -> Mapping[str, str]:
-    """The rules that let a plan be chosen only where nothing else can be, each with its text."""
-    return {rule.id: effect.text for rule in rules for effect in rule.effects if isinstance(effect, Fallback)}
+    def fallbacks(self, fired: Iterable[str]) -> tuple[str, ...]:
+        """The rules that let a plan be chosen only where nothing else can be."""
+        return tuple(filter(self._fallbacks.__contains__, fired))
 
 
 def cost_points(cost: Numbers, cheapest: float | None, weight: float) -> Numbers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -166,7 +166,7 @@ class PlanSizes:
         if not values or not found.timed[row]:
             return None
         room = found.room.item(row)
-        build = partial(self._figures, gpu, layout, None if math.isnan(room) else int(room))
+        build = cache(partial(self._figures, gpu, layout, None if math.isnan(room) else int(room)))
         if self._timed is None:
             return SpeedEstimate(values, build)
         values.pop("hours", None)  # They are those of the run that was timed, which says what they are made of.

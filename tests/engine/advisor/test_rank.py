@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from whichgpu.engine.advisor.rank import awards_of, band_rules, cost_points, fallback_rules, speed_points
+from whichgpu.engine.advisor.rank import Award, Preferences, cost_points, speed_points
 from whichgpu.engine.core import Numbers
 from whichgpu.engine.rules.rulebook.effects import Fallback, Points
 from whichgpu.engine.rules.rulebook.model import Band, Claim, Effect, Rule
@@ -19,6 +19,10 @@ def rule_of(name: str, *effects: Effect) -> Rule:
 
 def points_rule(name: str, points: float, reason: str, claim: Claim | None = None, band: Band | None = None) -> Rule:
     return rule_of(name, Points(points, reason, claim, band))
+
+
+def awards_of(rules: list[Rule], *, figures_known: bool) -> list[Award]:
+    return Preferences(rules).awards(sorted(rule.id for rule in rules), figures_known=figures_known)
 
 
 def test_only_the_strongest_award_of_a_reason_counts() -> None:
@@ -56,13 +60,13 @@ def test_a_band_names_only_where_its_points_are_for_the_plan() -> None:
         points_rule("against", -3, "fit", band="cards"),
         points_rule("plain", 3, "fit"),
     ]
-    assert band_rules(rules, "cards") == ("cards",)
-    assert band_rules(rules, "counts") == ("counts",)
+    assert Preferences(rules).band([rule.id for rule in rules], "cards") == ("cards",)
+    assert Preferences(rules).band([rule.id for rule in rules], "counts") == ("counts",)
 
 
-def test_fallbacks_are_found_by_rule_with_their_text() -> None:
+def test_fallbacks_are_found_by_rule() -> None:
     rules = [rule_of("last", Fallback("only without others"), Points(-2, "fit")), points_rule("plain", 3, "fit")]
-    assert dict(fallback_rules(rules)) == {"last": "only without others"}
+    assert Preferences(rules).fallbacks([rule.id for rule in rules]) == ("last",)
 
 
 def points(values: Numbers) -> list[float]:
