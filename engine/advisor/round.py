@@ -51,7 +51,7 @@ def run_round(
     """
     table, at_gate = through_gate(PlanTable.of(plans))
     which = np.array([knowledge.gpu_rows[gpu.id] for gpu in table.gpus], np.intp)
-    facts = FactTable(len(table), table.facts.own, knowledge.gpu_columns, which)
+    facts = table.facts.sharing(knowledge.gpu_columns, which)
     derived, deriving = _derive(stages, intake.facts, facts)
     rejecting = stages.reject.run_table(intake.facts, facts)
     alive, rejected = np.flatnonzero(~rejecting.fires), np.flatnonzero(rejecting.fires)
@@ -189,7 +189,7 @@ class _Judging:
 
 def _values(table: FactTable, names: Sequence[str], row: int) -> dict[str, Value]:
     """Some facts of a row, as far as they are known."""
-    found = ((name, table.own[name].at(row)) for name in names if name in table.own)
+    found = ((name, column.at(row)) for name in names if (column := table.own(name)) is not None)
     return {name: value for name, value in found if value is not None}
 
 

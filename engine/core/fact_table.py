@@ -8,7 +8,7 @@ share, such as those of a GPU, stand in a table of their own, which rows point t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -106,9 +106,12 @@ class FactTable:
         self, size: int, columns: Mapping[str, Column], shared: FactTable | None = None, which: Codes | None = None
     ) -> None:
         self.size = size
-        self.own = dict(columns)
         self.shared = shared
         self.which = np.zeros(size, np.intp) if which is None else which
+        self._columns: dict[str, Column] = dict(columns)
+        #: Columns of a longer table of which this one holds some rows; they are taken when they are looked at.
+        self._longer: Mapping[str, Column] = {}
+        self._rows = self.which
         self._taken: dict[str, Column | None] = {}
 
     @classmethod
@@ -117,36 +120,54 @@ class FactTable:
         names = dict.fromkeys(name for facts in fact_sets for name in facts)
         return cls(len(fact_sets), {name: column_of([facts.get(name) for facts in fact_sets]) for name in names})
 
+    @property
+    def names(self) -> Set[str]:
+        """The facts that rows have of their own."""
+        return dict.fromkeys((*self._longer, *self._columns)).keys()
+
+    def own(self, name: str) -> Column | None:
+        """The column of a fact that rows have of their own; None where none has it."""
+        if name not in self._columns and name in self._longer:
+            self._columns[name] = self._longer[name].take(self._rows)
+        return self._columns.get(name)
+
     def column(self, name: str) -> Column | None:
         """The column of a fact; None where no row has it."""
-        if name in self.own or self.shared is None:
-            return self.own.get(name)
+        if self.shared is None or name in self._columns or name in self._longer:
+            return self.own(name)
         if name not in self._taken:
             shared = self.shared.column(name)
             self._taken[name] = None if shared is None else shared.take(self.which)
         return self._taken[name]
 
-    def only_shared(self, names: Iterable[str]) -> bool:
-        """Whether all these facts stand in the shared table, so that what they come to is the same wherever it is."""
-        return self.shared is not None and all(name not in self.own for name in names)
+    def sharing(self, shared: FactTable, which: Codes) -> FactTable:
+        """The same facts, beside those that rows have in common."""
+        found = FactTable(self.size, self._columns, shared, which)
+        found._longer, found._rows = self._longer, self._rows
+        return found
 
     def add(self, columns: Mapping[str, Column]) -> None:
         """Further facts. A fact that has a column already keeps it in the rows where it is known."""
         for name, column in columns.items():
             have = self.column(name)
-            self.own[name] = column if have is None else _where_unknown(have, column)
+            self._columns[name] = column if have is None else _where_unknown(have, column)
 
     def take(self, rows: Codes) -> FactTable:
         """Some of the rows."""
-        own = {name: column.take(rows) for name, column in self.own.items()}
-        return FactTable(len(rows), own, self.shared, self.which[rows])
+        found = FactTable(len(rows), {}, self.shared, self.which[rows])
+        if self._longer:
+            found._columns = {name: column.take(rows) for name, column in self._columns.items()}
+            found._longer, found._rows = self._longer, self._rows[rows]
+        else:
+            found._longer, found._rows = dict(self._columns), rows
+        return found
 
     def row(self, row: int) -> dict[str, Value]:
         """All that is known in one row: what rows share first."""
         facts = self.shared.row(int(self.which[row])) if self.shared is not None else {}
-        for name, column in self.own.items():
-            value = column.at(row)
-            if value is not None:
+        for name in self.names:
+            column = self.own(name)
+            if column is not None and (value := column.at(row)) is not None:
                 facts[name] = value
         return facts
 

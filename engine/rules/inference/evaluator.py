@@ -90,14 +90,14 @@ class Evaluator:
         if table.shared is None:
             return self._nothing_shared
         known = self._sharings.setdefault(table.shared, {})
-        covered = frozenset(table.shared.own.keys() & table.own.keys())
+        covered = frozenset(table.shared.names & table.names)
         if covered not in known:
             known[covered] = self._settled(table.shared, covered)
         return known[covered]
 
     def _settled(self, shared: FactTable, covered: frozenset[str]) -> Sharing:
         """Judge on a table of shared facts what reads these only; ``covered`` are facts that rows have of their own."""
-        names = shared.own.keys() - covered
+        names = shared.names - covered
         view = View({}, shared)
         with np.errstate(all="ignore"):
             truths = {

@@ -49,10 +49,15 @@ def test_rows_share_facts_of_another_table() -> None:
     gpus = FactTable.of([{"gpu.vram_gb": 24, "gpu.vendor": "nvidia"}, {"gpu.vram_gb": 80}])
     table = FactTable(3, {"plan.count": column_of([1, 2, 4])}, gpus, np.array([1, 0, 1]))
     assert table.row(1) == {"gpu.vram_gb": 24, "gpu.vendor": "nvidia", "plan.count": 2}
-    assert table.only_shared({"gpu.vram_gb"})
-    assert not table.only_shared({"gpu.vram_gb", "plan.count"})
+    assert table.names == {"plan.count"}
+    assert table.own("gpu.vram_gb") is None
     some = table.take(np.array([2, 1]))
     assert [some.row(0)["gpu.vram_gb"], some.row(1)["plan.count"]] == [80, 2]
+    some.add({"plan.named": yes_no(np.array([True, False]))})
+    again = some.take(np.array([1, 1, 0]))
+    assert [again.row(place)["plan.count"] for place in range(3)] == [2, 2, 4]
+    assert [again.row(place)["plan.named"] for place in range(3)] == [False, False, True]
+    assert table.row(0).keys() == {"gpu.vram_gb", "plan.count"}
 
 
 def test_a_fact_that_is_known_keeps_its_value() -> None:
