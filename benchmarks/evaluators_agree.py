@@ -82,7 +82,7 @@ class Makers:
         plans = [self._draw(of_plans, missing) for _ in range(ROWS)]
         which = [self.dice.randrange(CARDS) for _ in plans]
         fact_sets = [{**cards[card], **plan} for card, plan in zip(which, plans, strict=True)]
-        table = FactTable(ROWS, FactTable.of(plans).own, FactTable.of(cards), np.array(which, np.intp))
+        table = FactTable.of(plans).sharing(FactTable.of(cards), np.array(which, np.intp))
         expected = self.oracle.matches(self.rules, fact_sets, shared)
         columns = self.level.evaluate_table(shared, table)
         cases = [self.level.evaluate(shared, [facts]) for facts in fact_sets]

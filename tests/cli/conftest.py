@@ -5,6 +5,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,12 @@ class Ran:
 def loaded_once() -> Callable[..., Advisor]:
     """``load_advisor``, loading the shipped rulebook once for all tests; it is immutable."""
 
+    with_tests = cache(load_advisor)  # Of rules, which no decision looks at.
+
     def load(folders: Sequence[Path] = (), *, tests: bool = True, **options: Any) -> Advisor:
         if folders or options:
             return load_advisor(folders, tests=tests, **options)
-        return shipped_advisor()  # With the tests inside rules, which no decision looks at.
+        return with_tests() if tests else shipped_advisor()
 
     return load
 

@@ -39,7 +39,7 @@ def plans(advisor: Advisor) -> tuple[dict[str, Any], list[dict[str, Any]], FactT
     ]
     which = np.array([names.index(plan.gpu.id) for plan in outcome.round.plans[:120]])
     fact_sets = [{**advisor.knowledge.gpu_facts[names[card]], **plan} for card, plan in zip(which, own, strict=True)]
-    return dict(outcome.round.survey.facts), fact_sets, FactTable(len(own), FactTable.of(own).own, cards, which)
+    return dict(outcome.round.survey.facts), fact_sets, FactTable.of(own).sharing(cards, which)
 
 
 @pytest.mark.parametrize("stage", ["reject", "prefer"])

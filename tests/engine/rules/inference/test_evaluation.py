@@ -162,7 +162,7 @@ def test_facts_that_rows_share_are_judged_on_their_own_table_once(generator, ora
         shared = made.values(("",), 0.2)
         which = [made.dice.randrange(5) for _ in range(20)]
         plans = [made.values(("plan.",), 0.2) for _ in which]
-        table = FactTable(20, FactTable.of(plans).own, cards, column_of(which).values.astype(int))
+        table = FactTable.of(plans).sharing(cards, column_of(which).values.astype(int))
         fact_sets = [{**gpus[card], **plan} for card, plan in zip(which, plans, strict=True)]
         same(level.evaluate_table(shared, table), rules, fact_sets, shared, oracle)
     assert len(asked) == len(set(asked)) > 20
@@ -243,7 +243,7 @@ def test_columns_of_each_kind(rule_of, oracle):
         {"plan.other": "y", "plan.m": 1},
     ]
     table = FactTable.of(fact_sets)
-    assert isinstance(table.own["plan.n"], NumberColumn)
-    assert isinstance(table.own["plan.list"], WordColumn)
+    assert isinstance(table.own("plan.n"), NumberColumn)
+    assert isinstance(table.own("plan.list"), WordColumn)
     for shared in ({"word": "x"}, {}):
         same(Level(rules).evaluate_table(shared, table), rules, fact_sets, shared, oracle)
