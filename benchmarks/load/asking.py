@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from points import Point, facts_of
-from scores import Prediction
-
+from load.points import Point, facts_of
+from load.scores import Prediction
 from whichgpu.engine.advisor.advisor import Advisor, load_advisor
 from whichgpu.engine.advisor.size_answer import size_workload
 from whichgpu.engine.core.errors import InputError

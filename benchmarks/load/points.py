@@ -22,6 +22,7 @@ _MOST_CONCURRENCY = 512
 _GPUS = {
     "A100": "nvidia-a100-80gb-sxm",
     "H100": "nvidia-h100-80gb-sxm",
+    "H100 PCIe": "nvidia-h100-80gb-pcie",
     "H200": "nvidia-h200-sxm",
     "B200": "nvidia-b200",
     "B300": "nvidia-b300",

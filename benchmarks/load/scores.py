@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import mean, median
 from typing import Any
 
-from points import Point
+from load.points import Point
 
 
 #: Figures by the name that the tool gives them. ``ttft_p95_ms`` is compared with the measured p95 or p99.

@@ -16,13 +16,13 @@ from pathlib import Path
 
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(ROOT / "benchmarks"))
 if find_spec("whichgpu") is None:
     sys.path.append(str(ROOT))
 
-from asking import predictions
-from points import Point, points
-from scores import FIGURES, Prediction, Score, Summary, grouped, held_out, scores_of, summary
+from load.asking import predictions
+from load.points import Point, points
+from load.scores import FIGURES, Prediction, Score, Summary, grouped, held_out, scores_of, summary
 
 
 PAGE = ROOT / "benchmarks" / "load_sweeps.md"
