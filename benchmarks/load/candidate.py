@@ -1,4 +1,4 @@
-"""A closed-form model of serving under load, with named constants: the candidate of PROPOSAL.md. Exploration.
+"""Exploration: a closed-form model of serving under load with named constants, the candidate of PROPOSAL.md.
 
 One replica with ``B`` requests in flight. Time per token is the engine's step and its share of the prompts that are
 let in meanwhile; time to first token is the prompt's own prefill, a step, the queue of prompts before it and, beyond
@@ -33,6 +33,7 @@ CONSTANTS: dict[str, tuple[float, float, float]] = {
     "layer:ada": (1.0, 0.5, 1.0),
     "layer:blackwell": (1.0, 0.5, 1.0),
     "layer:cdna_3": (1.0, 0.5, 1.5),
+    "layer:tpu": (0.5, 0.7, 0.5),  # a compiled program; the host starts no kernels
     "moe_layer_us": (40.0, 0.7, 40.0),
     "step_us": (126.0, 0.7, 300.0),
     "sequence_us": (3.0, 1.5, 20.0),
@@ -63,8 +64,14 @@ START, SEEN = np.log(TODAY), np.log(HAND_SET)
 MOST = 1024.0
 
 
-def columns_of(features: Sequence[Features]) -> dict[str, Any]:
-    """What the formulas read, one entry a point."""
+def columns_of(features: Sequence[Features], arrivals: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """What the formulas read, one entry a point.
+
+    Args:
+        features: of the points.
+        arrivals: for each family the share of the requests in flight that a request arrives together with; where it is
+            not given the constant ``clumping`` stands for it.
+    """
 
     def number(read: Any) -> Floats:
         return np.array([float(np.asarray(read(f)).reshape(-1)[0]) for f in features])
@@ -97,6 +104,7 @@ def columns_of(features: Sequence[Features]) -> dict[str, Any]:
         "room": number(lambda f: f.room if f.room >= 1 else MOST),
         "input": number(lambda f: f.job.input_tokens),
         "output": number(lambda f: f.job.output_tokens),
+        "together": np.array([np.nan if arrivals is None else arrivals[f.point.family] for f in features]),
         "pcie": flag(lambda f: f.point.row["gpu_family"] in {"RTX 3090", "L40S"}),
         "moe": flag(lambda f: f.load.expert_bytes > 0),
         "int4": flag(lambda f: "int4" in (f.point.precision or "")),
@@ -106,7 +114,7 @@ def columns_of(features: Sequence[Features]) -> dict[str, Any]:
 
 
 ENGINES = ("unversioned", "sglang", "tensorrt-llm", "other")
-ARCHITECTURES = ("ampere", "ada", "blackwell", "cdna_3")
+ARCHITECTURES = ("ampere", "ada", "blackwell", "cdna_3", "tpu")
 
 
 def predict(logs: Floats, c: Mapping[str, Any]) -> dict[str, Floats]:
@@ -131,7 +139,7 @@ def predict(logs: Floats, c: Mapping[str, Any]) -> dict[str, Floats]:
     # even pieces (half of an M/D/1 wait of the closed loop), and those that came together with it.
     busy = held * fill / (fill + c["output"] * step + (held - 1.0) * fill)
     steady = np.minimum((held - 1.0) / 2.0, busy / (2.0 * (1.0 - np.minimum(busy, 0.98))))
-    clump = k["clumping"] * (held - 1.0) * busy
+    clump = np.where(np.isnan(c["together"]), k["clumping"] * busy, c["together"]) * (held - 1.0)
     own = k["first_ms"] * by("first", "engine", ENGINES) * 1e-3 + k["first_batch_ms"] * 1e-3 * held
     first = own + step + alone + fill * (steady + clump)
     service = first + (c["output"] - 1.0) * token
