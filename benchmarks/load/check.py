@@ -106,7 +106,8 @@ def _with(replica: Replica, load: Load, present: float) -> dict[str, float]:
     asked, answered = load.input_tokens, load.output_tokens
     room = replica.cache_tokens / (asked + answered / 2.0)
     held = min(present, float(replica.max_batch), room)
-    context, others = asked + answered / 2.0, max(0.0, held - 1.0)
+    # Whoever arrives by chance sees as many as there are on average; the next request of a closed loop, one less.
+    context, others = asked + answered / 2.0, held if load.rate is not None else max(0.0, held - 1.0)
     beside = max(1, round(held)) if held >= 1 else 0
     step = replica.step_s(0, max(1, round(held)), context)
     # A prompt's pieces, each in a step with those who decode; what a piece adds to that step is its interference.
@@ -117,7 +118,8 @@ def _with(replica: Replica, load: Load, present: float) -> dict[str, float]:
     token = step + others * added / answered
     busy = min(0.98, held * added / (held * added + answered * step))
     queue = min(others / 2.0, busy / (2.0 * (1.0 - busy))) * own
-    residual = min(1.0, held) * token / 2.0 if others else 0.0
+    # Who arrives at any time waits for the end of a step; the next request of a closed loop comes as a step ends.
+    residual = min(1.0, held) * token / 2.0 if load.rate is not None else 0.0
     first = own + queue + residual
     service = first + (answered - 1) * token
     over = max(0.0, present - held) / held * service
