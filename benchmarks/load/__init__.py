@@ -1,0 +1,1 @@
+"""Speed under load: measured sweeps, and a simulated scheduler to hold closed formulas against."""
