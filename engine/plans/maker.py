@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import cache
 
 import numpy as np
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from whichgpu.engine.plans.size_columns import SizeColumns
 from whichgpu.engine.plans.sizes import PlanSizes
 from whichgpu.engine.plans.table import PlanTable
 from whichgpu.engine.plans.targets import missed, undecided
-from whichgpu.engine.sizing import Job, Layout
+from whichgpu.engine.sizing import Floats, Job, Layout
 
 
 #: Facts in which a user names GPUs to be considered; what somebody owns is another matter.
@@ -156,6 +157,10 @@ class PlanMaker(PlanSizes):
         of_rows = [gpus.gpus[place] for place in which.tolist()]
         table = FactTable(len(ids), facts)
 
+        @cache
+        def speed_ends() -> list[dict[str, Floats]]:
+            return [columns.speed(which, found.layouts, found.room, pick) for pick in ("low", "high")]
+
         def make(row: int) -> Plan:
             gpu, layout, own = of_rows[row], found.layouts.at(row), table.row(row)
             return Plan(
@@ -168,7 +173,7 @@ class PlanMaker(PlanSizes):
                 layout=layout,
                 precision=self._precision(gpu),
                 memory=found.memory.row(row) if found.memory is not None else None,
-                speed=self.speed_of(found, row, gpu, layout),
+                speed=self.speed_of(found, row, gpu, layout, speed_ends),
                 cost=costs.cost(row),
                 power_w=known(costs.power_w, row),
                 why_count=found.why[row],

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from whichgpu.engine.core import Pick
 from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.layouts import Layouts
 from whichgpu.engine.plans.links import LinkTable
@@ -130,13 +131,16 @@ class SizeColumns:
         """The largest batch that fits: micro-batch in training, requests per replica while serving; NaN if unknown."""
         return self.needs.most_batch(layouts, self.limits_gb[which])
 
-    def speed(self, which: Ints, layouts: Layouts, room: Floats | None = None) -> dict[str, Floats]:
+    def speed(
+        self, which: Ints, layouts: Layouts, room: Floats | None = None, pick: Pick = "value"
+    ) -> dict[str, Floats]:
         """The named figures of speed of each plan, NaN where one is not known.
 
         Args:
             which: the GPU of each plan.
             layouts: of the plans.
             room: the largest batch that fits each; computed where it is not given and matters.
+            pick: the slow, middle or fast end of the constants.
         """
         if not len(which):
             return {name: np.zeros(0) for name in _READ}
@@ -144,7 +148,7 @@ class SizeColumns:
             matters = self._batch_free or not self.job.training
             room = self.room(which, layouts) if matters else np.full(len(which), np.nan)
         split = self.links.split(which, layouts.rows(self.batch(room)))
-        found: dict[str, Any] = self.of_job.columns(self.gpus, which, split, room)
+        found: dict[str, Any] = self.of_job.columns(self.gpus, which, split, room, pick)
         return found | {name: np.full(len(which), np.nan) for name in _READ if name not in found}
 
     def memory(self, which: Ints, layouts: Layouts) -> MemoryColumns | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -29,6 +30,15 @@ from whichgpu.engine.sizing import (
     capacity_asked,
     rows_of_values,
 )
+
+
+#: Speeds of configurations at the slow and the fast end of the constants; computed for all when first asked for.
+SpeedEnds: TypeAlias = Callable[[], Sequence[Mapping[str, Floats]]]
+
+
+def _known_at(figures: Mapping[str, Floats], row: int) -> dict[str, float]:
+    """The figures of one row that are known."""
+    return {name: value for name, column in figures.items() if not math.isnan(value := column.item(row))}
 
 
 class PlanSizes:
@@ -160,16 +170,32 @@ class PlanSizes:
             speed = {name: np.where(timed, figure, np.nan) for name, figure in every.items()}
         return Found(gpu, layouts, why, usual, timed, columns.smallest[gpu], room, speed, memory, fits)
 
-    def speed_of(self, found: Found, row: int, gpu: Gpu, layout: Layout) -> SpeedEstimate | None:
-        """The speed of one configuration, its figures with bands and formulas on demand."""
-        values = {name: value for name, column in found.speed.items() if not math.isnan(value := column.item(row))}
+    def speed_of(self, found: Found, row: int, gpu: Gpu, layout: Layout, ends: SpeedEnds) -> SpeedEstimate | None:
+        """The speed of one configuration, its figures with bands and formulas on demand.
+
+        Args:
+            found: the configurations.
+            row: of the one.
+            gpu: its GPU.
+            layout: its layout.
+            ends: the speeds of all of them at the slow and the fast end of the constants.
+        """
+        values = _known_at(found.speed, row)
         if not values or not found.timed[row]:
             return None
-        room = found.room.item(row)
-        build = cache(partial(self._figures, gpu, layout, None if math.isnan(room) else int(room)))
+        if self._timed is not None:
+            values.pop("hours", None)  # They are those of the run that was timed, which says what they are made of.
+        workings, _ = self._workings.of(gpu)
+        batch = int(workings.columns.batch(found.room[row : row + 1])[0])
+
+        @cache
+        def build() -> dict[str, Figure]:
+            slow, fast = (_known_at(end, row) for end in ends())
+            link = self.fabric(gpu).link_of(layout.count)
+            return workings.columns.of_job.figures(values, slow, fast, gpu, layout, link, batch)
+
         if self._timed is None:
             return SpeedEstimate(values, build)
-        values.pop("hours", None)  # They are those of the run that was timed, which says what they are made of.
         return self._timed.elsewhere(SpeedEstimate(values, build), self._speed_in_use(self._timed.gpu))
 
     def _estimated_speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -159,15 +159,37 @@ class JobSpeed:
             slow, fast = (
                 next(rows_of_values(self.columns(table, which, split, known, pick))) for pick in ("low", "high")
             )
-            words = _words_of(job)
-            inputs = _inputs(job, gpu, layout, link, batch)
-            figures: dict[str, Figure] = {}
-            for name, value in values.items():
-                ends = (value, slow.get(name, value), fast.get(name, value))
-                figures[name] = Figure(value, min(ends), max(ends), _UNITS[name], words[name], _SOURCE, inputs)
-            return figures
+            return self.figures(values, slow, fast, gpu, layout, link, batch)
 
         return SpeedEstimate(values, build)
+
+    def figures(
+        self,
+        values: Mapping[str, float],
+        slow: Mapping[str, float],
+        fast: Mapping[str, float],
+        gpu: Gpu,
+        layout: Layout,
+        link: str,
+        batch: int,
+    ) -> dict[str, Figure]:
+        """The figures of one plan with bands, formulas and inputs.
+
+        Args:
+            values: by name.
+            slow: the same at the slow end of the constants.
+            fast: at the fast end.
+            gpu: on what.
+            layout: how the job is spread.
+            link: between GPUs of a node.
+            batch: micro-batch in training, requests in flight while serving.
+        """
+        words, inputs = _words_of(self._job), _inputs(self._job, gpu, layout, link, batch)
+        figures: dict[str, Figure] = {}
+        for name, value in values.items():
+            ends = (value, slow.get(name, value), fast.get(name, value))
+            figures[name] = Figure(value, min(ends), max(ends), _UNITS[name], words[name], _SOURCE, inputs)
+        return figures
 
 
 def rows_of_values(columns: dict[str, Any]) -> Iterator[dict[str, float]]:

@@ -179,7 +179,7 @@ def _ruleset(shelves: Sequence[Sequence[list[Unit]]]) -> Ruleset:
                 kinds.update(dict.fromkeys(facts_of(test), test.kind))
     facts = sorted(kinds)
     parts = sorted({part for each in units for part in each.conditions()})
-    properties = property_names([*facts, *(f"c{part}" for part in parts)])
+    properties = property_names(len(facts) + len(parts))
     names = dict(zip(facts, properties, strict=False))
     conditions = dict(zip(parts, properties[len(facts) :], strict=True))
     rules: list[str] = []

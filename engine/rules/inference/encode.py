@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 from decimal import Decimal
 from itertools import count
 from typing import Literal
@@ -119,7 +118,6 @@ def encode(value: Value, kind: Kind) -> str:
 SLOTS = 32
 HALF = SLOTS // 2
 _PRIME, _BASIS, _WORD = 16777619, 2166136261, 2**32
-_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 
 
 def hash_of(name: str, basis: int = _BASIS) -> int:
@@ -154,23 +152,19 @@ class FlagNames:
         return list(found.values())
 
 
-def property_names(stems: Iterable[str]) -> list[str]:
-    """A name for each stem that the engine takes for a plain property: ``plan.count`` -> ``plan_count_3``.
+def property_names(wanted: int) -> list[str]:
+    """Names ``p1``, ``p4``, ... in the upper half of the slots, spread evenly over them.
 
-    The number keeps names apart that differ only in signs, and off the engine's ``id``, ``sid`` and ``$s``.
+    They are short because facts are told to the engine, and told back for every match, by all their names.
     """
     found: list[str] = []
-    used: set[str] = set()
+    start = hash_of("p")
     load = [0] * SLOTS
-    for stem in stems:
-        plain = f"{_NOT_IN_NAMES.sub('_', stem.casefold())}_"
-        start = hash_of(plain)
-        most = len(found) // HALF + 1
-        for number in map(str, count()):
-            slot = slot_of(number, start)
-            if slot >= HALF and load[slot] <= most and plain + number not in used:
-                load[slot] += 1
-                used.add(plain + number)
-                found.append(plain + number)
-                break
+    for number in map(str, count()):
+        if len(found) == wanted:
+            break
+        slot = slot_of(number, start)
+        if slot >= HALF and load[slot] <= len(found) // HALF:
+            load[slot] += 1
+            found.append("p" + number)
     return found

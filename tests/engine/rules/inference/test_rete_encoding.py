@@ -97,16 +97,15 @@ def test_truth_values_are_numbers_of_ours():
     assert (encode(value=True, kind="bool"), encode(value=False, kind="bool")) == ("1", "0")
 
 
-def test_names_are_plain_distinct_and_spread():
-    names = property_names(["plan.count", "plan_count", "id", "$s", "sid", "ü", "é"])
-    assert len(set(names)) == 7
-    assert all(name.replace("_", "").isalnum() and name.isascii() for name in names)
-    assert not set(names) & {"id", "sid", "$s"}
+def test_names_are_plain_distinct_and_off_those_of_flags():
+    names = property_names(40)
+    assert len(set(names)) == 40
+    assert all(name.isalnum() and name.isascii() for name in names)
     assert min(map(slot_of, names)) >= HALF
 
 
 def test_names_suffice_for_large_rulesets():
-    names = property_names(f"plan.f{number}" for number in range(900))
+    names = property_names(900)
     assert len(set(names)) == 900
     shares = Counter(map(slot_of, names))
     assert min(shares) >= HALF
