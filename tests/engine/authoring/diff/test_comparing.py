@@ -56,7 +56,7 @@ def lay(tmp_path: Path) -> Lay:
 @pytest.fixture(scope="module")
 def loaded() -> dict[str, Advisor]:
     """Rulebooks by what the files of their layers say."""
-    return {"": shipped_advisor()}
+    return {"": load_advisor()}
 
 
 @pytest.fixture(autouse=True)

@@ -9,12 +9,18 @@ import pytest
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor.advisor import Advisor, load_advisor
 from whichgpu.engine.authoring.guides.guides import CoverageEntry, check_coverage, read_manifest, standings, unreported
 from whichgpu.engine.authoring.guides.manifest import refreshed_manifest
 from whichgpu.engine.authoring.guides.numbers import numbers_in
 from whichgpu.engine.core import record_of
 from whichgpu.engine.core.errors import KnowledgeError
+
+
+@pytest.fixture(scope="module")
+def advisor() -> Advisor:
+    """With the tests inside rules."""
+    return load_advisor()
 
 
 @pytest.fixture(scope="module")
