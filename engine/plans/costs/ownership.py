@@ -6,10 +6,12 @@ A sum is written once, over the rates of one plan or of many as columns.
 from __future__ import annotations
 
 import math
-from functools import reduce
+from collections.abc import Callable
+from functools import partial, reduce
 from operator import add
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
@@ -183,19 +185,18 @@ def owning_rates(
             its share. What the hardware costs idle is spent either way.
         pick: the end of every band to take, low for a low cost of owning.
     """
+
+    def rated(rate: Callable[..., Constant], *, at: bool) -> float:
+        return rate(facts, desk=at, constants=constants).at(pick)
+
     kwh, overhead = (
-        choose(
-            desk,
-            rate(facts, desk=True, constants=constants).at(pick),
-            rate(facts, desk=False, constants=constants).at(pick),
-        )
-        for rate in (kwh_price, pue)
+        _by_place(desk, partial(rated, rate, at=True), partial(rated, rate, at=False)) for rate in (kwh_price, pue)
     )
     month = constants["hours_per_month"].value
     hour = power_w / 1000 * kwh * overhead
     # A workstation is switched off; and what is owned draws its idle power whether or not this job is done on it.
     idle = 0.0 if owned else choose(desk, 0.0, constants["idle_power_share"].at(pick))
-    staff = choose(desk, 0.0, _staff_month(facts, count, constants, pick))
+    staff = _by_place(desk, lambda: 0.0, lambda: _staff_month(facts, count, constants, pick))
     space = power_w / 1000 * constants["colocation_usd_per_kw_month"].at(pick)
     return OwningRates(
         price_usd=price_usd,
@@ -210,6 +211,13 @@ def owning_rates(
         depreciation_years=_stated_or(facts, "depreciation_years", constants).at(TURNED[pick]),
         residual_share=constants["residual_share"].at(TURNED[pick]),
     )
+
+
+def _by_place(desk: Any, of_desks: Callable[[], Any], of_racks: Callable[[], Any]) -> Any:
+    """What holds where the hardware stands. What nobody needs is not looked up: who watches takes it for an input."""
+    if np.all(desk):
+        return of_desks()
+    return choose(desk, of_desks(), of_racks()) if np.any(desk) else of_racks()
 
 
 def _stated_or(facts: Facts, name: str, constants: EconomicsConstants) -> Constant:
