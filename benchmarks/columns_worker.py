@@ -123,12 +123,19 @@ def _more_gpus(knowledge: Any, times: int) -> Any:
     return replace(knowledge, gpus=gpus, gpu_facts=facts, offers=tuple(offers), digest=digest)
 
 
+#: What a copy of a rule on plans does, in which stage.
+_EFFECTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "reject": ("reject", {"reject": "never"}),
+    "prefer": ("prefer", {"points": 1, "reason": "cost"}),
+}
+
+
 def _more_rules(advisor: Any, times: int) -> str:
     """Rules with the conditions of those that there are, and one more that hardly ever holds."""
     rules = []
     for number in range(1, times):
         for rule in advisor.rulebook.rules:
-            stage, then = ("reject", {"reject": "never"}) if rule.each == "plan" else ("advise", {"ask": "task"})
+            stage, then = _EFFECTS.get(rule.stage if rule.each == "plan" else "", ("advise", {"ask": "task"}))
             rules.append(
                 {
                     "id": f"{rule.id.replace('/', '-')}-copy{number}",
