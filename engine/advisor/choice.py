@@ -204,7 +204,7 @@ def _dominated_in_tier(c: Contenders, ranks: Codes, objective: Objective) -> Cod
     if objective.stated:
         return _beaten_most(c, beats, (_product(c),), _fronts(c, ranks))
     # Without a stated objective nobody asked for the last cent: more cards over PCIe or more machines beat no plan.
-    return _beaten_most(c, beats & joins_no_more(c.traits, c.traits.each(_upright)), (_product(c),))
+    return _beaten_most(c, beats & joins_no_more(c.traits, c.traits.each(_as_rows)), (_product(c),))
 
 
 def dominated_plans(contenders: Contenders, margin: float) -> Codes:
@@ -224,9 +224,9 @@ def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
     beats = _beats(c, objective.dominance_margin)
     beats &= (c.proven[:, None] == c.proven) & (c.fallback[:, None] == c.fallback)
     guided = c.in_count_band >= c.in_count_band[:, None]
-    rows, columns = t.each(_upright), t
+    rows, columns = t.each(_as_rows), t
     beats &= keeps_count(columns, rows, guided=guided) & stands_as_well(columns, rows)
-    beats &= outweighs_guide(c.measures, c.measures.each(_upright), objective)
+    beats &= outweighs_guide(c.measures, c.measures.each(_as_rows), objective)
     # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain.
     merit = objective.merit(np.nan_to_num(c.measures.cost), np.nan_to_num(c.measures.time), t.count)
     return _beaten_most(c, beats, (merit, ~c.in_count_band))
@@ -257,10 +257,10 @@ def outweighs_guide(one: MeasureColumns, other: MeasureColumns, objective: Objec
     length is not stated is compared by the piece of work, which may cost less on a machine that costs several times
     more an hour: there the guide's card stands up to a multiple of the cost, unless the other costs no more an hour.
     """
-    dearer = one.usd_per_hour > other.usd_per_hour
-    return _clearly(one, other, objective.dominance_margin) & (
-        (dearer ^ True) | (one.cost * objective.guide_cost_ratio <= other.cost)
-    )
+    costlier_an_hour = one.usd_per_hour > other.usd_per_hour  # Not so where a rate is not known.
+    far_cheaper = one.cost * objective.guide_cost_ratio <= other.cost
+    # ``^ True`` negates single truth values and columns of them alike.
+    return _clearly(one, other, objective.dominance_margin) & ((costlier_an_hour ^ True) | far_cheaper)
 
 
 def _clearly(one: MeasureColumns, other: MeasureColumns, margin: float) -> Any:
@@ -270,11 +270,11 @@ def _clearly(one: MeasureColumns, other: MeasureColumns, margin: float) -> Any:
 
 def _beats(c: Contenders, margin: float) -> Flags:
     """For each plan (row) which plans (column) are clearly cheaper and faster."""
-    found: Flags = _clearly(c.measures, c.measures.each(_upright), margin)
+    found: Flags = _clearly(c.measures, c.measures.each(_as_rows), margin)
     return found
 
 
-def _upright(column: Any) -> Any:
+def _as_rows(column: Any) -> Any:
     """A column whose entries are the rows of a matrix."""
     return column[:, None]
 
@@ -297,7 +297,7 @@ def _fronts(c: Contenders, ranks: Codes) -> Flags:
     return ~behind
 
 
-def _beaten_most(c: Contenders, beats: Flags, keys: tuple[NDArray[Any], ...], rivals: Flags | None = None) -> Codes:
+def _beaten_most(c: Contenders, beats: Flags, keys: tuple[NDArray[Any], ...], among: Flags | None = None) -> Codes:
     """For each plan the one that beats it and comes first by the keys, the last key first; or NONE.
 
     Of several others it is one that no other beats in turn, if there is one.
@@ -306,12 +306,12 @@ def _beaten_most(c: Contenders, beats: Flags, keys: tuple[NDArray[Any], ...], ri
         c: the plans.
         beats: for each plan (row) which plans (column) beat it.
         keys: columns by which the others are preferred, the lower the better.
-        rivals: the plans that count as others; all, if None.
+        among: the plans that count as others; all, if None.
     """
     if not len(c):
         return np.empty(0, np.intp)
     order = np.lexsort((c.traits.place, *keys))
-    by_preference: Flags = (beats if rivals is None else beats & rivals)[:, order]
+    by_preference: Flags = (beats if among is None else beats & among)[:, order]
     beaten = np.asarray(by_preference.any(axis=1))
     sound = by_preference & ~beaten[order]
     chosen = np.where(sound.any(axis=1), sound.argmax(axis=1), by_preference.argmax(axis=1))
