@@ -45,7 +45,6 @@ from .survey import (
     MeasureColumns as MeasureColumns,
     Measures as Measures,
     is_job as is_job,
-    length_known as length_known,
-    measures_of as measures_of,
+    measures_among as measures_among,
     survey_claims as survey_claims,
 )

@@ -18,9 +18,7 @@ from whichgpu.engine.advisor.stages import Stages, TableRun
 from whichgpu.engine.advisor.survey import (
     MeasureColumns,
     beside_others,
-    is_job,
-    length_known,
-    measures_of,
+    measures_among,
     objective_claims,
     spread,
     survey_claims,
@@ -56,14 +54,7 @@ def run_round(
     rejecting = stages.reject.run_table(intake.facts, facts)
     alive, rejected = np.flatnonzero(~rejecting.fires), np.flatnonzero(rejecting.fires)
     survivors = table.take(alive)
-    job = is_job(intake.facts)
-    measures = measures_of(
-        survivors,
-        job=job,
-        by_run=job and length_known(survivors),
-        objective=objective,
-        highest_usd_per_gpu_hour=knowledge.dearest_usd_per_gpu_hour,
-    )
+    measures = measures_among(survivors, intake.facts, objective, knowledge.dearest_usd_per_gpu_hour)
     claims = {**survey_claims(survivors, measures), **objective_claims(objective)}
     survey = stages.survey.run({}, extra=claims, before=intake)
     ends = spread(measures)
@@ -97,17 +88,17 @@ def run_round(
         table, best_first, shown, rejected, [*((run, every) for run in (*deriving, rejecting)), (preferring, alive)]
     )
     return PlanRound(
-        table,
-        table.take(rejected),
-        [against[group] for group in rejecting.codes[rejected].tolist()],
-        OnDemand(len(rejected), lambda place: sides.rejection(int(rejected[place]))),
-        surviving,
-        scores,
-        shown,
-        OnDemand(len(rows), judging.judged),
-        survey,
-        _fired_by_plan(deriving, table.ids),
-        (*at_gate, *implausible),
+        plans=table,
+        rejected=table.take(rejected),
+        rejected_by=[against[group] for group in rejecting.codes[rejected].tolist()],
+        rejections=OnDemand(len(rejected), lambda place: sides.rejection(int(rejected[place]))),
+        surviving=surviving,
+        scores=scores,
+        alternatives=shown,
+        judged=OnDemand(len(rows), judging.judged),
+        survey=survey,
+        derived=_fired_by_plan(deriving, table.ids),
+        refused=(*at_gate, *implausible),
     )
 
 

@@ -156,6 +156,17 @@ def measures_of(
     )
 
 
+def measures_among(
+    plans: Sequence[Plan], workload: Facts, objective: Objective, highest_usd_per_gpu_hour: float
+) -> MeasureColumns:
+    """Cost and time of plans that are compared with each other alone; see ``measures_of``."""
+    table, job = PlanTable.of(plans), is_job(workload)
+    by_run = job and length_known(table)
+    return measures_of(
+        table, job=job, by_run=by_run, objective=objective, highest_usd_per_gpu_hour=highest_usd_per_gpu_hour
+    )
+
+
 def spread(measures: MeasureColumns) -> Spread:
     """The ends of what the plans measure."""
     priced = ~np.isnan(measures.cost)

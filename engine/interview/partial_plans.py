@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Advisor, Measures, asked_counts, is_job, length_known, measures_of
+from whichgpu.engine.advisor import Advisor, Measures, asked_counts, is_job, measures_among
 from whichgpu.engine.core import Facts, InputError, Value
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.rule_index import RuleIndex
@@ -77,10 +77,7 @@ def partial_plans(advisor: Advisor, given: Mapping[str, Value], counts: Sequence
     asked = {**dict.fromkeys(counts, "a rule"), **asked_counts(intake.fired)}
     plans = candidate_plans(maker.job, facts, context.knowledge, asked, maker=maker)
     job = is_job(facts)
-    by_run = job and length_known(plans)
-    objective = advisor.objective(None, given)
-    highest = context.knowledge.dearest_usd_per_gpu_hour
-    measured = measures_of(plans, job=job, by_run=by_run, objective=objective, highest_usd_per_gpu_hour=highest)
+    measured = measures_among(plans, facts, advisor.objective(None, given), context.knowledge.dearest_usd_per_gpu_hour)
     measures = {plan.id: measured.row(row) for row, plan in enumerate(plans)}
     return PartialPlans({plan.id: plan.facts for plan in plans}, frozenset(facts.read), facts.copied, job, measures)
 
