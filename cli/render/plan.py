@@ -8,6 +8,7 @@ from typing import Any
 from whichgpu.cli.render.blocks import Bar, Block, Heading, Pairs, Paragraph, Table
 from whichgpu.cli.render.figures import count_of, gb, gb_and_gib, joined, percent, usd
 from whichgpu.cli.render.names import SHARDING, Names, link
+from whichgpu.cli.render.procurement import WISHES
 from whichgpu.cli.render.speed import UNKNOWN, headline_speed, speed_pairs
 
 
@@ -106,6 +107,8 @@ def summary_sentence(plan: JsonObject, procurement: JsonObject) -> str:
     # Hardware that is there is no question of buying.
     owned = plan["cost"].get("origin") == "owned"
     parts = [(_OWNED_VERDICTS if owned else _SHORT_VERDICTS)[procurement["verdict"]]]
+    if wish := procurement.get("price_of_wish"):
+        parts.append(f"you asked to {WISHES[wish['asked']]}, which costs {usd(wish['usd_more'])} more")
     if plan["cost"]["usd_per_hour"] is not None:
         parts.append(f"about {price_of_an_hour(plan['cost'], procurement)}")
     if plan["memory"] and plan["memory"]["headroom_pct"] is not None:

@@ -21,6 +21,11 @@ _VERDICTS = {
 }
 
 
+#: What was asked for, after "you asked to".
+WISHES = {"rent": "rent", "buy": "buy", "hybrid": "own the base load and rent the peaks"}
+#: The prices of plans that keep to it.
+_PRICED = {"rent": {"offer", "quote"}, "buy": {"purchase", "owned"}}
+
 _SAYS = {
     "rent": "it says rent",
     "own": "it says own",
@@ -55,7 +60,18 @@ def procurement_sentence(decision: JsonObject) -> str:
     kept = plan is not None and plan["cost"].get("origin") == "owned" and procurement["verdict"] == "buy"
     verdict = "Use what you have." if kept else _VERDICTS[procurement["verdict"]]
     ground = procurement["because"].strip().rstrip(".")
-    return f"{verdict} {ground[:1].upper()}{ground[1:]}." if ground else verdict
+    told = f"{verdict} {ground[:1].upper()}{ground[1:]}." if ground else verdict
+    wish = procurement.get("price_of_wish")
+    return f"{told} {_wish(wish, plan)}" if wish else told
+
+
+def _wish(wish: JsonObject, plan: JsonObject | None) -> str:
+    """What the way that was asked for costs beside the one that costs least, and whether the plan is priced so."""
+    times = f" ({number(round(wish['cost_ratio'], 1))} times as much)" if wish["cost_ratio"] else ""
+    priced = plan is not None and plan["cost"].get("origin") in _PRICED.get(wish["asked"], ())
+    keeps = " The plan and its price keep to that." if priced else ""
+    more = usd(wish["usd_more"])
+    return f"You asked to {WISHES[wish['asked']]}, which comes to {usd(wish['usd'])}, {more} more{times}.{keeps}"
 
 
 def _sums(comparison: JsonObject, figures: JsonObject, names: Names) -> str | None:

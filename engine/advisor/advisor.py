@@ -183,7 +183,9 @@ class Advisor(Struct, frozen=True):
             near = nearest_words(wanted, self.objectives)
             fix = f"one of {', '.join(self.objectives)}"
             raise InputError(Problem("unknown-objective", f"no objective is called {wanted!r}", nearest=near, fix=fix))
-        return replace(self.objectives[wanted], stated=name is not None or "objective" in facts)
+        found = replace(self.objectives[wanted], stated=name is not None or "objective" in facts)
+        # To whom a faster machine brings nothing, it may cost nothing more by the hour.
+        return replace(found, guide_hour_share=0.0) if facts.get("turnaround_critical") is False else found
 
     @collection_paused()
     def decide(

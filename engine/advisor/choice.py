@@ -4,8 +4,9 @@
    those whose cards and counts a guide names for the case. Only plans of the best tier can be the answer.
 2. Dominance: a plan that another of its tier beats clearly in both cost and speed cannot be the answer.
 3. Merit: a stated objective minimises its merit; preferences choose among the plans within its share of the best.
-   While none is stated, the evidence decides, cost and speed weighed in. Where an equal outweighs the plan that comes
-   first so, in every count and form of its card, it stands in for it: a guide names a card for what it costs and does.
+   While none is stated, the evidence decides, cost and speed weighed in. Where an equal, or a plan of the same tier,
+   outweighs the plan that comes first so, in every count and form of its card, it stands in for it: a guide names a
+   card for what it costs and does.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class Standing(Struct, frozen=True):
     merit: float | None
     eligible: bool  # could be the answer: best tier, not dominated, within the share of the best merit
     dominated_by: str | None  # the plan of the same tier, or the equal, that beats it most
-    stands_in_for: str | None = None  # on the answer: the plan that came first, and that this one beats as its equal
+    stands_in_for: str | None = None  # on the answer: the plan that came first, and that this one beats
 
 
 class Standings(Struct, frozen=True):
@@ -122,7 +123,7 @@ class Standings(Struct, frozen=True):
     merits: Numbers  # infinite where there is none
     eligible: Flags
     dominated_by: Codes  # row of the plan that beats it, or NONE
-    stands_in_for: int = NONE  # the row that came first, and that the answer beats as its equal
+    stands_in_for: int = NONE  # the row that came first, and that the answer beats
 
     @property
     def first_by_evidence(self) -> int:
@@ -154,7 +155,7 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     tiers, merits = _tiers(c, objective), _merits(c, objective)
     ranks = tiers @ np.array([8, 4, 2, 1])
     dominated = _dominated_in_tier(c, ranks, objective)
-    outweighed = np.full(size, NONE) if objective.stated else beaten_by_equals(c, objective)
+    outweighed = np.full(size, NONE) if objective.stated else _outweighed(c, ranks, objective)
     pool = _pool(c, ranks, dominated, outweighed)
     limit = np.inf
     if objective.stated and pool.any():
@@ -200,11 +201,25 @@ def _merits(c: Contenders, objective: Objective) -> Numbers:
 
 def _dominated_in_tier(c: Contenders, ranks: Codes, objective: Objective) -> Codes:
     """For each plan the one of its own tier that beats it most, or NONE."""
-    beats = _beats(c, objective.dominance_margin) & (ranks[:, None] == ranks)
     if objective.stated:
-        return _beaten_most(c, beats, (_product(c),), _fronts(c, ranks))
-    # Without a stated objective nobody asked for the last cent: more cards over PCIe or more machines beat no plan.
+        return _beaten_most_of(c, ranks, objective.dominance_margin)
+    # Without a stated objective nobody asked for the last cent: more cards over PCIe or more machines put no plan out.
+    beats = _beats(c, objective.dominance_margin) & (ranks[:, None] == ranks)
     return _beaten_most(c, beats & joins_no_more(c.traits, c.traits.each(_as_rows)), (_product(c),))
+
+
+def _outweighed(c: Contenders, ranks: Codes, objective: Objective) -> Codes:
+    """For each plan the one that stands in for it if it comes first: an equal, else one of its own tier; or NONE.
+
+    More cards over PCIe or more machines are no reason to pay more for less, where evidence puts a plan first.
+    """
+    equals = beaten_by_equals(c, objective)
+    return np.where(equals == NONE, _beaten_most_of(c, ranks, objective.dominance_margin), equals)
+
+
+def _beaten_most_of(c: Contenders, ranks: Codes, margin: float) -> Codes:
+    """For each plan the one of the same rank that beats it most by the margin in both cost and speed, or NONE."""
+    return _beaten_most(c, _beats(c, margin) & (ranks[:, None] == ranks), (_product(c),), _fronts(c, ranks))
 
 
 def dominated_plans(contenders: Contenders, margin: float) -> Codes:
@@ -214,8 +229,7 @@ def dominated_plans(contenders: Contenders, margin: float) -> Codes:
         contenders: the plans; only those whose cost and time are both known take part.
         margin: how much cheaper and faster the other must be, as a share.
     """
-    one_tier = np.zeros(len(contenders), np.intp)
-    return _beaten_most(contenders, _beats(contenders, margin), (_product(contenders),), _fronts(contenders, one_tier))
+    return _beaten_most_of(contenders, np.zeros(len(contenders), np.intp), margin)
 
 
 def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
@@ -226,7 +240,8 @@ def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
     guided = c.in_count_band >= c.in_count_band[:, None]
     rows, columns = t.each(_as_rows), t
     beats &= keeps_count(columns, rows, guided=guided) & stands_as_well(columns, rows)
-    beats &= outweighs_guide(c.measures, c.measures.each(_as_rows), objective)
+    same_card = columns.family == rows.family
+    beats &= outweighs_guide(c.measures, c.measures.each(_as_rows), objective, same_card=same_card)
     # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain.
     merit = objective.merit(np.nan_to_num(c.measures.cost), np.nan_to_num(c.measures.time), t.count)
     return _beaten_most(c, beats, (merit, ~c.in_count_band))
@@ -250,14 +265,22 @@ def stands_as_well(one: Traits, other: Traits) -> Any:
     return (one.vendor == other.vendor) & (one.segment >= other.segment) & joins_no_more(one, other)
 
 
-def outweighs_guide(one: MeasureColumns, other: MeasureColumns, objective: Objective) -> Any:
+def outweighs_guide(one: MeasureColumns, other: MeasureColumns, objective: Objective, *, same_card: Any) -> Any:
     """Whether the first plan beats the second so clearly that a guide's word for the second does not stand.
 
     A service, and a run of known length, costs what it costs: there the margin of dominance is enough. A job whose
     length is not stated is compared by the piece of work, which may cost less on a machine that costs several times
-    more an hour: there the guide's card stands up to a multiple of the cost, unless the other costs no more an hour.
+    more an hour: there the guide's card stands up to a multiple of the cost. Not so where the other costs hardly more
+    an hour, nor where it is the same card in another count.
+
+    Args:
+        one: cost and time of the first plan.
+        other: the same of the second.
+        objective: tells the margins.
+        same_card: whether both are of one family of cards.
     """
-    costlier_an_hour = one.usd_per_hour > other.usd_per_hour  # Not so where a rate is not known.
+    most_an_hour = other.usd_per_hour * (1 + objective.guide_hour_share)
+    costlier_an_hour = (one.usd_per_hour > most_an_hour) & (same_card ^ True)  # Not so where a rate is not known.
     far_cheaper = one.cost * objective.guide_cost_ratio <= other.cost
     # ``^ True`` negates single truth values and columns of them alike.
     return _clearly(one, other, objective.dominance_margin) & ((costlier_an_hour ^ True) | far_cheaper)

@@ -33,6 +33,7 @@ class _Evidence(FrozenModel):
 
 class _Guides(FrozenModel):
     most_cost_ratio: float
+    most_hour_share: float
     sources: tuple[str, ...]
 
 
@@ -71,6 +72,7 @@ def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
             speed_points=file.evidence.speed_points,
             around_usd_per_hour=file.evidence.around_usd_per_hour,
             guide_cost_ratio=file.guides.most_cost_ratio,
+            guide_hour_share=file.guides.most_hour_share,
             dominance_margin=file.dominance.margin,
         )
         for name, entry in sorted(file.objectives.items())

@@ -100,24 +100,29 @@ class Precedence:
         """The plans that stand in for a plan where they are its equals, the one that comes first at the front."""
         if self.objective.stated:
             return []
-        mine, measures = self._traits[entry.id], entry.judged.measures.figures
-        found = [
-            other
-            for other in self.faster_for_less(entry)
-            if stands_as_well(self._traits[other.id], mine)
-            and outweighs_guide(other.judged.measures.figures, measures, self.objective)
-        ]
-        return sorted(found, key=_product)
+        found = list(self.faster_for_less(entry))
+        return sorted(found, key=lambda other: (not self._is_equal(other, entry), *_product(other)))
+
+    def _is_equal(self, other: Entrant, entry: Entrant) -> bool:
+        """Whether a plan, where it stands no lower, undercuts another so that a guide's word does not hold that one."""
+        mine, its = self._traits[entry.id], self._traits[other.id]
+        figures = other.judged.measures.figures, entry.judged.measures.figures
+        undercuts = outweighs_guide(*figures, self.objective, same_card=its.family == mine.family)
+        return bool(undercuts and stands_as_well(its, mine))
 
     def outweighs(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
         """Whether a plan whose figures outweigh another's may stand in for it, and whether it surely does."""
+        of_one_tier = self.beats(other, entry)
+        if not self._is_equal(other, entry):
+            return of_one_tier[0], of_one_tier[1] and other.id not in self.leaving
         places = list(self.places(entry, other))
         may = all(any(a == b for a, b in pairs) for pairs in places[:2])
         sure = all(a == b for pairs in places[:2] for a, b in pairs) and other.id not in self.leaving
         plans = self._traits[other.id], self._traits[entry.id]
         # The third place: whether a guide names its count, False where it does.
         kept = [keeps_count(*plans, guided=a or not b) for a, b in places[2]]
-        return may and any(kept), sure and all(kept)
+        may, sure = may and any(kept), sure and all(kept)
+        return may or of_one_tier[0], sure or (of_one_tier[1] and other.id not in self.leaving)
 
     def mates(self, entry: Entrant) -> Iterator[Entrant]:
         """The other plans of its card."""

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import part_types, procurement_types
 
 
+#: The ways to procure, and the sum of each in the comparison.
+_WAYS = {"rent": "rent_usd", "buy": "own_usd", "hybrid": "hybrid_usd"}
+
+
 def procurement_dict(outcome: Outcome, vocabulary: Vocabulary) -> procurement_types.Procurement:
     """The verdict with the rules behind it. Without any rule that set it, it is undecided."""
     verdict: Any = outcome.final.facts.get("procurement", "undecided")
@@ -30,8 +34,25 @@ def procurement_dict(outcome: Outcome, vocabulary: Vocabulary) -> procurement_ty
         "sources": list(dict.fromkeys(source for item in behind for source in item.rule.sources)),
         "thresholds": [cast("procurement_types.Threshold", asdict(line)) for line in outcome.procurement.thresholds],
         "comparison": _comparison_dict(outcome.procurement),
+        "price_of_wish": _price_of_wish(outcome),
         "flip": cast("procurement_types.Flip", asdict(flip)) if (flip := outcome.procurement.flip) else None,
     }
+
+
+def _price_of_wish(outcome: Outcome) -> procurement_types.PriceOfWish | None:
+    """What the way that was asked for costs more by the sums; None where none was, or where it is not clearly more."""
+    asked, found = outcome.intake.facts.get("procurement_wish"), outcome.procurement.comparison
+    if asked not in _WAYS or found is None:
+        return None
+    sums = {way: usd for way, of in _WAYS.items() if (usd := getattr(found, of)) is not None}
+    if asked not in sums:
+        return None
+    least = min(sums, key=sums.__getitem__)
+    mine, its = sums[asked], sums[least]
+    if mine < found.clear_ratio * its or mine <= its:
+        return None
+    ratio = mine / its if its > 0 else None
+    return {"asked": asked, "usd": mine, "least": least, "least_usd": its, "usd_more": mine - its, "cost_ratio": ratio}
 
 
 def _comparison_dict(procurement: Procurement) -> procurement_types.Comparison | None:

@@ -82,6 +82,17 @@ class Flip(TypedDict):
     verdict: Annotated[Side, doc("What costs less beyond it.")]
 
 
+class PriceOfWish(TypedDict):
+    """What the way that was asked for costs beside a way that clearly costs less; plans keep to what was asked for."""
+
+    asked: Annotated[Literal["rent", "buy", "hybrid"], doc("The way that was asked for.")]
+    usd: Annotated[Number, doc("What it costs over the horizon.")]
+    least: Annotated[Literal["rent", "buy", "hybrid"], doc("The way that costs least.")]
+    least_usd: Annotated[Number, doc("What that costs.")]
+    usd_more: Annotated[Number, doc("What the wish costs more.")]
+    cost_ratio: Annotated[Number | None, doc("The wish by the least; null where the least costs nothing.")]
+
+
 class Procurement(TypedDict):
     """Rent or buy."""
 
@@ -91,4 +102,5 @@ class Procurement(TypedDict):
     sources: NotRequired[Annotated[list[Word], doc("On whose word.")]]
     thresholds: Annotated[list[Threshold], doc("Rules of thumb of the guides.")]
     comparison: NotRequired[Annotated[Comparison | None, doc("The sums; null where there is no plan.")]]
+    price_of_wish: NotRequired[Annotated[PriceOfWish | None, doc("What the way asked for costs more; null if nothing.")]]
     flip: NotRequired[Annotated[Flip | None, doc("What would turn them.")]]
