@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 #: Points that one decimal does not show.
 _EVEN = 0.05
-#: Counts up to this one are accounted for.
-_MOST = 64
+#: Counts up to this one are accounted for, one by one as they can be put together.
+_MOST = 256
 
 _BELOW = {
     "unverified": "a stated limit could not be checked",
@@ -82,12 +82,14 @@ def _reason(entry: Judged, outcome: Outcome) -> str:
 
 
 def _add_unplanned(found: dict[tuple[str, str], part_types.Rejection], plans: Sequence[Plan]) -> None:
-    """The usual counts of a GPU that were not planned: too few for the job, or more than it gains from."""
+    """The counts of a GPU that were not planned: too few for the job, or more than it gains from."""
     first = plans[0]
     planned = {plan.count for plan in plans}
     fitting = [plan.count for plan in plans if plan.facts.get("plan.fits")]
     fabric = fabric_of(first.gpu)
-    usual = [count for count in ladder(fabric.node_gpus, min(fabric.most, _MOST)) if count not in planned]
+    most = min(fabric.most, _MOST)
+    whole = range(fabric.node_gpus, most + 1, fabric.node_gpus)
+    usual = [count for count in sorted({*ladder(fabric.node_gpus, most), *whole}) if count not in planned]
     if first.memory is None or not fitting:
         return
     fewer = [count for count in usual if count < min(fitting)]
