@@ -22,6 +22,7 @@ from .choice import (
     joins_no_more as joins_no_more,
     keeps_count as keeps_count,
     outweighs_guide as outweighs_guide,
+    paid_for_anyway as paid_for_anyway,
     stands_as_well as stands_as_well,
     traits_of_plan as traits_of_plan,
 )

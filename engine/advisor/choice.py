@@ -239,9 +239,10 @@ def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
     beats &= (c.proven[:, None] == c.proven) & (c.fallback[:, None] == c.fallback)
     guided = c.in_count_band >= c.in_count_band[:, None]
     rows, columns = t.each(_as_rows), t
-    beats &= keeps_count(columns, rows, guided=guided) & stands_as_well(columns, rows)
-    same_card = columns.family == rows.family
-    beats &= outweighs_guide(c.measures, c.measures.each(_as_rows), objective, same_card=same_card)
+    same_card, measures = columns.family == rows.family, (c.measures, c.measures.each(_as_rows))
+    paid_anyway = paid_for_anyway(*measures, same_card=same_card)
+    beats &= keeps_count(columns, rows, guided=guided) & stands_as_well(columns, rows, paid_anyway=paid_anyway)
+    beats &= outweighs_guide(*measures, objective, same_card=same_card)
     # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain.
     merit = objective.merit(np.nan_to_num(c.measures.cost), np.nan_to_num(c.measures.time), t.count)
     return _beaten_most(c, beats, (merit, ~c.in_count_band))
@@ -260,9 +261,18 @@ def joins_no_more(one: Traits, other: Traits) -> Any:
     return (one.nodes <= other.nodes) & (one.pcie_gpus <= other.pcie_gpus)
 
 
-def stands_as_well(one: Traits, other: Traits) -> Any:
-    """Whether nothing but cost and speed sets the first plan below the second."""
-    return (one.vendor == other.vendor) & (one.segment >= other.segment) & joins_no_more(one, other)
+def stands_as_well(one: Traits, other: Traits, *, paid_anyway: Any) -> Any:
+    """Whether nothing but cost and speed sets the first plan below the second.
+
+    ``paid_anyway``: more cards of the machine that is paid for in any case, as ``paid_for_anyway`` has it.
+    """
+    joins = joins_no_more(one, other) | paid_anyway
+    return (one.vendor == other.vendor) & (one.segment >= other.segment) & joins
+
+
+def paid_for_anyway(one: MeasureColumns, other: MeasureColumns, *, same_card: Any) -> Any:
+    """Whether an hour of the first plan costs no more, of the same card: its further cards would else stand idle."""
+    return same_card & (one.usd_per_hour <= other.usd_per_hour)
 
 
 def outweighs_guide(one: MeasureColumns, other: MeasureColumns, objective: Objective, *, same_card: Any) -> Any:

@@ -13,6 +13,7 @@ from whichgpu.engine.advisor import (
     joins_no_more,
     keeps_count,
     outweighs_guide,
+    paid_for_anyway,
     stands_as_well,
     traits_of_plan,
 )
@@ -107,8 +108,10 @@ class Precedence:
         """Whether a plan, where it stands no lower, undercuts another so that a guide's word does not hold that one."""
         mine, its = self._traits[entry.id], self._traits[other.id]
         figures = other.judged.measures.figures, entry.judged.measures.figures
-        undercuts = outweighs_guide(*figures, self.objective, same_card=its.family == mine.family)
-        return bool(undercuts and stands_as_well(its, mine))
+        same_card = its.family == mine.family
+        undercuts = outweighs_guide(*figures, self.objective, same_card=same_card)
+        paid_anyway = paid_for_anyway(*figures, same_card=same_card)
+        return bool(undercuts and stands_as_well(its, mine, paid_anyway=paid_anyway))
 
     def outweighs(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
         """Whether a plan whose figures outweigh another's may stand in for it, and whether it surely does."""

@@ -59,7 +59,9 @@ def serving(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
         smallest: the smallest count of each that fits.
     """
     replicas = _replicas(sizes, which, smallest)
-    needed = _needed(sizes, replicas)
+    needed = _needed(sizes, replicas, sizes.columns.fabrics.most[sizes.columns.links.fabric[replicas.gpu]])
+    if sizes.goals.stated and not needed.any():
+        needed = _needed(sizes, replicas, _most_apart(sizes, replicas))
     served = _with_load(sizes, replicas, needed, smallest)
     picks = _worth_planning(sizes, served).picks
     least = smallest[picks.place]
@@ -107,13 +109,21 @@ def _least(sizes: PlanSizes, choices: Choices, limit_gb: Floats, most: Ints) -> 
     return least
 
 
-def _needed(sizes: PlanSizes, replicas: _Replicas) -> Ints:
-    """How many replicas meet the goals, from the least on; 0 where no number of them does."""
+def _most_apart(sizes: PlanSizes, replicas: _Replicas) -> Ints:
+    """The most GPUs of replicas that stand apart, in as many machines as it takes: they do not talk to one another.
+
+    That is the last resort, where no GPU meets the goals in machines that anyone joins. Boards stay what they are.
+    """
+    fabrics, fabric = sizes.columns.fabrics, sizes.columns.links.fabric[replicas.gpu]
+    return np.where(fabrics.machine[fabric] > 1, sizes.most_apart, fabrics.most[fabric])
+
+
+def _needed(sizes: PlanSizes, replicas: _Replicas, most: Ints) -> Ints:
+    """How many replicas meet the goals, from the least on, with at most so many GPUs; 0 where no number does."""
     goals, least = sizes.goals, replicas.least
     if not goals.stated:
         return least
     needed, too_few, tried = np.zeros_like(least), least.copy(), least.copy()
-    most = sizes.columns.fabrics.most[sizes.columns.links.fabric[replicas.gpu]]
     row, rounds = np.arange(len(least)), 0
     while len(row):
         rounds += 1

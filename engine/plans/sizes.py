@@ -93,6 +93,11 @@ class PlanSizes:
         """The largest count that is planned."""
         return min(self._constants.most_gpus[self.job.kind].value, self.fabric(gpu).most)
 
+    @property
+    def most_apart(self) -> int:
+        """The largest count that is planned of replicas that need no link between them."""
+        return self._constants.most_gpus[self.job.kind].value
+
     def smallest_count(self, gpu: Gpu) -> int | None:
         """The smallest count of those worth trying that fits; None where none does or memory is not known."""
         workings, place = self._workings.of(gpu)

@@ -131,6 +131,18 @@ def test_the_sums_stand_below_the_verdict(answered: dict[str, Any]) -> None:
     assert "owning is its running alone" in unwrapped(answered)
 
 
+def test_a_wish_that_costs_clearly_more_is_priced_beside_the_verdict(answered: dict[str, Any]) -> None:
+    wish = {"asked": "rent", "usd": 40000, "least": "buy", "least_usd": 10000, "usd_more": 30000, "cost_ratio": 4.0}
+    answered["procurement"] |= {"verdict": "buy", "price_of_wish": wish}
+    answered["recommendation"]["cost"]["origin"] = "offer"
+    page = unwrapped(answered)
+    assert "You asked to rent, which comes to $40,000, $30,000 more (4 times as much)." in page
+    assert "The plan and its price keep to that." in page
+    assert "buy it; you asked to rent, which costs $30,000 more" in page
+    answered["recommendation"]["cost"]["origin"] = "owned"
+    assert "keep to that" not in unwrapped(answered)
+
+
 def test_what_the_comparison_lacks_is_named(answered: dict[str, Any]) -> None:
     answered["procurement"]["comparison"] = compared(own_usd=None, says="unknown", lacking=["utilization_pct"])
     assert "cannot be compared while this is not stated: utilization_pct." in unwrapped(answered)

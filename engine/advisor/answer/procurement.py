@@ -41,13 +41,14 @@ def procurement_dict(outcome: Outcome, vocabulary: Vocabulary) -> procurement_ty
 
 def _price_of_wish(outcome: Outcome) -> procurement_types.PriceOfWish | None:
     """What the way that was asked for costs more by the sums; None where none was, or where it is not clearly more."""
-    asked, found = outcome.intake.facts.get("procurement_wish"), outcome.procurement.comparison
+    asked: Any = outcome.intake.facts.get("procurement_wish")
+    found = outcome.procurement.comparison
     if asked not in _WAYS or found is None:
         return None
     sums = {way: usd for way, of in _WAYS.items() if (usd := getattr(found, of)) is not None}
     if asked not in sums:
         return None
-    least = min(sums, key=sums.__getitem__)
+    least: Any = min(sums, key=sums.__getitem__)
     mine, its = sums[asked], sums[least]
     if mine < found.clear_ratio * its or mine <= its:
         return None

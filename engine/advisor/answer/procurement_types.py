@@ -102,5 +102,5 @@ class Procurement(TypedDict):
     sources: NotRequired[Annotated[list[Word], doc("On whose word.")]]
     thresholds: Annotated[list[Threshold], doc("Rules of thumb of the guides.")]
     comparison: NotRequired[Annotated[Comparison | None, doc("The sums; null where there is no plan.")]]
-    price_of_wish: NotRequired[Annotated[PriceOfWish | None, doc("What the way asked for costs more; null if nothing.")]]
+    price_of_wish: NotRequired[Annotated[PriceOfWish | None, doc("What the wish costs more; null if not clearly.")]]
     flip: NotRequired[Annotated[Flip | None, doc("What would turn them.")]]

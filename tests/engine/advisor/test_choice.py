@@ -233,6 +233,36 @@ def test_by_the_piece_a_guides_card_stands_before_what_costs_more_by_the_hour(un
     assert answer([named, contender("no dearer", 9, 1, hourly=1)], unstated) == "no dearer"
 
 
+def test_an_hour_that_costs_hardly_more_saves_no_guides_card_unless_nobody_waits(unstated: Objective) -> None:
+    share = unstated.guide_hour_share
+    assert share > 0
+    named = contender("named", 10, 2, cards=True, hourly=1)
+    hardly, more = 1 + share * 0.9, 1 + share * 1.1
+    assert answer([named, contender("equal", 9, 1, hourly=hardly)], unstated) == "equal"
+    assert answer([named, contender("equal", 9, 1, hourly=more)], unstated) == "named"
+    patient = replace(unstated, guide_hour_share=0.0)
+    assert answer([named, contender("equal", 9, 1, hourly=hardly)], patient) == "named"
+    # The same card in another count is what the guide names.
+    eight = contender("eight", 9, 1, hourly=8, family="named", count=8)
+    assert answer([named, eight], unstated) == "eight"
+
+
+def test_cards_of_a_machine_that_is_paid_for_anyway_are_used(unstated: Objective) -> None:
+    four = contender("four", 10, 2, cards=True, counts=True, hourly=4, family="card", pcie=4, count=4)
+    assert answer([four, contender("eight", 5, 1, hourly=4, family="card", pcie=8, count=8)], unstated) == "eight"
+    assert answer([four, contender("eight", 5, 1, hourly=5, family="card", pcie=8, count=8)], unstated) == "four"
+    assert answer([four, contender("other", 5, 1, hourly=4, pcie=8, count=8)], unstated) == "four"
+
+
+def test_what_beats_the_first_by_evidence_in_its_tier_stands_in_for_it(unstated: Objective) -> None:
+    first, next_best = contender("first", 10, 2, score=9), contender("next", 30, 1.5, score=8)
+    for spread in ({"nodes": 2}, {"pcie": 4}):
+        found = standings([first, next_best, contender("better", 9, 1, **spread)], unstated)
+        assert next(iter(found)) == "better"
+        assert found["better"].stands_in_for == "first"
+        assert found["first"].dominated_by == "better"
+
+
 def test_a_guides_card_comes_in_another_count_before_an_equal_stands_in_for_it(unstated: Objective) -> None:
     first = contender("eight", 10, 2, cards=True, score=9, family="card")
     other = contender("one", 2, 9, cards=True, score=1, family="card")

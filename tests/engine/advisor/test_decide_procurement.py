@@ -55,3 +55,28 @@ def test_a_verdict_needs_a_rule(decide: Decide) -> None:
     answer = decide(JOB).to_dict()["procurement"]
     assert (answer["verdict"] == "undecided") == (not answer["rules"])
     assert answer["because"]
+
+
+def test_a_wish_is_kept_to_and_priced_where_a_clear_sum_speaks_against_it(decide: Decide) -> None:
+    facts = {**JOB, "utilization_pct": 90, "horizon_years": 3, "gpu_candidates": ["nvidia-l4"], "rent_quote_usd_h": 3}
+    answer: dict[str, Any] = decide(facts, procurement_wish="rent").to_dict()
+    assert answer["recommendation"]["cost"]["origin"] == "quote"
+    sums, told = answer["procurement"]["comparison"], answer["procurement"]["price_of_wish"]
+    assert sums["says"] == "own"
+    assert answer["procurement"]["verdict"] == "buy"
+    assert (told["asked"], told["least"]) == ("rent", "buy")
+    assert told["usd"] == sums["rent_usd"]
+    assert told["usd_more"] == pytest.approx(sums["rent_usd"] - sums["own_usd"], rel=1e-4)
+    assert told["cost_ratio"] == pytest.approx(1 / sums["ratio"], rel=1e-4)
+
+
+def test_a_wish_that_costs_no_more_has_no_price(decide: Decide) -> None:
+    facts = {**JOB, "utilization_pct": 5, "horizon_years": 1, "gpu_candidates": ["nvidia-l4"], "rent_quote_usd_h": 0.5}
+    answer = decide(facts, procurement_wish="rent").to_dict()["procurement"]
+    assert answer["verdict"] == "rent"
+    assert answer["price_of_wish"] is None
+    assert decide(facts).to_dict()["procurement"]["price_of_wish"] is None
+    bought = decide(facts, procurement_wish="buy").to_dict()["procurement"]
+    assert bought["verdict"] == "rent"
+    assert bought["price_of_wish"]["asked"] == "buy"
+    assert bought["price_of_wish"]["usd_more"] > 0

@@ -76,7 +76,7 @@ def rivalry_of(ordered: list[Judged], leaving: set[str], objective: Objective) -
 
 
 def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective:
-    return Objective("o", cost, time, 1, 0.25, 2, 0.5, 0.4, 2, 0.05, "", "", "", (), stated)
+    return Objective("o", cost, time, 1, 0.25, 2, 0.5, 0.4, 2, 0.25, 0.05, "", "", "", (), stated)
 
 
 @settings(max_examples=400, deadline=None)
