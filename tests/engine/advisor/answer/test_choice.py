@@ -152,3 +152,13 @@ def test_what_stands_below_the_answer_says_why(decided: dict[str, Decision]) -> 
     its = below_answer(outcome.chosen, outcome)
     assert (its["dominated_by"], its["below_for"]) == (None, None)
     assert (its["cost_ratio"], its["speed_ratio"]) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(("gpu", "step"), [("nvidia-gh200", 1), ("nvidia-b200", 8)])
+def test_every_count_that_machines_make_up_is_shown_or_passed_over(
+    decide: Callable[..., Decision], gpu: str, step: int
+) -> None:
+    answer = decide({"task": "inference", "model_name": "llama-3.1-8b", "gpu_candidates": [gpu]}).to_dict(full=True)
+    found = {plan["count"] for plan in (answer["recommendation"], *answer["alternatives"])}
+    found |= {count for entry in answer["rejected"] for count in entry["counts"]}
+    assert found >= set(range(step, 257, step))
