@@ -58,13 +58,13 @@ def reason_blocks(decision: JsonObject, names: Names, *, everything: bool) -> li
 
 
 def stand_in_blocks(decision: JsonObject, names: Names) -> list[Block]:
-    """The plan that rules and evidence put first, where the answer beats it as its equal."""
+    """The plan that rules and evidence put first, where the answer beats it."""
     first = decision["recommendation"].get("stands_in_for")
     if not first:
         return []
     name = f"{first['count']} x {names.gpu(first['gpu'])}"
     rules = f" (rules {joined(first['rules'])})" if first["rules"] else ""
-    beside = f"This plan is its equal in all else, {better_words(first)}."
+    beside = f"This plan stands in for it, {better_words(first)}."
     says = f"The guides and the evidence put {name} first{rules}. {beside}"
     return [Paragraph(says)]
 

@@ -105,13 +105,13 @@ class Explainer:
         return Step(says, "conclusion", steps=tuple(steps))
 
     def _stands_in(self, plan: Mapping[str, Any]) -> tuple[Step, ...]:
-        """The plan that guides and evidence put first, where the recommended one beats it as its equal."""
+        """The plan that guides and evidence put first, where the recommended one beats it."""
         first = plan.get("stands_in_for")
         if not first:
             return ()
         says = (
-            f"it stands in for {self._name(first)}, which the guides and the evidence put first: of the same vendor, "
-            f"in a segment no lower, on no more machines and cards over PCIe, {better_words(first)}"
+            f"it stands in for {self._name(first)}, which the guides and the evidence put first: "
+            f"nothing that is stated sets it below that plan, and it is {better_words(first)}"
         )
         whole = self.evidence.plans.get(first["id"])
         return (Step(says, "conclusion", steps=(self._score(whole),) if whole else ()),)

@@ -94,7 +94,7 @@ def test_where_the_answer_stands_in_for_a_guides_card_that_is_said() -> None:
     (says,) = lines(stand_in_blocks(answered, NAMES))
     assert says == (
         "The guides and the evidence put 2 x RTX 4090 first (rules a and b). "
-        "This plan is its equal in all else, 20 % cheaper and 2 x as fast."
+        "This plan stands in for it, 20 % cheaper and 2 x as fast."
     )
     said = lines(chosen_over_blocks(answered, NAMES, everything=False))
     assert "A guide names the card that the answer stands in for, and not this one" in said[1]

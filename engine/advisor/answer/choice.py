@@ -72,7 +72,7 @@ def _speaking(entry: Judged, side: int) -> list[str]:
 
 
 def stands_in_for(outcome: Outcome) -> plan_types.StandsInFor | None:
-    """The plan that the evidence puts first and that the answer beats as its equal; None where the answer is first."""
+    """The plan that the evidence puts first and that the answer beats; None where the answer is first."""
     answer = outcome.chosen
     if answer is None:
         return None
