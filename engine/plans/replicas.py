@@ -60,8 +60,10 @@ def serving(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
     """
     replicas = _replicas(sizes, which, smallest)
     needed = _needed(sizes, replicas, sizes.columns.fabrics.most[sizes.columns.links.fabric[replicas.gpu]])
-    if sizes.goals.stated and not needed.any():
-        needed = _needed(sizes, replicas, _most_apart(sizes, replicas))
+    if sizes.goals.stated and "gpu_candidates" in sizes.facts:
+        unmet = np.flatnonzero(~np.isin(replicas.place, replicas.place[needed > 0]))
+        alone = replicas.take(unmet)
+        needed[unmet] = _needed(sizes, alone, _most_apart(sizes, alone))
     served = _with_load(sizes, replicas, needed, smallest)
     picks = _worth_planning(sizes, served).picks
     least = smallest[picks.place]
@@ -112,7 +114,8 @@ def _least(sizes: PlanSizes, choices: Choices, limit_gb: Floats, most: Ints) -> 
 def _most_apart(sizes: PlanSizes, replicas: _Replicas) -> Ints:
     """The most GPUs of replicas that stand apart, in as many machines as it takes: they do not talk to one another.
 
-    That is the last resort, where no GPU meets the goals in machines that anyone joins. Boards stay what they are.
+    That is the last resort for cards that the user names, where they meet the goals in no machines that anyone joins.
+    Boards stay what they are.
     """
     fabrics, fabric = sizes.columns.fabrics, sizes.columns.links.fabric[replicas.gpu]
     return np.where(fabrics.machine[fabric] > 1, sizes.most_apart, fabrics.most[fabric])

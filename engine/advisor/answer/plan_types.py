@@ -156,7 +156,7 @@ class ChosenOver(BesideAnswer):
 
 
 class StandsInFor(BesideAnswer):
-    """The plan that the evidence puts first, and that the answer, its equal, beats in cost and speed."""
+    """The plan that the evidence puts first, and that the answer beats in cost and speed."""
 
     score: Annotated[Number, doc("Its points of evidence.")]
     rules: Annotated[list[Word], doc("The rules by which guides name its card or its count.")]

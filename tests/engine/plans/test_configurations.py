@@ -126,10 +126,6 @@ def test_nothing_that_could_be_the_answer_is_left_out(facts: Facts, model: str) 
         if not mine:
             assert everything(maker, gpu_id, 2) == []
             continue
-        if all(plan.count > maker.most_gpus(plan.gpu) for plan in qualifying(mine)):
-            joined = everything(maker, gpu_id, 4)  # Replicas stand apart where no count that anyone joins will do.
-            assert not any(plan.facts.get("plan.meets_target") for plan in joined), gpu_id
-            continue
         nodes = min(maker.fabric(plan.gpu).nodes(plan.count) for plan in qualifying(mine))
         every = everything(maker, gpu_id, nodes)
         assert any(plan.facts.get("plan.meets_target") for plan in mine) >= any(
@@ -167,17 +163,22 @@ def test_replicas_are_as_many_as_the_target_needs() -> None:
                 assert not less.facts["plan.meets_target"] or in_machines, plan.id
 
 
-def test_replicas_stand_apart_only_where_nothing_else_meets_the_target() -> None:
-    facts: Facts = {"task": "inference", "peak_qps": 2.0, "context_tokens": 32768, "concurrency": 16}
+def test_replicas_of_a_named_card_stand_apart_where_nothing_else_meets_the_target() -> None:
+    facts: Facts = {
+        "gpu_candidates": ("nvidia-rtx-4090", "nvidia-b200"),
+        "task": "inference",
+        "peak_qps": 2.0,
+        "context_tokens": 32768,
+        "concurrency": 16,
+    }
     maker = maker_of(facts, "llama-3.1-8b")
     chassis = maker.fabric(KNOWLEDGE.gpus["nvidia-rtx-4090"]).most
     apart = [plan for plan in planned(maker, "nvidia-rtx-4090") if plan.facts["plan.meets_target"]]
     assert apart
     assert all(plan.count > chassis for plan in apart)
     assert all(plan.layout.tensor * plan.layout.pipeline <= chassis for plan in apart)
-    which = np.array([maker.columns.gpus.position[name] for name in ("nvidia-rtx-4090", "nvidia-b200")])
-    beside = configurations(maker, which, {})
-    assert (beside.layouts.gpus[beside.place == 0] <= chassis).all()
+    unnamed = maker_of({name: value for name, value in facts.items() if name != "gpu_candidates"}, "llama-3.1-8b")
+    assert all(plan.count <= chassis for plan in planned(unnamed, "nvidia-rtx-4090"))
 
 
 @pytest.mark.parametrize("owned", [1, 3, 4, 6, 8])
