@@ -155,7 +155,7 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     ranks = tiers @ np.array([8, 4, 2, 1])
     dominated = _dominated_in_tier(c, ranks, objective)
     outweighed = np.full(size, NONE) if objective.stated else beaten_by_equals(c, objective)
-    pool = _pool(c, ranks, dominated, outweighed)
+    pool = _pool(c, ranks, dominated, outweighed, merits, objective)
     limit = np.inf
     if objective.stated and pool.any():
         limit = merits[pool].min() * (1 + objective.preference_share) * (1 + _CLOSE)
@@ -319,13 +319,19 @@ def _beaten_most(c: Contenders, beats: Flags, keys: tuple[NDArray[Any], ...], am
     return found
 
 
-def _pool(c: Contenders, ranks: Codes, dominated: Codes, outweighed: Codes) -> Flags:
+def _pool(
+    c: Contenders, ranks: Codes, dominated: Codes, outweighed: Codes, merits: Numbers, objective: Objective
+) -> Flags:
     """The plans among which merit or evidence chooses: those of the best tier that none beats."""
     free = dominated == NONE
     if not free.any():
         return np.zeros(len(c), np.bool_)
     pool = free & (ranks == ranks[free].min())
-    # A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one.
-    sound = outweighed == NONE
-    found: Flags = pool & (sound | ~np.isin(c.traits.family, c.traits.family[pool & sound]))
+    # A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one; not
+    # to one that is so much the worse bargain that the equal is what anybody would order.
+    sound, family = outweighed == NONE, c.traits.family
+    least = np.full(family.max(initial=-1) + 1, np.inf)
+    worse = pool & ~sound
+    np.minimum.at(least, family[worse], merits[worse] * (1 + objective.preference_share))
+    found: Flags = pool & (sound | ~np.isin(family, family[pool & sound & (merits <= least[family])]))
     return found

@@ -131,7 +131,16 @@ def _needed(sizes: PlanSizes, replicas: _Replicas) -> Ints:
         between = np.where(needed[row] - too_few[row] > 1, (too_few[row] + needed[row]) // 2, 0)
         tried[row] = np.where(searching & ~enough, more, between)
         row = row[tried[row] > 0]
-    return needed
+    return np.minimum(_steadied(needed), np.maximum(needed, most // replicas.layouts.width))
+
+
+def _steadied(needed: Ints) -> Ints:
+    """Numbers of replicas of which each step up is an eighth or less: what a rate is off by orders no further card.
+
+    Sixteen and more are rounded up to the next number of four binary digits.
+    """
+    step = 1 << np.maximum(np.frexp(needed)[1] - 4, 0)
+    return -(-needed // step) * step
 
 
 def _more(sizes: PlanSizes, speed: dict[str, Floats], number: Ints, slow: Bools) -> Ints:
