@@ -327,8 +327,8 @@ def _pool(
     if not free.any():
         return np.zeros(len(c), np.bool_)
     pool = free & (ranks == ranks[free].min())
-    # A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one; not
-    # to one that is so much the worse bargain that the equal is what anybody would order.
+    # A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one;
+    # not to one whose merit is worse by more than preferences may cost: before that the equal takes its place.
     sound, family = outweighed == NONE, c.traits.family
     least = np.full(family.max(initial=-1) + 1, np.inf)
     worse = pool & ~sound

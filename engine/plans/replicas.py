@@ -135,9 +135,9 @@ def _needed(sizes: PlanSizes, replicas: _Replicas) -> Ints:
 
 
 def _steadied(needed: Ints) -> Ints:
-    """Numbers of replicas of which each step up is an eighth or less: what a rate is off by orders no further card.
+    """Numbers of replicas rounded up, from sixteen on, to four binary digits: to steps of an eighth or less.
 
-    Sixteen and more are rounded up to the next number of four binary digits.
+    Rates are less certain than that; and a load that is a little larger then rarely takes another number.
     """
     step = 1 << np.maximum(np.frexp(needed)[1] - 4, 0)
     return -(-needed // step) * step
