@@ -131,7 +131,8 @@ def _needed(sizes: PlanSizes, replicas: _Replicas) -> Ints:
         between = np.where(needed[row] - too_few[row] > 1, (too_few[row] + needed[row]) // 2, 0)
         tried[row] = np.where(searching & ~enough, more, between)
         row = row[tried[row] > 0]
-    return np.minimum(_steadied(needed), np.maximum(needed, most // replicas.layouts.width))
+    found: Ints = np.minimum(_steadied(needed), np.maximum(needed, most // replicas.layouts.width))
+    return found
 
 
 def _steadied(needed: Ints) -> Ints:
@@ -140,7 +141,8 @@ def _steadied(needed: Ints) -> Ints:
     Rates are less certain than that; and a load that is a little larger then rarely takes another number.
     """
     step = 1 << np.maximum(np.frexp(needed)[1] - 4, 0)
-    return -(-needed // step) * step
+    found: Ints = -(-needed // step) * step
+    return found
 
 
 def _more(sizes: PlanSizes, speed: dict[str, Floats], number: Ints, slow: Bools) -> Ints:
