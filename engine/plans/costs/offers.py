@@ -213,7 +213,7 @@ def _rental(index: OfferIndex, gpu: Gpu, need: Need, preference: str) -> Rental 
     providers = {shape.provider for shape, _ in _covering(index.shapes(gpu, "firm"), need)}
     return replace(
         best,
-        quotes=max(best.quotes, len(providers)),
+        quotes=max(1, len(providers)) if best.quotes == 1 else best.quotes,
         spot_usd_per_hour=whole.spot_usd_per_hour,
         committed=whole.committed,
     )
