@@ -111,6 +111,8 @@ def _quotes(cost: JsonObject) -> str:
     if quotes == _ONE_PRICE:
         what = "the price of one provider alone" if cost.get("assumed") else "the only price on the list for this shape"
         return f"It is {what}: ask for a second one."
+    if len(cost["compared"]) == _ONE_PRICE:
+        return f"It is the price of {lowest['provider']}, one of {quotes} allowed providers that have this shape."
     low = f"from {usd(cost['lowest_usd_per_hour'])} at {lowest['provider']}"
     if quotes == _TWO_PRICES:
         return f"The price is the mean of two providers, {low}."

@@ -156,7 +156,7 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     ranks = tiers @ np.array([8, 4, 2, 1])
     dominated = _dominated_in_tier(c, ranks, objective)
     outweighed = np.full(size, NONE) if objective.stated else _outweighed(c, ranks, objective)
-    pool = _pool(c, ranks, dominated, outweighed)
+    pool = _pool(c, ranks, dominated, outweighed, objective.preference_share)
     limit = np.inf
     if objective.stated and pool.any():
         limit = merits[pool].min() * (1 + objective.preference_share) * (1 + _CLOSE)
@@ -352,13 +352,17 @@ def _beaten_most(c: Contenders, beats: Flags, keys: tuple[NDArray[Any], ...], am
     return found
 
 
-def _pool(c: Contenders, ranks: Codes, dominated: Codes, outweighed: Codes) -> Flags:
+def _pool(c: Contenders, ranks: Codes, dominated: Codes, outweighed: Codes, share: float) -> Flags:
     """The plans among which merit or evidence chooses: those of the best tier that none beats."""
     free = dominated == NONE
     if not free.any():
         return np.zeros(len(c), np.bool_)
     pool = free & (ranks == ranks[free].min())
-    # A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one.
-    sound = outweighed == NONE
-    found: Flags = pool & (sound | ~np.isin(c.traits.family, c.traits.family[pool & sound]))
+    # A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one;
+    # not to one that costs so much more than those which are outweighed that one would rather order the equal.
+    sound, family, cost = outweighed == NONE, c.traits.family, c.measures.cost
+    most = np.full(family.max(initial=-1) + 1, np.inf)
+    worse = pool & ~sound
+    np.minimum.at(most, family[worse], cost[worse] * (1 + share))
+    found: Flags = pool & (sound | ~np.isin(family, family[pool & sound & (cost <= most[family])]))
     return found

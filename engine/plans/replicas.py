@@ -144,7 +144,18 @@ def _needed(sizes: PlanSizes, replicas: _Replicas, most: Ints) -> Ints:
         between = np.where(needed[row] - too_few[row] > 1, (too_few[row] + needed[row]) // 2, 0)
         tried[row] = np.where(searching & ~enough, more, between)
         row = row[tried[row] > 0]
-    return needed
+    found: Ints = np.minimum(_steadied(needed), np.maximum(needed, most // replicas.layouts.width))
+    return found
+
+
+def _steadied(needed: Ints) -> Ints:
+    """Numbers of replicas rounded up, from sixteen on, to four binary digits: to steps of an eighth or less.
+
+    Rates are less certain than that; and a load that is a little larger then rarely takes another number.
+    """
+    step = 1 << np.maximum(np.frexp(needed)[1] - 4, 0)
+    found: Ints = -(-needed // step) * step
+    return found
 
 
 def _more(sizes: PlanSizes, speed: dict[str, Floats], number: Ints, slow: Bools) -> Ints:

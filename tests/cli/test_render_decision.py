@@ -77,6 +77,13 @@ def test_alternatives_stand_beside_the_answer(answered: dict[str, Any]) -> None:
     assert any("8 x NVIDIA L40S" in line and "19 % cheaper, 51 % slower; not proven" in line for line in lines)
 
 
+def test_the_price_of_one_of_several_allowed_providers_is_no_mean(answered: dict[str, Any]) -> None:
+    quote = {"provider": "lambda", "usd_per_hour": 5.96}
+    rental = {"quotes": 2, "compared": [quote], "lowest_offer": quote, "lowest_usd_per_hour": 5.96}
+    answered["recommendation"]["cost"] |= rental
+    assert "It is the price of lambda, one of 2 allowed providers that have this shape." in unwrapped(answered)
+
+
 def test_alternatives_are_compared_by_what_the_choice_compares(answered: dict[str, Any]) -> None:
     answered["alternatives"][0] |= {"cost_ratio": 1.5, "speed_ratio": 0.8, "dominated_by": "nvidia-a100-80gb-sxmx4"}
     lines = shown(answered, width=200).splitlines()

@@ -5,9 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
+from functools import cached_property
+from itertools import product
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import Gpu, Knowledge, Offer
 from whichgpu.engine.core import Facts
@@ -41,6 +44,16 @@ class Wishes(Struct, frozen=True):
         """Whether some offers are ruled out."""
         return bool(self.providers_allowed or self.regions_allowed)
 
+    def parts(self) -> Iterator[Wishes]:
+        """Every wish for one of the allowed providers or regions alone, where several are allowed."""
+        providers, regions = (
+            [allowed, *((each,) for each in allowed if len(allowed) > 1)]
+            for allowed in (self.providers_allowed, self.regions_allowed)
+        )
+        for of_providers, of_regions in product(providers, regions):
+            if (of_providers, of_regions) != (self.providers_allowed, self.regions_allowed):
+                yield replace(self, providers_allowed=of_providers, regions_allowed=of_regions)
+
 
 def wishes_from_facts(facts: Facts) -> Wishes:
     """The rental wishes among the facts."""
@@ -59,10 +72,17 @@ def _words(facts: Facts, name: str) -> tuple[str, ...]:
 class OfferIndex:
     """Offers by the GPU (or family) they name. What is worked out of them is remembered, by what it depends on."""
 
-    def __init__(self, offers: Iterable[Offer], constants: EconomicsConstants) -> None:
-        """Index offers once at load. Fractions of a GPU and offers without a price are left out."""
+    def __init__(self, offers: Iterable[Offer], constants: EconomicsConstants, wishes: Wishes | None = None) -> None:
+        """Index offers once at load. Fractions of a GPU and offers without a price are left out.
+
+        Args:
+            offers: of all providers, or those that the wishes allow.
+            constants: of ``economics.yaml``.
+            wishes: by which the offers were narrowed.
+        """
         self.offers = tuple(offer for offer in offers if offer.count >= 1 and offer.usd_per_hour > 0)
         self.constants = constants
+        self._wishes = wishes or Wishes()
         self._by_gpu: dict[str, list[Offer]] = {}
         for offer in self.offers:
             self._by_gpu.setdefault(offer.gpu, []).append(offer)
@@ -130,8 +150,13 @@ class OfferIndex:
         if key not in self._narrowed:
             if len(self._narrowed) >= _KEPT:
                 self._narrowed.clear()
-            self._narrowed[key] = OfferIndex(_allowed(self, wishes), self.constants)
+            self._narrowed[key] = OfferIndex(_allowed(self, wishes), self.constants, wishes)
         return self._narrowed[key]
+
+    @cached_property
+    def parts(self) -> tuple[OfferIndex, ...]:
+        """The offers of each provider or class, and of each region, that is allowed beside others."""
+        return tuple(OfferIndex(_allowed(self, wishes), self.constants) for wishes in self._wishes.parts())
 
 
 def offer_index(knowledge: Knowledge, constants: EconomicsConstants) -> OfferIndex:
@@ -174,6 +199,28 @@ def price_age_days(offer: Offer, decided_at: date) -> int:
 
 
 def _rental(index: OfferIndex, gpu: Gpu, need: Need, preference: str) -> Rental | None:
+    """The rental at the market's price, or at that of one allowed provider, class or region where that is lower.
+
+    A median rises when one more provider is allowed that asks for more: what was allowed alone can still be had.
+    """
+    whole = _rental_of(index, gpu, need, preference)
+    if whole is None:
+        return None
+    every = [whole, *(found for part in index.parts if (found := _rental_of(part, gpu, need, preference)))]
+    best = min(every, key=lambda found: (not found.offer.own, found.assumed, found.usd_per_hour))
+    if best is whole:
+        return whole
+    providers = {shape.provider for shape, _ in _covering(index.shapes(gpu, "firm"), need)}
+    return replace(
+        best,
+        quotes=max(1, len(providers)) if best.quotes == 1 else best.quotes,
+        spot_usd_per_hour=whole.spot_usd_per_hour,
+        committed=whole.committed,
+    )
+
+
+def _rental_of(index: OfferIndex, gpu: Gpu, need: Need, preference: str) -> Rental | None:
+    """The rental at the market's price."""
     firm, constants = index.shapes(gpu, "firm"), index.constants
     tiers = constants.class_tiers[preference].tiers
     nearest = None

@@ -269,6 +269,9 @@ def test_a_guides_card_comes_in_another_count_before_an_equal_stands_in_for_it(u
     equal = contender("equal", 9, 1)
     assert answer([first, other, equal], unstated) == "one"
     assert answer([first, equal], unstated) == "equal"
+    # Not in one that is so much the worse bargain, only because no equal happens to be faster than that.
+    fast = contender("faster", 40, 0.9, cards=True, score=1, family="card")
+    assert answer([first, fast, equal], unstated) == "equal"
     worse = contender("another card", 2, 9, cards=True, score=1)
     assert answer([first, worse, equal], unstated) == "equal"
 

@@ -193,6 +193,28 @@ def test_allowed_providers_and_regions_are_hard_limits() -> None:
     assert found(rent(offers, 8)).usd_per_hour == 60.0  # the mean of 50 and 70
 
 
+def test_what_is_allowed_beside_others_keeps_the_price_that_it_has_alone() -> None:
+    market = [
+        offer(8, usd, provider=name, provider_class="marketplace") for usd, name in ((20.0, "vast-ai"), (24.0, "b"))
+    ]
+    offers = [*market, offer(8, 60.0), offer(8, 90.0, provider="gcp")]
+    assert found(rent(offers, 8, wishes=Wishes(("marketplace",)))).usd_per_hour == 22.0
+    wider = found(rent(offers, 8, wishes=Wishes(("marketplace", "aws"))))
+    assert (wider.usd_per_hour, wider.lowest.usd_per_hour, wider.quotes) == (22.0, 20.0, 2)
+    # Of two that are named, the lower is what one would order, and not the mean of both.
+    named = found(rent(offers, 8, wishes=Wishes(("gcp", "aws"))))
+    assert (named.usd_per_hour, len(named.compared), named.quotes) == (60.0, 1, 2)
+    elsewhere = [*clouds(50.0), offer(8, 70.0, provider="cloud-0", provider_class="neocloud", region="europe-west4")]
+    apart = [elsewhere[1], offer(8, 99.0)]
+    assert found(rent(apart, 8, wishes=Wishes((), ("europe", "us")))).usd_per_hour == 70.0
+
+
+def test_what_covers_the_shape_goes_before_what_is_scaled_up_to_it() -> None:
+    offers = [offer(1, 1.0, provider="a", provider_class="neocloud"), offer(8, 90.0)]
+    rental = found(rent(offers, 8, wishes=Wishes(("a", "aws"))))
+    assert (rental.usd_per_hour, rental.assumed) == (90.0, False)
+
+
 def test_spot_and_commitments_stand_beside_the_price_and_do_not_change_it() -> None:
     plain, rich = offer(8, 64.0), offer(8, 64.0, spot_usd_per_hour=20.0, one_year_usd_per_hour=40.0)
     rich = replace(rich, three_years_usd_per_hour=30.0, committed_source="elsewhere")
@@ -314,6 +336,20 @@ def test_more_providers_of_a_class_never_raise_the_lowest(offers: list[Offer], c
     if few is not None and not few.assumed:
         assert found(many).lowest.usd_per_hour <= few.lowest.usd_per_hour
         assert found(many).quotes >= 1
+
+
+allowed = st.sampled_from(["hyperscaler", "neocloud", "marketplace", "aws", "gcp", "lambda", "vast-ai"])
+
+
+@given(lists_of_offers, counts, sizes, st.lists(allowed, min_size=1, max_size=3), allowed)
+def test_one_more_allowed_never_raises_the_price(
+    offers: list[Offer], count: int, together: int, names: list[str], more: str
+) -> None:
+    few = rent(offers, count, together, wishes=Wishes(tuple(names)))
+    if few is not None:
+        many = found(rent(offers, count, together, wishes=Wishes((*names, more))))
+        assert few.assumed >= many.assumed
+        assert many.usd_per_hour <= few.usd_per_hour or few.assumed > many.assumed
 
 
 @given(st.lists(offers_of_any_kind, min_size=1, max_size=8), st.integers(1, 64))
