@@ -92,20 +92,18 @@ _ENGINES = (
     ("transformers", "transformers"),
     ("litgpt", "transformers"),
 )
-_OPTIMIZERS = {
-    "adamw_bnb_8bit": "adamw-8bit",
-    "adamw_torch_8bit": "adamw-8bit",
-    "adamw_8bit": "adamw-8bit",
-    "8-bit AdamW": "adamw-8bit",
-    "torch.optim.AdamW": "adamw",
-    "adamw": "adamw",
-    "adam": "adamw",
-    "LAMB": "lamb",
-    "Adafactor": "adafactor",
-    "8-bit or Adafactor": "adafactor",
-}
+#: What a source calls its optimiser holds these words, in any case: the first that it holds tells.
+_OPTIMIZERS = (
+    ("adafactor", "adafactor"),
+    ("lamb", "lamb"),
+    ("8bit", "adamw-8bit"),
+    ("8-bit", "adamw-8bit"),
+    ("adam", "adamw"),
+)
 #: Sources whose fine-tuning keeps everything in 16 bits, by what they say of their precision.
 _PURE = {"bf16-true", "pure bf16"}
+#: A frozen model in 8 bits under adapters, as trainers of image generators name it.
+_FP8_BASE = re.compile(r"fp8[ _](?:base|scaled)")
 
 
 def line_of(row: Row) -> Line:
@@ -178,6 +176,8 @@ def _precision(facts: dict[str, Any], task: str) -> Line:
         ("4-bit", "4bit")
     ):  # Of what kind a bare "4-bit" is, QLoRA's default says.
         line["weight_precision"] = _weights(quantised)
+    if task == "peft_finetuning" and _FP8_BASE.search(f"{precision} {facts.get('task_detail')}"):
+        line["weight_precision"] = "fp8"
     if precision in _PURE or "pure bf16" in str(facts.get("task_detail")):
         line["compute_precision"] = "bf16"
         line.setdefault("weight_precision", "bf16")
@@ -197,10 +197,12 @@ def _weights(told: str) -> str | None:
         ("gptq-int4", "gptq-int4"),
         ("int4 (gptq", "gptq-int4"),
         ("int4 (autogptq", "gptq-int4"),
+        ("gptq 4-bit", "gptq-int4"),
         ("gptq-int8", "gptq-int8"),
         ("int8 (autogptq", "gptq-int8"),
         ("awq", "awq-int4"),
         ("nf4 nested", "nf4-dq"),
+        ("nf4 + double quant", "nf4-dq"),
         ("nf4", "nf4"),
         ("nvfp4", "nvfp4"),
         ("mxfp4", "mxfp4"),
@@ -287,10 +289,13 @@ def _training(facts: dict[str, Any]) -> Line:
     ):
         if facts.get(name):
             line[fact] = int(facts[name])
-    if facts.get("optimizer") in _OPTIMIZERS:
-        line["optimizer"] = _OPTIMIZERS[facts["optimizer"]]
-    if facts.get("grad_checkpointing") is not None:
-        line["gradient_checkpointing"] = "full" if facts["grad_checkpointing"] else "none"
+    told = str(facts.get("optimizer") or "").lower()
+    optimizer = next((optimizer for word, optimizer in _OPTIMIZERS if word in told), None)
+    if optimizer:
+        line["optimizer"] = optimizer
+    recomputed = facts.get("grad_checkpointing")
+    if recomputed is not None:
+        line["gradient_checkpointing"] = recomputed if recomputed == "selective" else "full" if recomputed else "none"
     elif "activation checkpointing" in str(facts.get("parallelism", {}).get("fsdp")):
         line["gradient_checkpointing"] = "full"
     if facts.get("flash_attention") is not None:

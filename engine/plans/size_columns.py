@@ -60,7 +60,7 @@ class SizeColumns:
         self.of_job = speed
         self._batch_free = job.training and "batch_size_per_gpu" in job.unstated
         most = plan_constants().most_gpus[job.kind].value
-        self.fabrics = FabricTable(links.fabrics, most, job.least_gpus)
+        self.fabrics = FabricTable(links.fabrics, most, job.least_gpus, every=job.split_by_layers)
 
     def of_others(self, gpus: GpuTable, links: LinkTable) -> SizeColumns:
         """The same of other GPUs."""

@@ -77,13 +77,19 @@ def _node_link(link: str) -> str:
 
 
 @cache
-def ladder(machine: int, most: int) -> tuple[int, ...]:
-    """Counts worth trying: powers of two inside a machine and the full machine, then doublings of machines."""
+def ladder(machine: int, most: int, *, every: bool = False) -> tuple[int, ...]:
+    """Counts worth trying: powers of two inside a machine and the full machine, then doublings of machines.
+
+    Args:
+        machine: GPUs of a machine.
+        most: no more GPUs than this.
+        every: each count inside a machine, not its powers of two alone.
+    """
     counts = {min(machine, most)} if machine <= most else set()
     count = 1
     while count <= min(machine, most):
         counts.add(count)
-        count *= 2
+        count = count + 1 if every else count * 2
     count = machine * 2
     while count <= most:
         counts.add(count)
@@ -92,12 +98,12 @@ def ladder(machine: int, most: int) -> tuple[int, ...]:
 
 
 @cache
-def counts_of(machine: int, most: int, together: int) -> tuple[int, ...]:
+def counts_of(machine: int, most: int, together: int, *, every: bool = False) -> tuple[int, ...]:
     """The ladder as far as its counts are multiples of the GPUs that stated degrees of parallelism take together.
 
     The least multiple belongs to it. Degrees that ask for more than ``most`` bind nothing.
     """
-    counts = ladder(machine, most)
+    counts = ladder(machine, most, every=every)
     if together <= 1 or together > most:
         return counts
     return tuple(sorted({together, *(count for count in counts if count % together == 0)}))
@@ -106,13 +112,14 @@ def counts_of(machine: int, most: int, together: int) -> tuple[int, ...]:
 class FabricTable:
     """Fabrics as columns, by their position: the counts worth trying on each, and how far a layer may be split."""
 
-    def __init__(self, fabrics: Sequence[Fabric], most: int, together: int = 1) -> None:
+    def __init__(self, fabrics: Sequence[Fabric], most: int, together: int = 1, *, every: bool = False) -> None:
         """Read the fabrics.
 
         Args:
             fabrics: how GPUs are joined.
             most: no more GPUs than this, on any of them.
             together: counts are multiples of this, as far as that is possible.
+            every: any count inside a machine is worth trying.
         """
         self.most = np.array([min(most, fabric.most) for fabric in fabrics], np.int64)
         self.node_gpus = np.array([fabric.node_gpus for fabric in fabrics], np.int64)
@@ -121,9 +128,9 @@ class FabricTable:
         self._linked = np.array([0 if fabric.link == "pcie" else fabric.domain for fabric in fabrics], np.int64)
         ends = list(zip(self.node_gpus.tolist(), self.most.tolist(), strict=True))
         #: A row for each fabric, smallest count first, with zeros behind the largest.
-        self.counts = _padded([counts_of(*pair, together) for pair in ends])
+        self.counts = _padded([counts_of(*pair, together, every=every) for pair in ends])
         #: The same without regard to what is taken together.
-        self.ladders = self.counts if together == 1 else _padded([ladder(*pair) for pair in ends])
+        self.ladders = self.counts if together == 1 else _padded([ladder(*pair, every=every) for pair in ends])
         bound = np.where(together <= self.most, together, 1)
         self._inside = np.maximum(self.node_gpus, bound)
         self._unit = np.lcm(self.node_gpus, bound)

@@ -107,6 +107,11 @@ class Job(Struct, frozen=True):
         return math.prod(degree for degree in degrees if degree)
 
     @property
+    def split_by_layers(self) -> bool:
+        """Whether the serving engine gives each GPU whole layers: then any number of GPUs shares a model."""
+        return self.kind == "inference" and self.family == "llm" and self.engine in {"transformers", "llama.cpp"}
+
+    @property
     def peft(self) -> bool:
         """Only adapters change."""
         return self.kind in {"lora", "qlora"}

@@ -57,3 +57,24 @@ def test_counts_are_multiples_of_what_stays_together() -> None:
     assert counts_of(8, 64, 4) == (4, 8, 16, 32, 64)
     assert counts_of(8, 64, 12) == (12,)
     assert counts_of(8, 64, 128) == counts_of(8, 64, 1)
+
+
+@pytest.mark.parametrize(("engine", "fewest"), [("llama.cpp", 3), ("vllm", 4)])
+def test_layers_go_to_any_number_of_gpus(knowledge: Knowledge, engine: str, fewest: int) -> None:
+    facts: Facts = {
+        "task": "inference",
+        "weight_precision": "bf16",
+        "context_tokens": 131072,
+        "concurrency": 1,
+        "serving_engine": engine,
+        "gpu_candidates": ("nvidia-a100-80gb-sxm",),
+    }
+    plans = candidate_plans(job_from_facts(facts, knowledge.models["llama-2-70b"]), facts, knowledge)
+    assert min(plan.count for plan in plans if plan.facts.get("plan.fits")) == fewest
+
+
+def test_which_jobs_are_split_by_layers(knowledge: Knowledge) -> None:
+    serving: Facts = {"task": "inference", "serving_engine": "transformers"}
+    assert job_of(knowledge, serving).split_by_layers
+    assert not job_of(knowledge, {**serving, "serving_engine": "vllm"}).split_by_layers
+    assert not job_of(knowledge, BATCHES).split_by_layers

@@ -85,6 +85,7 @@ def test_counts_that_one_can_have() -> None:
     assert ladder(6, 24) == (1, 2, 4, 6, 12, 24)
     assert ladder(8, 4) == (1, 2, 4)
     assert ladder(1, 1) == (1,)
+    assert ladder(8, 32, every=True) == (1, 2, 3, 4, 5, 6, 7, 8, 16, 32)
     assert rounded_up(3, 8, 64) == 4
     assert rounded_up(9, 8, 64) == 16
     assert rounded_up(17, 8, 64) == 24

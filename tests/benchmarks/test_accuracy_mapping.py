@@ -1,0 +1,58 @@
+"""What the fields of a published run become in the facts of a workload."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "accuracy"))
+
+from mapping import line_of
+
+
+def line(**facts: Any) -> dict[str, Any]:
+    return line_of({"id": "a run", "facts": {"model": "a model", **facts}})
+
+
+@pytest.mark.parametrize(
+    ("told", "weights"),
+    [("NF4 + double quant", "nf4-dq"), ("NF4 nested", "nf4-dq"), ("nf4", "nf4"), ("GPTQ 4-bit", "gptq-int4")],
+)
+def test_what_a_frozen_model_is_quantised_to(told, weights):
+    assert line(task="qlora", quantization=told)["weight_precision"] == weights
+
+
+@pytest.mark.parametrize("precision", ["fp8 base", "fp8 scaled"])
+def test_a_base_in_eight_bits_is_the_weights_under_adapters(precision):
+    adapters = line(task="train_diffusion", task_detail="LoRA", precision=precision)
+    assert (adapters["weight_precision"], adapters["compute_precision"]) == ("fp8", "fp8")
+    assert "weight_precision" not in line(task="train_diffusion", task_detail="all weights", precision=precision)
+    assert "weight_precision" not in line(task="lora", precision="fp8")
+
+
+@pytest.mark.parametrize(
+    ("told", "means"), [(True, "full"), (False, "none"), ("full", "full"), ("selective", "selective")]
+)
+def test_what_is_computed_again(told, means):
+    assert line(task="pretrain", grad_checkpointing=told)["gradient_checkpointing"] == means
+
+
+@pytest.mark.parametrize(
+    ("told", "means"),
+    [
+        ("adamw_bnb_8bit", "adamw-8bit"),
+        ("AdamW8bit", "adamw-8bit"),
+        ("8-bit Adam", "adamw-8bit"),
+        ("adamw_torch_fused", "adamw"),
+        ("AdamW (default)", "adamw"),
+        ("8-bit or Adafactor", "adafactor"),
+        ("LAMB", "lamb"),
+        ("Prodigy", None),
+    ],
+)
+def test_optimisers_by_what_their_names_hold(told, means):
+    assert line(task="full_finetune", optimizer=told).get("optimizer") == means
