@@ -29,7 +29,7 @@ from whichgpu.engine.sizing import (
 
 
 #: Speed figures that are always there; NaN where a job has no such figure.
-_READ = ("tokens_per_s", "samples_per_s", "qps", "ttft_ms", "tpot_ms", "latency_ms", "hours")
+_READ = ("tokens_per_s", "samples_per_s", "qps", "ttft_ms", "tpot_ms", "latency_ms", "latency_mean_ms", "hours")
 
 
 class Usual(NamedTuple):
@@ -147,8 +147,11 @@ class SizeColumns:
         if room is None:
             matters = self._batch_free or not self.job.training
             room = self.room(which, layouts) if matters else np.full(len(which), np.nan)
-        split = self.links.split(which, layouts.rows(self.batch(room)))
+        context, small = card_columns(self.gpus)
+        split = self.links.split(which, layouts.rows(self.batch(room), context[which], small[which]))
         found: dict[str, Any] = self.of_job.columns(self.gpus, which, split, room, pick)
+        if "latency_ms" in found:  # Where no queue is computed the usual time is the mean one.
+            found.setdefault("latency_mean_ms", found["latency_ms"])
         return found | {name: np.full(len(which), np.nan) for name in _READ if name not in found}
 
     def memory(self, which: Ints, layouts: Layouts) -> MemoryColumns | None:
@@ -191,3 +194,8 @@ def rate(speed: dict[str, Floats]) -> Floats:
     """Work per second: tokens, or samples where there are none; NaN where neither is known."""
     tokens = speed["tokens_per_s"]
     return np.where(tokens > 0, tokens, speed["samples_per_s"])
+
+
+def capacity(speed: dict[str, Floats]) -> Floats:
+    """Work per second at most: tokens of full replicas; elsewhere the rate."""
+    return speed.get("capacity_tokens_per_s", rate(speed))
