@@ -21,7 +21,7 @@ from whichgpu.engine.plans.in_time import counts_in_time
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, put_together, why_smallest
 from whichgpu.engine.plans.replicas import serving
-from whichgpu.engine.plans.size_columns import capacity, rate
+from whichgpu.engine.plans.size_columns import capacity, mean_latency_ms, rate
 from whichgpu.engine.sizing import Ints
 
 
@@ -56,7 +56,7 @@ def configurations_of_count(maker: PlanMaker, which: Ints, count: int) -> Picks:
         return stated
     choices = maker.columns.fitting(which, counts)
     speed = maker.speed_columns(which[choices.query], choices.layouts)
-    latency = -np.where(np.isnan(speed["latency_mean_ms"]), np.inf, speed["latency_mean_ms"])
+    latency = -np.nan_to_num(mean_latency_ms(speed), nan=np.inf)
     merits = np.stack([latency, np.nan_to_num(capacity(speed)), np.nan_to_num(speed["qps"])])
     rows = grouped(choices.query)
     each = merits[:, rows]

@@ -10,6 +10,7 @@ from whichgpu.engine.core import Column, NumberColumn, WordColumn, column_of, ye
 from whichgpu.engine.plans.costs.cost import NONE, OFFER, OWNED, PURCHASE, CostColumns
 from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.links import LinkTable
+from whichgpu.engine.plans.size_columns import mean_latency_ms
 from whichgpu.engine.sizing import SHARDINGS, Bools, Floats, GpuTable, Ints, at_percentile, ceiling
 
 
@@ -22,7 +23,6 @@ _SPEEDS = (
     "ttft_ms",
     "tpot_ms",
     "latency_ms",
-    "latency_mean_ms",
     "in_flight",
     "utilization",
     "qps",
@@ -134,6 +134,8 @@ def _speed(found: Found, percentile: float) -> dict[str, Column]:
     for name in _JUDGED:
         if f"{name}_ms" in found.speed:
             facts[f"plan.{name}_judged_ms"] = NumberColumn(at_percentile(found.speed, f"{name}_ms", percentile))
+    if "latency_ms" in found.speed:
+        facts["plan.latency_mean_ms"] = NumberColumn(mean_latency_ms(found.speed))
     if "overloaded" in found.speed:
         facts["plan.overloaded"] = yes_no(found.speed["overloaded"] > 0, ~np.isnan(found.speed["overloaded"]))
     if "max_concurrency" in found.speed:

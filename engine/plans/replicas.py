@@ -10,7 +10,7 @@ from whichgpu.engine.plans.in_time import ROUNDS
 from whichgpu.engine.plans.layouts import Layouts
 from whichgpu.engine.plans.needs import Choices
 from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, why_smallest
-from whichgpu.engine.plans.size_columns import capacity, rate
+from whichgpu.engine.plans.size_columns import capacity, mean_latency_ms, rate
 from whichgpu.engine.plans.sizes import PlanSizes
 from whichgpu.engine.plans.targets import missed, shortfall, times_missed
 from whichgpu.engine.sizing import Bools, Floats, Ints
@@ -181,7 +181,7 @@ def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, smallest: In
     alone = np.where(found.least == 1, "one replica", "replicas that memory needs")
     per_s = rate(speed) if sizes.batch else capacity(speed)
     per_s = np.where(per_s > 0, per_s, np.nan_to_num(speed["qps"]))
-    time = np.where(per_s > 0, 1 / np.where(per_s > 0, per_s, 1.0), np.nan) if sizes.batch else speed["latency_mean_ms"]
+    time = np.where(per_s > 0, 1 / np.where(per_s > 0, per_s, 1.0), np.nan) if sizes.batch else mean_latency_ms(speed)
     # A model that is split anyway is often split once more, so that caches have room.
     least = smallest[found.place]
     roomier = (least > 1) & (found.layouts.width == 2 * least)
@@ -195,7 +195,7 @@ def _faster(sizes: PlanSizes, speed: dict[str, Floats], row: Ints, column: Ints)
     if sizes.batch:
         pace = np.nan_to_num(rate(speed))
     else:
-        latency = np.nan_to_num(speed["latency_mean_ms"])
+        latency = np.nan_to_num(mean_latency_ms(speed))
         pace = np.where(latency > 0, 1e3 / np.where(latency > 0, latency, 1.0), 0.0)
     stays = np.ones(len(row), np.bool_)
     chain = np.flatnonzero(column != 1)

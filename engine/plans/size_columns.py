@@ -29,7 +29,7 @@ from whichgpu.engine.sizing import (
 
 
 #: Speed figures that are always there; NaN where a job has no such figure.
-_READ = ("tokens_per_s", "samples_per_s", "qps", "ttft_ms", "tpot_ms", "latency_ms", "latency_mean_ms", "hours")
+_READ = ("tokens_per_s", "samples_per_s", "qps", "ttft_ms", "tpot_ms", "latency_ms", "hours")
 
 
 class Usual(NamedTuple):
@@ -150,8 +150,6 @@ class SizeColumns:
         context, small = card_columns(self.gpus)
         split = self.links.split(which, layouts.rows(self.batch(room), context[which], small[which]))
         found: dict[str, Any] = self.of_job.columns(self.gpus, which, split, room, pick)
-        if "latency_ms" in found:  # Where no queue is computed the usual time is the mean one.
-            found.setdefault("latency_mean_ms", found["latency_ms"])
         return found | {name: np.full(len(which), np.nan) for name in _READ if name not in found}
 
     def memory(self, which: Ints, layouts: Layouts) -> MemoryColumns | None:
@@ -199,3 +197,8 @@ def rate(speed: dict[str, Floats]) -> Floats:
 def capacity(speed: dict[str, Floats]) -> Floats:
     """Work per second at most: tokens of full replicas; elsewhere the rate."""
     return speed.get("capacity_tokens_per_s", rate(speed))
+
+
+def mean_latency_ms(speed: dict[str, Floats]) -> Floats:
+    """The mean time of an answer; where no queue is computed the usual one."""
+    return speed.get("latency_mean_ms", speed["latency_ms"])

@@ -1,8 +1,8 @@
 """A served language model under load: a queue of requests in front of the steps of continuous batching.
 
 A replica holds ``held`` requests. Each step gives every one of them a token; the prompts of those that follow pass
-through in the same steps and lengthen them (Agrawal et al., "Sarathi-Serve", OSDI 2024). With ``added`` the seconds that
-one prompt adds, ``answer`` the tokens of an answer and ``step`` the seconds of a step of ``held``:
+through in the same steps and lengthen them (Agrawal et al., "Sarathi-Serve", OSDI 2024). With ``added`` the seconds
+that one prompt adds, ``answer`` the tokens of an answer and ``step`` the seconds of a step of ``held``:
 
     time per token = step + others x added / answer
     busy = held x added / (held x added + answer x step)          share of the time that prompts take

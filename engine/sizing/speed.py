@@ -44,7 +44,7 @@ _UNITS = {
     "mfu": "share of peak",
 }
 _SERVING_WORDS = {
-    "tpot_ms": "a step of those in flight / tokens accepted in it + others in flight x what a prompt adds / output tokens",
+    "tpot_ms": "a step of those in flight / tokens accepted + others in flight x what a prompt adds / output tokens",
     "ttft_ms": "request overhead + the prompt's own pass + the prompts before it + the wait for a place",
     "latency_ms": "time to first token + (output tokens - 1) x time per token",
     "latency_mean_ms": "the same of the means",
