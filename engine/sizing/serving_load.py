@@ -91,12 +91,12 @@ def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica
     serving = speed_constants().serving
     limit = np.where(small_card, serving.max_sequences_small.value, serving.max_sequences.value)
     # Requests are half-way through their answers on average.
-    held = room * max(1.0, job.context_tokens / (job.input_tokens + job.output_tokens / 2.0))
+    held = room * max(1.0, job.context_tokens / (job.input_tokens + max(1, job.output_tokens) / 2.0))
     # A plan that holds none is refused for its memory, and timed as if it held them.
     places = np.where(room >= 1, np.clip(held, 1.0, limit), limit * 1.0)
     budget = np.where(small_card, serving.step_tokens_small.value, serving.step_tokens.value)
     share = steps.prompt_tokens / budget
-    return Replica(steps, job.output_tokens, places, np.maximum(1.0, share), np.minimum(1.0, share), serving)
+    return Replica(steps, max(1, job.output_tokens), places, np.maximum(1.0, share), np.minimum(1.0, share), serving)
 
 
 def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
@@ -227,7 +227,7 @@ def load_values(job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Dem
         demand: what is asked.
     """
     replica = replica_of(job, steps, room, rows.small_card)
-    data, answer = rows.data, job.output_tokens
+    data, answer = rows.data, replica.answer
     full_per_s = replica.places / (answer * _at_work(replica, replica.places, replica.places).token)
     most_per_s = data * full_per_s
     values: dict[str, Any] = {}
@@ -256,7 +256,7 @@ def load_values(job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Dem
         "latency_mean_ms": mean * 1e3,
     }
     values |= _percentiles(times, answer)
-    values["qps"] = _promised_per_s(replica, demand, full_per_s) * data
+    values["qps"] = np.where(room < 1, np.nan, _promised_per_s(replica, demand, full_per_s) * data)
     return values
 
 
