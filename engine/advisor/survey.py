@@ -133,7 +133,7 @@ def measures_of(
     rate = np.where(tokens > 0, tokens, table.numbers("plan.samples_per_s"))
     time = 1 / np.where(rate > 0, rate, np.nan)
     if not job:
-        latency = table.numbers("plan.latency_ms")
+        latency = table.numbers("plan.latency_mean_ms")
         time = np.where(latency > 0, latency, time)
     around = objective.around_usd_per_hour
     weighed_cost = np.where(np.isnan(hourly), highest_usd_per_gpu_hour * count, hourly) + around

@@ -21,7 +21,7 @@ from whichgpu.engine.plans.in_time import counts_in_time
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, put_together, why_smallest
 from whichgpu.engine.plans.replicas import serving
-from whichgpu.engine.plans.size_columns import rate
+from whichgpu.engine.plans.size_columns import capacity, mean_latency_ms, rate
 from whichgpu.engine.sizing import Ints
 
 
@@ -56,8 +56,8 @@ def configurations_of_count(maker: PlanMaker, which: Ints, count: int) -> Picks:
         return stated
     choices = maker.columns.fitting(which, counts)
     speed = maker.speed_columns(which[choices.query], choices.layouts)
-    latency = -np.where(np.isnan(speed["latency_ms"]), np.inf, speed["latency_ms"])
-    merits = np.stack([latency, np.nan_to_num(speed["tokens_per_s"]), np.nan_to_num(speed["qps"])])
+    latency = -np.nan_to_num(mean_latency_ms(speed), nan=np.inf)
+    merits = np.stack([latency, np.nan_to_num(capacity(speed)), np.nan_to_num(speed["qps"])])
     rows = grouped(choices.query)
     each = merits[:, rows]
     # Those that none before equals in the time of a request and in throughput.

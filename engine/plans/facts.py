@@ -10,12 +10,26 @@ from whichgpu.engine.core import Column, NumberColumn, WordColumn, column_of, ye
 from whichgpu.engine.plans.costs.cost import NONE, OFFER, OWNED, PURCHASE, CostColumns
 from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.links import LinkTable
-from whichgpu.engine.sizing import SHARDINGS, Bools, Floats, GpuTable, Ints, ceiling
+from whichgpu.engine.plans.size_columns import mean_latency_ms
+from whichgpu.engine.sizing import SHARDINGS, Bools, Floats, GpuTable, Ints, at_percentile, ceiling
 
 
 #: Links over which several GPUs wait for each other: the bus of the machine, or none at all.
 _SLOW_LINKS = ("none", "pcie")
-_SPEEDS = ("tokens_per_s", "samples_per_s", "ttft_ms", "tpot_ms", "latency_ms", "qps", "hours")
+_SPEEDS = (
+    "tokens_per_s",
+    "samples_per_s",
+    "capacity_tokens_per_s",
+    "ttft_ms",
+    "tpot_ms",
+    "latency_ms",
+    "in_flight",
+    "utilization",
+    "qps",
+    "hours",
+)
+#: Times that are judged at a percentile where targets are stated.
+_JUDGED = ("ttft", "tpot", "latency")
 
 
 def fact_columns(
@@ -29,6 +43,7 @@ def fact_columns(
     precisions: Sequence[str],
     named: Bools,
     meets_target: Column | None,
+    percentile: float,
 ) -> dict[str, Column]:
     """All ``plan.*`` facts up to the survey; names and units as in the architecture page.
 
@@ -42,6 +57,7 @@ def fact_columns(
         precisions: of each GPU of the table: of the weights, or of the arithmetic in training.
         named: of each GPU of the table, whether the user named it.
         meets_target: None where no target is stated.
+        percentile: at which targets of time are judged.
     """
     which, layouts = found.gpu, found.layouts
     count = layouts.gpus
@@ -71,7 +87,7 @@ def fact_columns(
         facts["plan.replicas"] = _whole(layouts.data)
     facts["plan.precision"] = WordColumn(which, tuple(precisions))
     facts |= _memory(found, gpus, count)
-    facts |= _speed(found)
+    facts |= _speed(found, percentile)
     if meets_target is not None:
         facts["plan.meets_target"] = meets_target
     facts |= _cost(costs)
@@ -110,11 +126,18 @@ def _memory(found: Found, gpus: GpuTable, count: Ints) -> dict[str, Column]:
     }
 
 
-def _speed(found: Found) -> dict[str, Column]:
+def _speed(found: Found, percentile: float) -> dict[str, Column]:
     facts: dict[str, Column] = {"plan.max_micro_batch": _whole(np.where(found.timed, found.room, np.nan))}
     for name in _SPEEDS:
         if name in found.speed:
             facts[f"plan.{name}"] = NumberColumn(found.speed[name])
+    for name in _JUDGED:
+        if f"{name}_ms" in found.speed:
+            facts[f"plan.{name}_judged_ms"] = NumberColumn(at_percentile(found.speed, f"{name}_ms", percentile))
+    if "latency_ms" in found.speed:
+        facts["plan.latency_mean_ms"] = NumberColumn(mean_latency_ms(found.speed))
+    if "overloaded" in found.speed:
+        facts["plan.overloaded"] = yes_no(found.speed["overloaded"] > 0, ~np.isnan(found.speed["overloaded"]))
     if "max_concurrency" in found.speed:
         facts["plan.max_concurrency"] = _whole(np.floor(found.speed["max_concurrency"]))
     return facts

@@ -18,7 +18,7 @@ from whichgpu.engine.sizing import Figure, Floats
 #: Facts that may be negative: a job that does not fit leaves less than nothing free.
 _MAY_BE_NEGATIVE = frozenset({"plan.headroom_pct"})
 #: Shares of a whole, by name.
-_SHARES = frozenset({"mfu"})
+_SHARES = frozenset({"mfu", "utilization"})
 #: Ends of a band are computed by another path than the value; so much may be rounding.
 _ROUNDING = 1e-9
 

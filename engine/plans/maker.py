@@ -130,7 +130,7 @@ class PlanMaker(PlanSizes):
             self._offers,
             together=together,
             linked=together > links.node_gpus[which],
-            tokens_per_s=found.speed.get("tokens_per_s", np.nan),
+            tokens_per_s=self._sold_per_s(found),
             samples_per_s=found.speed.get("samples_per_s", np.nan) if by_sample else np.nan,
             hours=found.speed.get("hours", np.nan),
         )
@@ -148,6 +148,7 @@ class PlanMaker(PlanSizes):
             precisions=[self._precision(gpu) for gpu in gpus.gpus],
             named=np.array([gpu.id in self._named for gpu in gpus.gpus], np.bool_),
             meets_target=self._meets_target(found),
+            percentile=self.goals.percentile,
         )
         names = enumerate(zip(which.tolist(), count.tolist(), found.is_usual.tolist(), strict=True))
         ids = [
@@ -181,6 +182,11 @@ class PlanMaker(PlanSizes):
             )
 
         return PlanTable(ids, of_rows, table, make, doubtful(facts, found.speed))
+
+    def _sold_per_s(self, found: Found) -> Floats | float:
+        """Tokens per second over which the cost of a million is taken: those of the load, else of full replicas."""
+        name = "tokens_per_s" if self.load_stated else "capacity_tokens_per_s"
+        return found.speed.get(name, found.speed.get("tokens_per_s", np.nan))
 
     def _meets_target(self, found: Found) -> Column | None:
         if not self.goals.stated:

@@ -10,7 +10,7 @@ from whichgpu.engine.plans.in_time import ROUNDS
 from whichgpu.engine.plans.layouts import Layouts
 from whichgpu.engine.plans.needs import Choices
 from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, why_smallest
-from whichgpu.engine.plans.size_columns import rate
+from whichgpu.engine.plans.size_columns import capacity, mean_latency_ms, rate
 from whichgpu.engine.plans.sizes import PlanSizes
 from whichgpu.engine.plans.targets import missed, shortfall, times_missed
 from whichgpu.engine.sizing import Bools, Floats, Ints
@@ -160,12 +160,18 @@ def _steadied(needed: Ints) -> Ints:
 
 def _more(sizes: PlanSizes, speed: dict[str, Floats], number: Ints, slow: Bools) -> Ints:
     """The next number of replicas to try; 0 where more of them do not help."""
-    concurrency = sizes.job.concurrency
+    present = _present(sizes, speed)
     factor = np.broadcast_to(shortfall(sizes.goals, speed), number.shape)
     helps = np.isfinite(factor)
-    faster = np.where(number < concurrency, np.minimum(number * 2, concurrency), 0)
+    faster = np.where(number < present, np.minimum(number * 2, present), 0)
     longer = np.maximum(number + 1, np.ceil(number * np.where(helps, factor, 0.0) * 0.999).astype(np.int64))
     return np.where(slow, faster, np.where(helps, longer, 0))
+
+
+def _present(sizes: PlanSizes, speed: dict[str, Floats]) -> Ints:
+    """Requests in flight of each row: of more replicas some are idle."""
+    in_flight = np.ceil(np.nan_to_num(speed.get("in_flight", np.zeros(len(speed["qps"]))), nan=1.0))
+    return np.maximum(sizes.job.concurrency, in_flight).astype(np.int64)
 
 
 def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, smallest: Ints) -> _Served:
@@ -180,8 +186,11 @@ def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, smallest: In
     doublings = max(0, int((inside // (first * width)).max(initial=0)).bit_length() - 1)
     doubled = first[:, None] << np.arange(doublings + 1)
     tried = met[:, None] & (doubled * width[:, None] <= inside[:, None])
-    if not sizes.batch:  # Of more replicas than there are requests some are idle.
-        tried &= doubled // 2 < sizes.job.concurrency
+    if not sizes.batch:
+        present = np.full(len(first), sizes.job.concurrency)
+        if sizes.rate_stated:
+            present = _present(sizes, sizes.columns.speed(replicas.gpu, replicas.times(first), replicas.room))
+        tried &= doubled // 2 < present[:, None]
     numbers = np.column_stack([first, whole, np.where(tried, doubled, 0)[:, 1:]])
     row, column = np.nonzero(numbers)
     found = replicas.take(row)
@@ -194,9 +203,9 @@ def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, smallest: In
         why = np.where(layouts.data == 1, "wider split for speed", "replicas that memory needs")
     why = np.where(column == 1, "meets the target", np.where(column > 1, "more replicas for speed", why))
     alone = np.where(found.least == 1, "one replica", "replicas that memory needs")
-    per_s = rate(speed)
+    per_s = rate(speed) if sizes.batch else capacity(speed)
     per_s = np.where(per_s > 0, per_s, np.nan_to_num(speed["qps"]))
-    time = np.where(per_s > 0, 1 / np.where(per_s > 0, per_s, 1.0), np.nan) if sizes.batch else speed["latency_ms"]
+    time = np.where(per_s > 0, 1 / np.where(per_s > 0, per_s, 1.0), np.nan) if sizes.batch else mean_latency_ms(speed)
     # A model that is split anyway is often split once more, so that caches have room.
     least = smallest[found.place]
     roomier = (least > 1) & (found.layouts.width == 2 * least)
@@ -210,7 +219,7 @@ def _faster(sizes: PlanSizes, speed: dict[str, Floats], row: Ints, column: Ints)
     if sizes.batch:
         pace = np.nan_to_num(rate(speed))
     else:
-        latency = np.nan_to_num(speed["latency_ms"])
+        latency = np.nan_to_num(mean_latency_ms(speed))
         pace = np.where(latency > 0, 1e3 / np.where(latency > 0, latency, 1.0), 0.0)
     stays = np.ones(len(row), np.bool_)
     chain = np.flatnonzero(column != 1)

@@ -147,7 +147,8 @@ class SizeColumns:
         if room is None:
             matters = self._batch_free or not self.job.training
             room = self.room(which, layouts) if matters else np.full(len(which), np.nan)
-        split = self.links.split(which, layouts.rows(self.batch(room)))
+        context, small = card_columns(self.gpus)
+        split = self.links.split(which, layouts.rows(self.batch(room), context[which], small[which]))
         found: dict[str, Any] = self.of_job.columns(self.gpus, which, split, room, pick)
         return found | {name: np.full(len(which), np.nan) for name in _READ if name not in found}
 
@@ -191,3 +192,13 @@ def rate(speed: dict[str, Floats]) -> Floats:
     """Work per second: tokens, or samples where there are none; NaN where neither is known."""
     tokens = speed["tokens_per_s"]
     return np.where(tokens > 0, tokens, speed["samples_per_s"])
+
+
+def capacity(speed: dict[str, Floats]) -> Floats:
+    """Work per second at most: tokens of full replicas; elsewhere the rate."""
+    return speed.get("capacity_tokens_per_s", rate(speed))
+
+
+def mean_latency_ms(speed: dict[str, Floats]) -> Floats:
+    """The mean time of an answer; where no queue is computed the usual one."""
+    return speed.get("latency_mean_ms", speed["latency_ms"])

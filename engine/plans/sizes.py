@@ -27,7 +27,7 @@ from whichgpu.engine.sizing import (
     Job,
     Layout,
     SpeedEstimate,
-    capacity_asked,
+    demand_of,
     rows_of_values,
 )
 
@@ -55,9 +55,10 @@ class PlanSizes:
         self._desk = facts.get("deployment_site") == "workstation"
         # Nothing else is left to choose then, so that the best estimate tells more than a refusal at the last gigabyte.
         self._margin = not (facts.get("num_gpus") and facts.get("gpu_candidates"))
-        self._workings = workings_of(
-            knowledge, Terms(job, self.goals.times, capacity_asked(job, facts), self._desk, margin=self._margin)
-        )
+        demand = demand_of(job, facts)
+        self.rate_stated = demand.rate is not None
+        self.load_stated = self.rate_stated or not demand.capacity
+        self._workings = workings_of(knowledge, Terms(job, demand, self._desk, margin=self._margin))
         self._layouts: dict[tuple[str, int], Layout] = {}
 
     @property

@@ -23,8 +23,26 @@ from whichgpu.engine.sizing import Figure, SpeedEstimate
 
 _PROFILE = re.compile(r"(?P<compute>\d+)g\.(?P<memory>\d+)gb\Z")
 #: Figures that add up over slices; the times of a request do not.
-_RATES = frozenset({"tokens_per_s", "samples_per_s", "requests_per_s", "steps_per_s", "qps", "max_concurrency"})
-_RATE_FACTS = ("plan.tokens_per_s", "plan.samples_per_s", "plan.qps", "plan.max_concurrency")
+_RATES = frozenset(
+    {
+        "tokens_per_s",
+        "samples_per_s",
+        "requests_per_s",
+        "steps_per_s",
+        "qps",
+        "max_concurrency",
+        "capacity_tokens_per_s",
+        "in_flight",
+    }
+)
+_RATE_FACTS = (
+    "plan.tokens_per_s",
+    "plan.samples_per_s",
+    "plan.qps",
+    "plan.max_concurrency",
+    "plan.capacity_tokens_per_s",
+    "plan.in_flight",
+)
 
 
 class Slice(Struct, frozen=True):
@@ -149,6 +167,12 @@ _OF_ONE_SLICE = frozenset(
         "plan.ttft_ms",
         "plan.tpot_ms",
         "plan.latency_ms",
+        "plan.latency_mean_ms",
+        "plan.ttft_judged_ms",
+        "plan.tpot_judged_ms",
+        "plan.latency_judged_ms",
+        "plan.utilization",
+        "plan.overloaded",
         "plan.precision",
         "plan.max_micro_batch",
     }

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whichgpu.engine.core import Facts, number
-from whichgpu.engine.sizing import Job, Targets, targets_of
+from whichgpu.engine.sizing import PERCENTILE, Job, Targets, at_percentile, targets_of
 
 
 class Goals(NamedTuple):
@@ -19,11 +19,12 @@ class Goals(NamedTuple):
     tokens_per_s: float | None
     qps: float | None
     hours: float | None
+    percentile: float = PERCENTILE  # at which the times are judged
 
     @property
     def stated(self) -> bool:
         """Whether there is any."""
-        return any(value is not None for value in (*self.times, *self[1:]))
+        return any(value is not None for value in (*self.times, self.tokens_per_s, self.qps, self.hours))
 
 
 def goals_of(job: Job, facts: Facts, *, timed: bool = False) -> Goals:
@@ -35,7 +36,9 @@ def goals_of(job: Job, facts: Facts, *, timed: bool = False) -> Goals:
         known = job.train_tokens or job.train_steps or timed
         hours = number(facts, "deadline_hours") if known else None
         return Goals(Targets(None, None, None), number(facts, "min_tokens_per_s"), None, hours)
-    return Goals(targets_of(facts), number(facts, "min_tokens_per_s"), number(facts, "peak_qps"), None)
+    percentile = number(facts, "slo_percentile") or PERCENTILE
+    rates = number(facts, "min_tokens_per_s"), number(facts, "peak_qps")
+    return Goals(targets_of(facts), *rates, None, percentile)
 
 
 def meets(goals: Goals, values: Mapping[str, float]) -> bool | None:
@@ -94,7 +97,8 @@ def _limits(goals: Goals, values: Mapping[str, Any]) -> Iterator[tuple[Any, floa
     )
     for name, goal, of_a_request, most in stated:
         if goal is not None:
-            yield values.get(name, math.nan), goal, of_a_request, most
+            value = at_percentile(values, name, goals.percentile) if of_a_request else values.get(name, math.nan)
+            yield value, goal, of_a_request, most
 
 
 def _any_missed(limits: Iterator[tuple[Any, float, bool, bool]]) -> Any:

@@ -14,7 +14,7 @@ from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.needs import Needs
 from whichgpu.engine.plans.size_columns import SizeColumns
-from whichgpu.engine.sizing import GpuTable, Job, JobSpeed, Layout, SpeedEstimate, Targets
+from whichgpu.engine.sizing import Demand, GpuTable, Job, JobSpeed, Layout, SpeedEstimate
 
 
 #: An interview and the search for the nearest change go to and fro between a few jobs.
@@ -25,8 +25,7 @@ class Terms(Struct, frozen=True):
     """All that memory, fit and speed of plans hang on beside the GPUs themselves."""
 
     job: Job
-    times: Targets
-    capacity: bool  # throughput means that of full replicas
+    demand: Demand
     desk: bool  # under a desk fewer GPUs are joined
     margin: bool  # whether fit is judged with room to spare
 
@@ -87,7 +86,7 @@ def workings_of(knowledge: Knowledge, terms: Terms) -> Workings:
     job = terms.job
     gpus, links = _tables(knowledge, desk=terms.desk)
     needs = Needs(job, gpus, margin=terms.margin)
-    speed = JobSpeed(job, terms.times, capacity=terms.capacity)
+    speed = JobSpeed(job, terms.demand)
     workings = Workings(SizeColumns(job, gpus, links, needs, speed), terms.desk)
     _recent.kept.appendleft((knowledge, terms, workings))
     return workings

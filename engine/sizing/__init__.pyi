@@ -1,6 +1,14 @@
 from .calculators import memory_calculators as memory_calculators
 from .composed import composed_spec as composed_spec
 from .constants import SizingConstants as SizingConstants, sizing_constants as sizing_constants
+from .demand import (
+    PERCENTILE as PERCENTILE,
+    Demand as Demand,
+    Targets as Targets,
+    at_percentile as at_percentile,
+    demand_of as demand_of,
+    targets_of as targets_of,
+)
 from .fit_changes import Remedy as Remedy, remedies_of as remedies_of
 from .gpu_table import GpuTable as GpuTable
 from .intake import job_from_facts as job_from_facts
@@ -32,12 +40,7 @@ from .rows import (
     rows_of as rows_of,
 )
 from .serving import PIPELINE_SHARE as PIPELINE_SHARE
-from .speed import (
-    JobSpeed as JobSpeed,
-    capacity_asked as capacity_asked,
-    rows_of_values as rows_of_values,
-    targets_of as targets_of,
-)
+from .speed import JobSpeed as JobSpeed, rows_of_values as rows_of_values
 from .speed_constants import SpeedConstants as SpeedConstants
 from .speed_links import (
     NO_LINK as NO_LINK,
@@ -48,4 +51,3 @@ from .speed_links import (
     network_of as network_of,
     split_of as split_of,
 )
-from .speed_serving import Targets as Targets

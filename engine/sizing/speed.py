@@ -8,22 +8,23 @@ from typing import Any
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Facts, Pick, Value, number
+from whichgpu.engine.core import Pick, Value
+from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.memory import batch_of
+from whichgpu.engine.sizing.memory import batch_of, is_small
 from whichgpu.engine.sizing.model import Figure, SpeedEstimate
 from whichgpu.engine.sizing.rows import Floats, Ints, rows_of
+from whichgpu.engine.sizing.serving_load import load_values
 from whichgpu.engine.sizing.speed_encoders import encoder_values, pass_of
 from whichgpu.engine.sizing.speed_images import image_values
 from whichgpu.engine.sizing.speed_links import Split, link_speed, node_link_speed, split_of
-from whichgpu.engine.sizing.speed_serving import Targets, load_of, rates_of, serving_values
+from whichgpu.engine.sizing.speed_serving import load_of, rates_of, steps_of
 from whichgpu.engine.sizing.speed_speech import speech_values
 from whichgpu.engine.sizing.training_time import training_values, work_of
 
 
-_NO_TARGETS = Targets(None, None, None)
 _UNITS = {
     "tokens_per_s": "tokens/s",
     "samples_per_s": "samples/s",
@@ -31,22 +32,35 @@ _UNITS = {
     "images_per_s": "images/s",
     "steps_per_s": "steps/s",
     "qps": "requests/s",
-    "ttft_ms": "ms",
-    "tpot_ms": "ms",
-    "latency_ms": "ms",
+    **{f"{name}{of}_ms": "ms" for name in ("ttft", "tpot", "latency") for of in ("", "_p95", "_p99")},
+    "latency_mean_ms": "ms",
+    "in_flight": "requests",
+    "utilization": "share of capacity",
+    "overloaded": "1 or 0",
+    "capacity_tokens_per_s": "tokens/s",
     "step_s": "s",
     "hours": "h",
     "max_concurrency": "requests",
     "mfu": "share of peak",
 }
 _SERVING_WORDS = {
-    "tpot_ms": "(weights + cache read) / (bandwidth x share), or arithmetic if slower, + kernel starts + exchanges",
-    "ttft_ms": "(2 N T + attention) / (peak x share used) + one decode step + request overhead",
-    "latency_ms": "time to first token + output tokens x time per token",
-    "tokens_per_s": "requests in flight x output tokens / (output tokens x step + their prefill), all replicas",
-    "requests_per_s": "tokens per second / output tokens",
-    "qps": "requests per second at the largest batch that keeps the targets x share of capacity planned for",
+    "tpot_ms": "a step of those in flight / tokens accepted + others in flight x what a prompt adds / output tokens",
+    "ttft_ms": "request overhead + the prompt's own pass + the prompts before it + the wait for a place",
+    "latency_ms": "time to first token + (output tokens - 1) x time per token",
+    "latency_mean_ms": "the same of the means",
+    "requests_per_s": "requests in flight / mean time of an answer; as stated where the load is a rate",
+    "tokens_per_s": "requests per second x output tokens",
+    "in_flight": "requests per second x mean time of an answer (Little's law)",
+    "utilization": "requests per second / requests per second of full replicas",
+    "overloaded": "the stated rate is more than full replicas answer",
+    "capacity_tokens_per_s": "output tokens x requests in flight of full replicas / time of their answers",
+    "qps": "requests per second that keep the targets, at most the share of capacity planned for",
     "max_concurrency": "(memory left beside weights and reserve) / cache per sequence, all replicas",
+    **{
+        f"{name}_{of}_ms": "the median, and the tail of the waits before it"
+        for name in ("ttft", "tpot", "latency")
+        for of in ("p95", "p99")
+    },
 }
 _TRAINING_WORDS = {
     "tokens_per_s": "tokens per step / (FLOPs of the step / (peak x utilisation) + exchange not hidden + optimiser)",
@@ -78,17 +92,15 @@ _SOURCE = "knowledge/speed.yaml: roofline with measured shares"
 class JobSpeed:
     """The speed of one job on whatever GPUs it is spread over. It depends on the job and the arguments alone."""
 
-    def __init__(self, job: Job, targets: Targets = _NO_TARGETS, *, capacity: bool = False) -> None:
+    def __init__(self, job: Job, demand: Demand | None = None) -> None:
         """Prepare.
 
         Args:
             job: what runs.
-            targets: limits on times, for ``qps``.
-            capacity: nobody stated how many requests are in flight: give the throughput of full replicas.
+            demand: what is asked of a service; else as many requests in flight as the job has it.
         """
         self._job = job
-        self._targets = targets
-        self._capacity = capacity
+        self._demand = demand or Demand()
         self._work = work_of(job, job.shape) if job.training and job.shape is not None else None
 
     def columns(
@@ -110,13 +122,13 @@ class JobSpeed:
         if self._work is not None:
             return training_values(job, shape, self._work, table, which, split, pick)
         rates = rates_of(job, table, pick).take(which)
-        tensor, targets, capacity = split.rows.tensor, self._targets, self._capacity
+        tensor, demand = split.rows.tensor, self._demand
         if job.family == "encoder":
             load = pass_of(job, shape, tensor)
-            return encoder_values(job, load, rates, split, targets=targets, capacity=capacity)
+            return encoder_values(job, load, rates, split, targets=demand.targets, capacity=demand.capacity)
         known = np.full(len(tensor), np.nan) if room is None else room
-        load = load_of(job, shape, tensor)
-        return serving_values(job, load, rates, split, room=known, targets=targets, capacity=capacity)
+        steps = steps_of(load_of(job, shape, tensor), rates, split)
+        return load_values(job, steps, split.rows, room=known, demand=demand)
 
     def estimate(
         self,
@@ -149,7 +161,7 @@ class JobSpeed:
         table, which = GpuTable((gpu,)), np.zeros(1, np.int64)
         per_node = -(-layout.count // max(1, nodes))
         ends = link_speed(gpu, link), node_link_speed(gpu, node_link, per_node)
-        split = split_of(rows_of([layout], batch), *ends, nodes)
+        split = split_of(rows_of([layout], batch, small_card=is_small(gpu)), *ends, nodes)
         known = np.array([np.nan if room is None else room], np.float64)
         values = next(rows_of_values(self.columns(table, which, split, known)), {})
         if not values:
@@ -212,20 +224,6 @@ def _words_of(job: Job) -> dict[str, str]:
     if job.training:
         return _TRAINING_WORDS
     return _ENCODER_WORDS if job.family == "encoder" else _SERVING_WORDS
-
-
-def targets_of(facts: Facts) -> Targets:
-    """The stated limits on times."""
-    return Targets(*(number(facts, name) for name in ("ttft_slo_ms", "tpot_slo_ms", "latency_slo_ms")))
-
-
-def capacity_asked(job: Job, facts: Facts) -> bool:
-    """Whether throughput means that of full replicas: the requests in flight are not stated, or all are at hand."""
-    if job.training:
-        return False
-    if "concurrency" in job.unstated:
-        return True
-    return facts.get("serving_mode") == "batch" and job.concurrency == 1
 
 
 def _inputs(job: Job, gpu: Gpu, layout: Layout, link: str, batch: int) -> dict[str, Value]:

@@ -46,9 +46,21 @@ class ServingSpeed(FrozenModel):
     """Serving of language models."""
 
     prefill_share: Banded
+    prefill_share_moe: Banded
     decode_share: Banded
     request_overhead_ms: Banded
+    per_sequence_us: Banded
+    eager_layer_us: Banded
+    eager_moe_layer_us: Banded
+    exchange: Banded
+    clump: Banded
+    tail: Banded
+    draft_share: Banded
+    step_tokens: Banded
+    step_tokens_small: Banded
     max_sequences: Banded
+    max_sequences_small: Banded
+    bursts: dict[str, Banded]
     load_limit: Banded
     moe_per_layer_us: Banded
     gguf_use: Banded

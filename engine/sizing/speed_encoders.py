@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from whichgpu.engine.sizing.demand import Targets
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import ceiling
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_links import Split
-from whichgpu.engine.sizing.speed_serving import Load, Rates, Targets, load_of, prefill_s
+from whichgpu.engine.sizing.speed_serving import Load, Rates, load_of, pass_s
 
 
 #: Requests that a server takes at once; beyond, arithmetic is saturated on any GPU.
@@ -37,7 +38,7 @@ def encoder_values(
 
     def passing(batch: Any) -> Any:
         together = load._replace(prefill_flops=load.prefill_flops * batch)
-        return prefill_s(together, rates, split, job.context_tokens * batch) + rates.per_step
+        return pass_s(together, rates, split, job.context_tokens * batch) + rates.per_step
 
     each = np.maximum(1, ceiling(flight, data))
     latency = passing(each) + overhead

@@ -1,4 +1,7 @@
-"""Speed of serving a language model: roofline of prefill and decode, exchanges between GPUs, starts of kernels."""
+"""How long one step of a serving engine takes: roofline of decode and prefill, exchanges between GPUs, kernel starts.
+
+What a load of many requests makes of these steps is in ``serving_load``.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from whichgpu.engine.core import TURNED, Pick
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.rows import Floats, Ints, ceiling
+from whichgpu.engine.sizing.rows import Floats, Ints
 from whichgpu.engine.sizing.serving import version_numbers
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
@@ -34,6 +37,9 @@ class Load(NamedTuple):
     prefill_flops: Any  # per request
     exchange_bytes: float  # per token and all-reduce
     layers: int
+    prompt_tokens: float  # of a request, that are computed and not found in the cache of prefixes
+    verified: float = 1.0  # tokens that a step computes for each sequence: one, and those that were drafted
+    accepted: float = 1.0  # of them, that become part of the answer
 
 
 class Rates(NamedTuple):
@@ -46,35 +52,13 @@ class Rates(NamedTuple):
     per_layer: float
     per_moe_layer: float  # on top, where tokens are routed to experts
     per_step: float
+    per_sequence: float
+    eager_floor: float  # of one layer, when a prompt passes through it: no captured graph is replayed
+    exchange: Any  # how many times an all-reduce between the kernels of a step takes what it takes alone
 
     def take(self, which: Ints) -> Rates:
         """Those of some GPUs, by their positions."""
         return self._replace(bandwidth=self.bandwidth[which], prefill=self.prefill[which], decode=self.decode[which])
-
-
-class Replicas(NamedTuple):
-    """Copies of the model at work, a row for each plan."""
-
-    load: Load
-    rates: Rates
-    split: Split
-    output_tokens: int
-    fill: Any  # seconds of one prefill
-
-    def requests_per_s(self, sequences: Any) -> Any:
-        """Requests completed per second with ``sequences`` in flight: prefill and decode share the GPU."""
-        pipeline = self.split.rows.pipeline
-        stages = np.where(sequences >= pipeline, pipeline, 1)
-        decoding = self.output_tokens * step_s(self.load, self.rates, self.split, sequences)
-        return sequences / (decoding + sequences * self.fill / stages)
-
-
-class Targets(NamedTuple):
-    """Stated limits on times, milliseconds."""
-
-    ttft_ms: float | None
-    tpot_ms: float | None
-    latency_ms: float | None
 
 
 def load_of(job: Job, shape: Shape, tensor: Any) -> Load:
@@ -92,18 +76,26 @@ def load_of(job: Job, shape: Shape, tensor: Any) -> Load:
     if job.engine == "transformers":
         cached *= speed_constants().serving.cache_copies.value * (1.0 + shape.heads / shape.kv_heads)
     active = shape.active_params - shape.embedding
-    attention = 2.0 * shape.full_layers * width * asked**2  # causal: half of 4 L w T^2
+    # The last token of a prompt is computed always: the first answer comes of it.
+    found = (asked - 1) * job.prefix_share
+    computed = asked - found
+    attention = 2.0 * shape.full_layers * width * (asked**2 - found**2)  # causal: half of 4 L w T^2
     if shape.sliding_layers:
-        attention += 4.0 * shape.sliding_layers * width * asked * min(asked, shape.window)
+        attention += 4.0 * shape.sliding_layers * width * computed * min(asked, shape.window)
+    drafted, chance = job.draft_tokens, job.draft_acceptance
     return Load(
         shared_bytes=max(0.0, read) / tensor,
         expert_bytes=routed * weight.body / tensor,
         expert_share=share,
         cache_bytes=cached,
         token_flops=2.0 * active / tensor,
-        prefill_flops=(2.0 * active * asked + attention) / tensor,
+        prefill_flops=(2.0 * active * computed + attention) / tensor,
         exchange_bytes=2.0 * shape.hidden,
         layers=shape.layers,
+        prompt_tokens=computed,
+        verified=1.0 + drafted,
+        # Leviathan et al., "Fast Inference from Transformers via Speculative Decoding" (2023), equation 1.
+        accepted=1.0 + drafted if chance >= 1 else (1.0 - chance ** (drafted + 1)) / (1.0 - chance),
     )
 
 
@@ -132,14 +124,20 @@ def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
         beyond = (job.input_tokens + job.output_tokens - steps.eager_beyond) / max(1, job.output_tokens)
         floor += min(1.0, max(0.0, beyond)) * (steps.eager_floor_us - steps.launch_floor_us)
     slower = {"value": 1.0, "low": steps.high, "high": steps.low}[pick]
+    moe = job.shape is not None and job.shape.moe
+    share = serving.prefill_share_moe if moe else serving.prefill_share
+    eager = serving.eager_moe_layer_us if moe else serving.eager_layer_us
     return Rates(
         bandwidth=bandwidth,
-        prefill=peaks.flops * peaks.share * serving.prefill_share.at(pick),
+        prefill=peaks.flops * peaks.share * share.at(pick),
         decode=peaks.flops * peaks.share * serving.decode_share.at(pick),
         launch_floor=floor * 1e-6 * (1.0 if pick == "value" else slower),
         per_layer=steps.per_layer_us * 1e-6 * slower,
         per_moe_layer=serving.moe_per_layer_us.at(TURNED[pick]) * 1e-6,
         per_step=steps.per_step_us * 1e-6 * slower,
+        per_sequence=serving.per_sequence_us.at(TURNED[pick]) * 1e-6,
+        eager_floor=max(eager.at(TURNED[pick]), floor) * 1e-6,
+        exchange=serving.exchange.at(TURNED[pick]),
     )
 
 
@@ -164,107 +162,103 @@ def _engine_steps(engine: str, version: str | None) -> EngineSteps:
     return entries[-1]
 
 
-def step_s(load: Load, rates: Rates, split: Split, sequences: Any) -> Any:
-    """Seconds of one decode step of each replica with ``sequences`` in flight."""
-    # Stages work on different micro-batches at a time.
-    batch = np.maximum(1.0, sequences / split.rows.pipeline)
-    read = load.shared_bytes + load.cache_bytes * batch
-    per_layer = rates.per_layer
-    if np.any(load.expert_bytes):
-        read = load.shared_bytes + load.expert_bytes * (1.0 - (1.0 - load.expert_share) ** batch)
-        read = read + load.cache_bytes * batch
-        per_layer += rates.per_moe_layer
-    arithmetic = load.token_flops * batch / rates.decode
-    busy = np.maximum(np.maximum(read / rates.bandwidth, arithmetic), load.layers * rates.launch_floor)
-    return busy + load.layers * per_layer + rates.per_step + _exchange_s(load, split, batch)
+class Steps(NamedTuple):
+    """What a step of each plan's replicas is made of, in seconds: columns."""
+
+    weights: Any  # read by every step
+    experts: Any  # routed ones, all of them; 0 where there are none
+    expert_share: float  # of them, that one token reads
+    cache: Any  # read for a sequence
+    arithmetic: Any  # of a sequence
+    prompt: Any  # arithmetic of a prompt
+    floor: float  # kernels cannot be started faster
+    eager_floor: float  # nor those of a prompt, which replays no captured graph
+    host: float
+    per_sequence: float
+    exchange: Any  # of a step, whatever its size
+    exchange_per_token: Any
+    verified: float  # tokens of a sequence
+    accepted: float
+    prompt_tokens: float
+    stages: Any  # that work on different micro-batches at a time
+
+    def at(self, sequences: Any, prompts: float = 0.0) -> Any:
+        """Seconds of a step with a token for each of ``sequences``, 1 or more, and ``prompts`` that pass through.
+
+        A step reads the weights once, whoever is in it. Where either memory or arithmetic takes far longer it alone
+        counts, near the ridge of the roofline both: the fourth root of the sum of their fourth powers.
+        """
+        batch = np.maximum(1.0, sequences / self.stages)
+        tokens = batch * self.verified + prompts * self.prompt_tokens
+        memory = self.weights + self.cache * batch
+        if self.expert_share < 1.0:
+            memory = memory + self.experts * (1.0 - (1.0 - self.expert_share) ** tokens)
+        arithmetic = self.arithmetic * batch + prompts * self.prompt
+        busy = np.maximum(_either(memory, arithmetic), self.floor)
+        return busy + self.host + self.per_sequence * batch + self.exchange + self.exchange_per_token * tokens
+
+    def own_pass(self, step: Any, added: Any, pieces: Any) -> Any:
+        """Seconds until a prompt has passed through, its pieces in steps with those who decode.
+
+        Args:
+            step: seconds of a step without the prompt.
+            added: what the prompt adds to it.
+            pieces: steps over which the engine spreads the prompt.
+        """
+        return (pieces - 1.0) * step + _either(step + added, self.eager_floor)
 
 
-def _exchange_s(load: Load, split: Split, tokens: Any) -> Any:
-    """Two all-reduces a layer over the tensor ranks, one hand-over per pipeline boundary."""
+def steps_of(load: Load, rates: Rates, split: Split) -> Steps:
+    """The steps of plans."""
+    moe = bool(np.any(load.expert_bytes))
+    # Drafted tokens pass through a small model first, one after another.
+    drafting = 1.0 + (load.verified - 1.0) * speed_constants().serving.draft_share.value
+    host = load.layers * (rates.per_layer + (rates.per_moe_layer if moe else 0.0)) + rates.per_step
+    fixed, per_token = _exchange_s(load, rates, split)
+    return Steps(
+        weights=load.shared_bytes / rates.bandwidth * drafting,
+        experts=load.expert_bytes / rates.bandwidth * drafting,
+        expert_share=load.expert_share if moe else 1.0,
+        cache=load.cache_bytes / rates.bandwidth * drafting,
+        arithmetic=load.token_flops * load.verified / rates.decode * drafting,
+        prompt=load.prefill_flops / rates.prefill,
+        floor=load.layers * rates.launch_floor,
+        eager_floor=load.layers * rates.eager_floor,
+        host=host * drafting,
+        per_sequence=rates.per_sequence,
+        exchange=fixed,
+        exchange_per_token=per_token,
+        verified=load.verified,
+        accepted=load.accepted,
+        prompt_tokens=load.prompt_tokens,
+        stages=split.rows.pipeline,
+    )
+
+
+def _either(one: Any, other: Any) -> Any:
+    """Nearly the larger of two times, and a fifth more than each where they are equal."""
+    one, other = one * one, other * other
+    return np.sqrt(np.sqrt(one * one + other * other))
+
+
+def _exchange_s(load: Load, rates: Rates, split: Split) -> tuple[Any, Any]:
+    """Two all-reduces a layer over the tensor ranks, one hand-over per pipeline boundary: for a step, and per token."""
     tensor, pipeline = split.rows.tensor, split.rows.pipeline
-    payload = load.exchange_bytes * tokens
-    time = 2 * load.layers * all_reduce_s(payload, tensor, split.tensor_link)
+    alone, with_one = (all_reduce_s(size, tensor, split.tensor_link) for size in (0.0, load.exchange_bytes))
+    reduces = 2 * load.layers * rates.exchange
+    fixed, per_token = reduces * alone, reduces * (with_one - alone)
     if np.any(pipeline > 1):
         latency = np.where(split.node.latency_s, split.node.latency_s, split.link.latency_s)
         gbs = np.where(split.node.latency_s, split.node.gbs, split.link.gbs)
-        time = time + np.where(pipeline > 1, (pipeline - 1) * (latency + payload / (gbs * 1e9)), 0.0)
-    return time
+        fixed = fixed + (pipeline - 1) * latency
+        per_token = per_token + (pipeline - 1) * load.exchange_bytes / (gbs * 1e9)
+    return fixed, per_token
 
 
-def prefill_s(load: Load, rates: Rates, split: Split, input_tokens: Any) -> Any:
-    """Seconds until a prompt has passed through each replica."""
+def pass_s(load: Load, rates: Rates, split: Split, tokens: Any) -> Any:
+    """Seconds until so many tokens have passed through each replica and nothing is decoded beside them."""
     arithmetic = load.prefill_flops / rates.prefill
     memory = (load.shared_bytes + load.expert_bytes) / rates.bandwidth
     busy = np.maximum(np.maximum(arithmetic, memory), load.layers * rates.launch_floor)
-    return busy + _exchange_s(load, split, input_tokens)
-
-
-def serving_values(
-    job: Job, load: Load, rates: Rates, split: Split, *, room: Floats, targets: Targets, capacity: bool
-) -> dict[str, Any]:
-    """The figures of serving: times of one request, and what the plan delivers. NaN is a figure that is not known.
-
-    Args:
-        job: what is served.
-        load: of the job, on one tensor rank of the split.
-        rates: of the GPU of each row.
-        split: of the plans; the ``batch`` of a row is the requests in flight over all its replicas.
-        room: sequences whose cache fits one replica; NaN where memory is unknown.
-        targets: stated limits.
-        capacity: it is not stated how many requests are in flight: tokens per second are those of a full replica.
-    """
-    serving = speed_constants().serving
-    answered = job.output_tokens
-    replicas = Replicas(load, rates, split, answered, prefill_s(load, rates, split, job.input_tokens))
-    limit = int(serving.max_sequences.value)
-    most = np.where(np.isnan(room), limit, np.minimum(room, limit))
-    data, flight = split.rows.data, split.rows.batch
-    each = ceiling(flight, data)
-    own = step_s(load, rates, split, each)
-    overhead = serving.request_overhead_ms.value / 1e3
-    ttft = replicas.fill + own + overhead
-    values = {"ttft_ms": ttft * 1e3, "tpot_ms": own * 1e3, "latency_ms": (ttft + answered * own) * 1e3}
-    values["max_concurrency"] = np.where(np.isnan(own), np.nan, room * data)
-    held = sequences_within(replicas, most, targets, overhead)
-    at_most = replicas.requests_per_s(np.maximum(1, held))
-    values["qps"] = np.where(held > 0, serving.load_limit.value * data * at_most, np.nan)
-    if capacity:
-        requests = data * replicas.requests_per_s(np.maximum(1, most))
-    else:
-        requests = np.minimum(data, flight) * replicas.requests_per_s(each)
-    values["requests_per_s"] = requests
-    values["tokens_per_s"] = requests * answered
-    return values
-
-
-def sequences_within(replicas: Replicas, most: Any, targets: Targets, overhead_s: float) -> Any:
-    """The largest number of sequences in flight per replica that keeps every target; 0 where not even one does."""
-    if targets == (None, None, None):
-        return most
-    first = _keeps(replicas, 1, targets, overhead_s)
-    all_of_them = _keeps(replicas, most, targets, overhead_s)
-    low, high = np.ones_like(most), most
-    while True:
-        open_ = (high - low > 1) & (high > low * 1.05) & first & ~all_of_them
-        if not open_.any():
-            break
-        middle = (low + high) // 2
-        kept = _keeps(replicas, middle, targets, overhead_s)
-        low, high = np.where(open_ & kept, middle, low), np.where(open_ & ~kept, middle, high)
-    return np.where(most < 1, most, np.where(first, np.where(all_of_them, most, low), 0))
-
-
-def _keeps(replicas: Replicas, sequences: Any, targets: Targets, overhead_s: float) -> Any:
-    step = step_s(replicas.load, replicas.rates, replicas.split, sequences)
-    first = replicas.fill + step + overhead_s
-    # While a request decodes, the prompts of those that follow it take their share of the GPU.
-    shared = sequences * replicas.fill / max(1, replicas.output_tokens)
-    token = step + np.where(np.asarray(sequences) > 1, shared, 0.0)
-    kept = np.ones(np.shape(step), np.bool_)
-    if targets.tpot_ms is not None:
-        kept &= token * 1e3 <= targets.tpot_ms
-    if targets.ttft_ms is not None:
-        kept &= first * 1e3 <= targets.ttft_ms
-    if targets.latency_ms is not None:
-        kept &= (first + replicas.output_tokens * token) * 1e3 <= targets.latency_ms
-    return kept
+    fixed, per_token = _exchange_s(load, rates, split)
+    return busy + fixed + per_token * tokens

@@ -11,7 +11,7 @@ from whichgpu.engine.advisor.losses import LossKind
 from whichgpu.engine.rules import Quantity
 
 
-Speed = dict[str, Number | None]
+Speed = dict[str, Number | bool | None]
 ChosenOverReason = LossKind | Literal["evidence"]
 
 

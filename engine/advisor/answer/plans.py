@@ -116,6 +116,9 @@ def speed_dict(plan: Plan) -> plan_types.Speed:
         return {}
     speeds: plan_types.Speed = {}
     for name, figure in sorted(plan.speed.figures.items()):
+        if name == "overloaded":
+            speeds[name] = figure.value > 0
+            continue
         speeds[name] = figure.value
         speeds[f"{name}_low"] = figure.low
         speeds[f"{name}_high"] = figure.high
