@@ -91,7 +91,7 @@ def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica
     serving = speed_constants().serving
     limit = np.where(small_card, serving.max_sequences_small.value, serving.max_sequences.value)
     # Requests are half-way through their answers on average.
-    held = room * max(1.0, job.context_tokens / (job.input_tokens + job.output_tokens / 2.0))
+    held = room * np.maximum(1.0, job.context_tokens / (job.input_tokens + job.output_tokens / 2.0))
     # A plan that holds none is refused for its memory, and timed as if it held them.
     places = np.where(room >= 1, np.clip(held, 1.0, limit), limit * 1.0)
     budget = np.where(small_card, serving.step_tokens_small.value, serving.step_tokens.value)

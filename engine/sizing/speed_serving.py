@@ -31,7 +31,7 @@ class Load(NamedTuple):
 
     shared_bytes: Any  # weights that every step reads
     expert_bytes: Any  # routed experts, all of them
-    expert_share: float  # of them, that one token reads
+    expert_share: Any  # of them, that one token reads
     cache_bytes: Any  # per sequence, at the middle of its answer
     token_flops: Any  # per generated token
     prefill_flops: Any  # per request
@@ -167,7 +167,7 @@ class Steps(NamedTuple):
 
     weights: Any  # read by every step
     experts: Any  # routed ones, all of them; 0 where there are none
-    expert_share: float  # of them, that one token reads
+    expert_share: Any  # of them, that one token reads
     cache: Any  # read for a sequence
     arithmetic: Any  # of a sequence
     prompt: Any  # arithmetic of a prompt
@@ -191,7 +191,7 @@ class Steps(NamedTuple):
         batch = np.maximum(1.0, sequences / self.stages)
         tokens = batch * self.verified + prompts * self.prompt_tokens
         memory = self.weights + self.cache * batch
-        if self.expert_share < 1.0:
+        if np.any(self.expert_share < 1.0):
             memory = memory + self.experts * (1.0 - (1.0 - self.expert_share) ** tokens)
         arithmetic = self.arithmetic * batch + prompts * self.prompt
         busy = np.maximum(_either(memory, arithmetic), self.floor)
