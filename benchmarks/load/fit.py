@@ -53,7 +53,14 @@ FITTED: dict[str, tuple[float, float]] = {
     "serving.eager_layer_us": (0.7, 250.0),
     "serving.eager_moe_layer_us": (0.7, 1800.0),
     "serving.moe_per_layer_us": (0.5, 40.0),
-    "serving.exchange": (0.5, 2.3),
+    "serving.exchange": (0.5, 2.0),
+    "serving.exchange_bytes": (0.5, 1.0),
+    "serving.decode_share": (0.3, 0.4),
+    "engines.sglang.0.prompt_floor": (0.7, 1.5),
+    "engines.tensorrt-llm.0.prompt_floor": (0.7, 1.0),
+    "engines.tensorrt-llm.0.prompt_share": (0.5, 1.0),
+    "engines.sglang.0.prompt_share": (0.5, 1.0),
+    "engines.unversioned.0.launch_floor_us": (0.3, 110.0),
     "serving.clump": (1.0, 0.3),
     "serving.tail": (0.5, 0.9),
     "serving.request_overhead_ms": (0.5, 15.0),
@@ -76,6 +83,8 @@ def learnable(point: Point) -> bool:
     """Points whose figures the model means to explain: neither speculation, nor prefill apart, nor prefix hits."""
     row = point.row
     special = row["disaggregated"] or row["flags"].get("speculative") or row["flags"].get("prefix_caching")
+    # Attention on whole copies beside experts that are spread: the engine knows copies of the whole model only.
+    special = special or (row["ep"] or 1) > (row["tp"] or 1)
     return not special and not point.family.startswith("DO-Solutions") and row["load"]["kind"] != "burst"
 
 

@@ -200,6 +200,8 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     present = np.maximum(1.0, held)
     step = steps.at(present)
     added = np.maximum(0.0, steps.at(present, 1.0) - step)
+    passing = steps.own_pass(step, added, 1.0)
+    added = np.where(steps.alone, passing, added)
     # Stages of a pipeline take prompts of different requests at a time.
     shared = added / np.minimum(present, steps.stages)
     token = step / steps.accepted
@@ -207,7 +209,7 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     busy = prompts / (prompts + answer * token)
     return _Work(
         step=step,
-        own=steps.own_pass(step, added, replica.pieces),
+        own=(replica.pieces - 1.0) * step + passing,
         unit=added + step * replica.piece_share,
         token=token + others * shared / answer,
         busy=busy,
