@@ -52,6 +52,12 @@ class Replica(NamedTuple):
         return self.constants.request_overhead_ms.value / 1e3
 
 
+    @property
+    def attended_s(self) -> float:
+        """Seconds for which the server attends to each other request, whose text it sends on, before a new one."""
+        return self.constants.token_attended_us.value * 1e-6 * self.steps.prompt_tokens
+
+
 class Times(NamedTuple):
     """Seconds of one request with so many in flight; the mean, what the median lacks of it, and the tail."""
 
@@ -112,7 +118,7 @@ def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
     # Answers end with a step, and while a long one passes no other answer ends: whoever follows finds no queue but of
     # those with whom it came together, about as many as the fluctuations of an independent stream.
     clump = replica.constants.clump.value * np.sqrt(others) * work.busy
-    queue = np.minimum(others / 2.0, clump) * work.unit + work.beyond
+    queue = np.minimum(others / 2.0, clump) * work.unit + work.beyond + others * replica.attended_s
     tail = replica.constants.tail.value * others * work.busy * work.unit
     if together:
         queue, tail = np.maximum(queue, others / 2.0 * work.unit), np.maximum(tail, 0.95 * others * work.unit)
@@ -170,6 +176,7 @@ def _root(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Any:
 def _open_times(replica: Replica, held: Any, burst: float) -> Times:
     work = _at_work(replica, held, held)
     queue = np.minimum(held / 2.0, work.busy / (2.0 * (1.0 - work.busy))) * work.unit * burst + work.beyond
+    queue = queue + held * replica.attended_s
     # Whoever comes at any time waits for the end of a step.
     own = replica.overhead_s + work.own + np.minimum(1.0, held) * work.step / 2.0
     p50, p95 = _of_tail(queue, work.busy, 0.5), _of_tail(queue, work.busy, 0.05)

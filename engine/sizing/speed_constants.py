@@ -52,6 +52,7 @@ class ServingSpeed(FrozenModel):
     prefill_share_moe: Banded
     decode_share: Banded
     request_overhead_ms: Banded
+    token_attended_us: Banded
     per_sequence_us: Banded
     eager_layer_us: Banded
     eager_moe_layer_us: Banded
