@@ -18,7 +18,6 @@ class EngineSteps(FrozenModel):
     eager_beyond: int | None = None  # tokens of context beyond which captured graphs are not replayed
     eager_floor_us: float = 0.0  # the launch floor then
     prompt_floor: float = 1.0  # times the floor of a layer through which a prompt passes
-    prompt_share: float = 1.0  # times the share of the peak that prompts reach
     alone: bool = False  # prompts pass in steps of their own, for which those who decode wait
     low: float = 1.0
     high: float = 1.0

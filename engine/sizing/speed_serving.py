@@ -131,7 +131,7 @@ def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
     eager = serving.eager_moe_layer_us if moe else serving.eager_layer_us
     return Rates(
         bandwidth=bandwidth,
-        prefill=peaks.flops * peaks.share * share.at(pick) * steps.prompt_share,
+        prefill=peaks.flops * peaks.share * share.at(pick),
         decode=peaks.flops * peaks.share * serving.decode_share.at(pick),
         launch_floor=floor * 1e-6 * (1.0 if pick == "value" else slower),
         per_layer=steps.per_layer_us * 1e-6 * slower,
