@@ -31,7 +31,7 @@ if find_spec("whichgpu") is None:
 
 from load.asking import predictions
 from load.points import Point, points
-from load.scores import FIGURES, Prediction, Predictor, held_out, scores_of, summary
+from load.scores import FIGURES, Prediction, Predictor, Score, held_out, scores_of, summary
 from whichgpu.engine.advisor.advisor import Advisor, load_advisor
 from whichgpu.engine.core import Banded
 from whichgpu.engine.sizing import demand, serving_load, speed_links, speed_serving
@@ -80,7 +80,7 @@ def learnable(point: Point) -> bool:
     # Attention on whole copies beside experts that are spread: the engine knows copies of the whole model only.
     special = special or (row["ep"] or 1) > (row["tp"] or 1)
     # Eight H100 of this rig are slower than two, and a single one reads at the pace of the PCIe board.
-    special = special or point.family.startswith("aurotripathy") and row["gpu_family"] == "H100"
+    special = special or (point.family.startswith("aurotripathy") and row["gpu_family"] == "H100")
     return not special and not point.family.startswith("DO-Solutions") and row["load"]["kind"] != "burst"
 
 
@@ -169,7 +169,7 @@ class Stack:
             kinds[bool(one.job.shape and one.job.shape.moe), loaded.rate is None, loaded.at_hand, loaded.burst].append(
                 place
             )
-        self._groups = [(np.array(places), self._group([inputs[place] for place in places])) for places in kinds.values()]
+        self._groups = [(np.array(found), self._group([inputs[place] for place in found])) for found in kinds.values()]
 
     @staticmethod
     def _group(members: list[Inputs]) -> Any:
@@ -262,6 +262,12 @@ def predictor(asked: Sequence[Point], inputs: dict[str, Inputs], logs: NDArray[n
     return of
 
 
+def scores_apart(every: list[Point], inputs: dict[str, Inputs]) -> list[Score]:
+    """Scores of the core points, of each family by constants that had no part of it."""
+    core, lessons = [point for point in every if point.core], [point for point in every if learnable(point)]
+    return held_out(core, lambda others: predictor(core, inputs, fit(others, inputs)), lessons)
+
+
 def show(title: str, scores: Any) -> None:
     """One line: shares within 1.3 and 2 and the median ratio of each figure."""
     cells = []
@@ -289,7 +295,7 @@ def main() -> None:
     for name, start, found in zip(NAMES, START, np.exp(fitted), strict=True):
         print(f"  {name:38} {start:8.3g} -> {found:8.3g}")
     if not options.quick:
-        apart = held_out(core, lambda others: predictor(core, inputs, fit(others, inputs)), lessons)
+        apart = scores_apart(every, inputs)
         show("fitted, family held out", apart)
         for family in sorted({score.point.family for score in apart}):
             show(f"  {family[:28]}", [score for score in apart if score.point.family == family])

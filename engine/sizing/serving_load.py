@@ -51,7 +51,6 @@ class Replica(NamedTuple):
         """Seconds that a request spends outside the model."""
         return self.constants.request_overhead_ms.value / 1e3
 
-
     @property
     def attended_s(self) -> float:
         """Seconds for which the server attends to each other request, whose text it sends on, before a new one."""
