@@ -26,10 +26,11 @@ from decision_laws.generator import workloads
 from whichgpu.engine.advisor.advisor import load_advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.plans.topology import fabric_of
+from whichgpu.engine.sizing.demand import demand_of
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.memory import estimate_memory
-from whichgpu.engine.sizing.speed import JobSpeed, capacity_asked, targets_of
+from whichgpu.engine.sizing.speed import JobSpeed
 
 
 SEED, PLANS_EACH, TOLERANCE = 77, 50, 1e-9
@@ -68,7 +69,7 @@ def figures(jobs: int) -> dict[str, Any]:
         except InputError:
             continue
         job = job_from_facts(intake.facts, model, assumed=intake.assumed)
-        speed = JobSpeed(job, targets_of(intake.facts), capacity=capacity_asked(job, intake.facts))
+        speed = JobSpeed(job, demand_of(job, intake.facts))
         chance = random.Random(name)
         for number in range(PLANS_EACH if job.sized else 0):
             gpu, degrees = chance.choice(gpus), (chance.choice(DEGREES), chance.choice((1, 1, 1, 2, 3, 4)))

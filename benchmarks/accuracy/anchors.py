@@ -93,10 +93,7 @@ _TPOT_CARDS = {
 
 
 def tpot_line(gpu: str) -> Line:
-    """Qwen2.5-7B, 2,048 tokens in, 256 out, eight at a time (KV-planner's validation runs of vLLM 0.19.1).
-
-    They time decoding alone: 15.85 ms on an RTX 4090 is what reading the weights takes, and leaves no time for prompts.
-    """
+    """Qwen2.5-7B, 2,048 tokens in, 256 out, eight at a time (KV-planner's validation runs of vLLM 0.19.1)."""
     return {
         "id": gpu,
         "task": "inference",
@@ -106,7 +103,7 @@ def tpot_line(gpu: str) -> Line:
         "input_tokens": 2048,
         "output_tokens": 256,
         "concurrency": 8,
-        "prefix_cache_hit_pct": 100,
+        "prefix_cache_hit_pct": 100,  # measured once all eight prompts had passed, with none to follow
         "gpu": _TPOT_CARDS[gpu],
         "count": 1,
     }

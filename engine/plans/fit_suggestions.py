@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.plans.maker import PlanMaker
+from whichgpu.engine.plans.layouts import columns_of
 from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.plans.size_columns import rate as rate_of
 from whichgpu.engine.sizing import Layout, Remedy, estimate_memory, granted_of, remedies_of
 
 
@@ -102,6 +105,11 @@ def _together(steps: list[Step], maker: PlanMaker, gpu: Gpu, layout: Layout, rat
 
 def _rate(maker: PlanMaker, gpu: Gpu, layout: Layout) -> float | None:
     """Tokens or samples per second of a job, whether it fits or not."""
+    if not maker.job.training:
+        # A server that does not hold all requests lets some of them wait; that is not what a change is judged by.
+        columns, place = maker.columns_with(gpu)
+        found = columns.speed(np.array([place]), columns_of([layout]), np.array([np.nan]))
+        return float(np.nan_to_num(rate_of(found))[0]) or None
     speed, _ = maker.speed(gpu, layout)
     if speed is None:
         return None

@@ -54,10 +54,10 @@ def demand_of(job: Job, facts: Facts) -> Demand:
     bursts = speed_constants().serving.bursts
     burst = bursts[pattern if isinstance(pattern, str) and pattern in bursts else "unstated"].value
     rate, tokens = number(facts, "peak_qps"), number(facts, "min_tokens_per_s")
-    if rate is not None:
+    if rate:
         return demand._replace(rate=rate, tokens_per_s=rate * job.output_tokens, burst=burst)
-    if tokens is not None and job.family == "llm":
-        return demand._replace(rate=tokens / job.output_tokens, tokens_per_s=tokens, burst=burst)
+    if tokens and job.family == "llm":
+        return demand._replace(rate=tokens / max(1, job.output_tokens), tokens_per_s=tokens, burst=burst)
     return demand
 
 

@@ -111,7 +111,7 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         cpu_offload=bool(reader.flag("cpu_offload")),
         prefix_share=(reader.number("prefix_cache_hit_pct") or 0.0) / 100.0,
         draft_tokens=reader.whole("draft_tokens") or 0,
-        draft_acceptance=(reader.number("draft_acceptance_pct") or 70.0) / 100.0,
+        draft_acceptance=_draft_acceptance(reader),
         image_px=_image_px(reader, family, model),
         frames=_frames(reader, family, model),
         sharding=reader.text("sharding"),
@@ -302,6 +302,14 @@ def _engine(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None)
     if weights.startswith(("q", "iq")):
         return reader.assume("serving_engine", "llama.cpp", "GGUF weights are served by llama.cpp")
     return reader.assume("serving_engine", "vllm", "the most used open serving engine")
+
+
+def _draft_acceptance(reader: Reader) -> float:
+    """How likely a drafted token is accepted; the usual chance where drafts are stated without one."""
+    stated = reader.number("draft_acceptance_pct")
+    if stated is None:
+        stated = reader.default("draft_acceptance_pct") if reader.whole("draft_tokens") else 0
+    return stated / 100.0
 
 
 def _frames(reader: Reader, family: Family, model: ModelSpec | None) -> int:

@@ -41,7 +41,7 @@ class Replica(NamedTuple):
     """Copies of the model, a row for each plan; what one of them is given to do."""
 
     steps: Steps
-    answer: int  # tokens
+    answer: Any  # tokens
     places: Any  # requests that a copy holds at most
     budget_share: Any  # of the tokens of a step that a prompt has, above 1 where it is spread over several
     constants: ServingSpeed
@@ -96,11 +96,12 @@ def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica
     serving = speed_constants().serving
     limit = np.where(small_card, serving.max_sequences_small.value, serving.max_sequences.value)
     # Requests are half-way through their answers on average.
-    held = room * np.maximum(1.0, job.context_tokens / (job.input_tokens + job.output_tokens / 2.0))
+    answer: Any = np.maximum(1, job.output_tokens)
+    held = room * np.maximum(1.0, job.context_tokens / (job.input_tokens + answer / 2.0))
     # A plan that holds none is refused for its memory, and timed as if it held them.
     places = np.where(room >= 1, np.clip(held, 1.0, limit), limit * 1.0)
     budget = np.where(small_card, serving.step_tokens_small.value, serving.step_tokens.value)
-    return Replica(steps, job.output_tokens, places, steps.prompt_tokens / budget, serving)
+    return Replica(steps, answer, places, steps.prompt_tokens / budget, serving)
 
 
 def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
@@ -239,7 +240,7 @@ def load_values(job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Dem
         demand: what is asked.
     """
     replica = replica_of(job, steps, room, rows.small_card)
-    data, answer = rows.data, job.output_tokens
+    data, answer = rows.data, replica.answer
     full_per_s = replica.places / (answer * _at_work(replica, replica.places, replica.places).token)
     most_per_s = data * full_per_s
     values: dict[str, Any] = {}
@@ -268,7 +269,7 @@ def load_values(job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Dem
         "latency_mean_ms": mean * 1e3,
     }
     values |= _percentiles(times, answer)
-    values["qps"] = _promised_per_s(replica, demand, full_per_s) * data
+    values["qps"] = np.where(room < 1, np.nan, _promised_per_s(replica, demand, full_per_s) * data)
     return values
 
 

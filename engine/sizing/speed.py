@@ -13,7 +13,7 @@ from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.memory import batch_of
+from whichgpu.engine.sizing.memory import batch_of, is_small
 from whichgpu.engine.sizing.model import Figure, SpeedEstimate
 from whichgpu.engine.sizing.rows import Floats, Ints, rows_of
 from whichgpu.engine.sizing.serving_load import load_values
@@ -161,7 +161,7 @@ class JobSpeed:
         table, which = GpuTable((gpu,)), np.zeros(1, np.int64)
         per_node = -(-layout.count // max(1, nodes))
         ends = link_speed(gpu, link), node_link_speed(gpu, node_link, per_node)
-        split = split_of(rows_of([layout], batch), *ends, nodes)
+        split = split_of(rows_of([layout], batch, small_card=is_small(gpu)), *ends, nodes)
         known = np.array([np.nan if room is None else room], np.float64)
         values = next(rows_of_values(self.columns(table, which, split, known)), {})
         if not values:

@@ -12,14 +12,14 @@ from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.candidates import candidate_plans
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.workings import Terms, forget_workings, workings_of
+from whichgpu.engine.sizing.demand import Demand, Targets
 from whichgpu.engine.sizing.intake import job_from_facts
-from whichgpu.engine.sizing.speed_serving import Targets
 
 
 KNOWLEDGE = load_knowledge()
 FACTS: Facts = {"task": "inference", "param_count_b": 7.0, "weight_precision": "bf16"}
 JOB = job_from_facts(FACTS, None)
-TERMS = Terms(JOB, Targets(None, None, None), capacity=True, desk=False, margin=True)
+TERMS = Terms(JOB, Demand(capacity=True), desk=False, margin=True)
 
 
 @pytest.fixture(autouse=True)
@@ -38,8 +38,8 @@ def test_the_same_job_made_again_finds_what_was_computed() -> None:
     "other",
     [
         replace(TERMS, job=replace(JOB, concurrency=9)),
-        replace(TERMS, times=Targets(200.0, None, None)),
-        replace(TERMS, capacity=False),
+        replace(TERMS, demand=Demand(Targets(200.0, None, None), capacity=True)),
+        replace(TERMS, demand=Demand(rate=2.0)),
         replace(TERMS, desk=True),
         replace(TERMS, margin=False),
     ],

@@ -66,9 +66,9 @@ def tpot(gpu: str, version: str | None) -> tuple[float, float, float]:
     facts: dict[str, object] = {
         "task": "inference",
         "concurrency": 8,
-        "prefix_cache_hit_pct": 100,  # The runs time decoding alone: no prompts pass meanwhile.
         "input_tokens": 2048,
         "output_tokens": 256,
+        "prefix_cache_hit_pct": 100,  # Measured once all eight prompts had passed, with none to follow.
         "weight_precision": "bf16",
         "serving_engine": "vllm",
     }
