@@ -49,7 +49,7 @@ AT_ONCE = "closed, all at once"
 
 
 def served(steps: Steps, answer: int, replica: Replica, load: Load) -> serving_load.Replica:
-    """The engine's replica of a simulated one. The simulation knows no front end, which the engine adds to each time."""
+    """The engine's replica of a simulated one. The simulation knows no front end, which the engine adds."""
     constants = speed_constants().serving
     none = structs.replace(constants.tail, value=0.0, low=0.0)
     alone = structs.replace(constants, request_overhead_ms=none, token_attended_us=none)
@@ -93,7 +93,7 @@ def grid() -> Iterator[tuple[str, str, Steps, Replica, Load]]:
             # Prompts that start kernels one by one are no matter of queues.
             steps = speed_serving.steps_of(load, rates, one.split)._replace(eager_floor=0.0)
 
-            def step_s(prompt: int, decoding: int, context: float, steps: Steps = steps) -> float:
+            def step_s(prompt: int, decoding: int, _: float, steps: Steps = steps) -> float:
                 return float(steps.at(max(1, decoding), prompt / steps.prompt_tokens)[0])
 
             replica = Replica(step_s, max_batch=256, token_budget=2048, cache_tokens=tokens)

@@ -62,7 +62,7 @@ FITTED: dict[str, tuple[float, float]] = {
     "serving.tail": (0.5, 0.9),
     "engines.sglang.0.prompt_floor": (0.7, 1.5),
 }
-#: A log residual counts in full up to about this size and ever less beyond (Cauchy): what is asked for is 1.3 and 2, and
+#: A log residual counts in full up to about this size and ever less beyond (Cauchy): asked for are 1.3 and 2, and
 #: what misses by ten misses for another reason than a constant.
 EDGE = 0.35
 WEIGHT = {"tokens_per_s": 1.0, "ttft_ms": 1.0, "tpot_ms": 1.0, "ttft_p95_ms": 0.5}

@@ -83,8 +83,8 @@ def report(asked: list[Point], answers: dict[str, Prediction], apart: list[Score
         _misses(inside),
         "## Core points\n\n" + _table("figure", _by_figure(inside)),
         "## Core points, each family by constants that had no part of it\n\n"
-        "What `benchmarks/load/fit.py` fits, fitted again without the family. The choice of constants and the form of the"
-        " formulas were made with all core points in sight.\n\n" + _table("figure", _by_figure(apart)),
+        "What `benchmarks/load/fit.py` fits, fitted again without the family. The choice of constants and the form"
+        " of the formulas were made with all core points in sight.\n\n" + _table("figure", _by_figure(apart)),
         _bands(core, answers),
         "## All points\n\n"
         "Open loops, bursts and contradictory rows too: their load is the in-flight count that Little's law gives.\n\n"
