@@ -41,16 +41,20 @@ class Replica(NamedTuple):
     """Copies of the model, a row for each plan; what one of them is given to do."""
 
     steps: Steps
-    answer: int  # tokens
+    answer: Any  # tokens
     places: Any  # requests that a copy holds at most
-    pieces: Any  # steps over which a prompt is spread
-    piece_share: Any  # of a step that a prompt takes up
+    budget_share: Any  # of the tokens of a step that a prompt has, above 1 where it is spread over several
     constants: ServingSpeed
 
     @property
     def overhead_s(self) -> float:
         """Seconds that a request spends outside the model."""
         return self.constants.request_overhead_ms.value / 1e3
+
+    @property
+    def attended_s(self) -> float:
+        """Seconds for which the server attends to each other request, whose text it sends on, before a new one."""
+        return self.constants.token_attended_us.value * 1e-6 * self.steps.prompt_tokens
 
 
 class Times(NamedTuple):
@@ -77,6 +81,7 @@ class _Work(NamedTuple):
     token: Any
     busy: Any
     token_p95: Any
+    beyond: Any  # what prompts wait where more of them come than all steps can take
 
 
 def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica:
@@ -91,12 +96,12 @@ def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica
     serving = speed_constants().serving
     limit = np.where(small_card, serving.max_sequences_small.value, serving.max_sequences.value)
     # Requests are half-way through their answers on average.
-    held = room * max(1.0, job.context_tokens / (job.input_tokens + max(1, job.output_tokens) / 2.0))
+    answer: Any = np.maximum(1, job.output_tokens)
+    held = room * np.maximum(1.0, job.context_tokens / (job.input_tokens + answer / 2.0))
     # A plan that holds none is refused for its memory, and timed as if it held them.
     places = np.where(room >= 1, np.clip(held, 1.0, limit), limit * 1.0)
     budget = np.where(small_card, serving.step_tokens_small.value, serving.step_tokens.value)
-    share = steps.prompt_tokens / budget
-    return Replica(steps, max(1, job.output_tokens), places, np.maximum(1.0, share), np.minimum(1.0, share), serving)
+    return Replica(steps, answer, places, steps.prompt_tokens / budget, serving)
 
 
 def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
@@ -110,12 +115,13 @@ def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
     held = np.minimum(present, replica.places)
     others = np.maximum(0.0, held - 1.0)
     work = _at_work(replica, held, others)
-    # Some answers end in the same step, as many as an independent stream brings, and their successors come together.
+    # Answers end with a step, and while a long one passes no other answer ends: whoever follows finds no queue but of
+    # those with whom it came together, about as many as the fluctuations of an independent stream.
     clump = replica.constants.clump.value * np.sqrt(others) * work.busy
-    queue = (np.minimum(others / 2.0, work.busy / (2.0 * (1.0 - work.busy))) + clump) * work.unit
+    queue = np.minimum(others / 2.0, clump) * work.unit + work.beyond + others * replica.attended_s
     tail = replica.constants.tail.value * others * work.busy * work.unit
     if together:
-        queue, tail = others / 2.0 * work.unit, np.maximum(tail, 0.95 * others * work.unit)
+        queue, tail = np.maximum(queue, others / 2.0 * work.unit), np.maximum(tail, 0.95 * others * work.unit)
     first = replica.overhead_s + work.own + queue
     service = first + (replica.answer - 1) * work.token
     over = (present - held) / held * service
@@ -169,7 +175,8 @@ def _root(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Any:
 
 def _open_times(replica: Replica, held: Any, burst: float) -> Times:
     work = _at_work(replica, held, held)
-    queue = np.minimum(held / 2.0, work.busy / (2.0 * (1.0 - work.busy))) * work.unit * burst
+    queue = np.minimum(held / 2.0, work.busy / (2.0 * (1.0 - work.busy))) * work.unit * burst + work.beyond
+    queue = queue + held * replica.attended_s
     # Whoever comes at any time waits for the end of a step.
     own = replica.overhead_s + work.own + np.minimum(1.0, held) * work.step / 2.0
     p50, p95 = _of_tail(queue, work.busy, 0.5), _of_tail(queue, work.busy, 0.05)
@@ -200,19 +207,25 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     present = np.maximum(1.0, held)
     step = steps.at(present)
     added = np.maximum(0.0, steps.at(present, 1.0) - step)
+    passing = steps.own_pass(step, added, 1.0)
+    added = np.where(steps.alone, passing, added)
     # Stages of a pipeline take prompts of different requests at a time.
     shared = added / np.minimum(present, steps.stages)
     token = step / steps.accepted
     prompts = held * shared
+    # A step takes no more tokens than the engine lets it.
+    each = np.minimum(others / answer, 1.0 / replica.budget_share) * shared
+    waits = np.maximum(0.0, others * replica.budget_share - answer) * (step + shared / replica.budget_share)
     busy = prompts / (prompts + answer * token)
     return _Work(
         step=step,
-        own=steps.own_pass(step, added, replica.pieces),
-        unit=added + step * replica.piece_share,
-        token=token + others * shared / answer,
+        own=np.maximum(0.0, replica.budget_share - 1.0) * step + passing,
+        unit=added + step * np.minimum(1.0, replica.budget_share),
+        token=token + each,
         busy=busy,
         # As many prompts come while one answers as an independent stream brings.
-        token_p95=token + (others + 1.6 * np.sqrt(others * busy)) * shared / answer,
+        token_p95=token + each * (1.0 + 1.6 * np.sqrt(busy / np.maximum(1.0, others))),
+        beyond=waits,
     )
 
 

@@ -17,6 +17,8 @@ class EngineSteps(FrozenModel):
     per_step_us: float
     eager_beyond: int | None = None  # tokens of context beyond which captured graphs are not replayed
     eager_floor_us: float = 0.0  # the launch floor then
+    prompt_floor: float = 1.0  # times the floor of a layer through which a prompt passes
+    alone: bool = False  # prompts pass in steps of their own, for which those who decode wait
     low: float = 1.0
     high: float = 1.0
     source: str
@@ -49,10 +51,12 @@ class ServingSpeed(FrozenModel):
     prefill_share_moe: Banded
     decode_share: Banded
     request_overhead_ms: Banded
+    token_attended_us: Banded
     per_sequence_us: Banded
     eager_layer_us: Banded
     eager_moe_layer_us: Banded
     exchange: Banded
+    exchange_bytes: Banded
     clump: Banded
     tail: Banded
     draft_share: Banded

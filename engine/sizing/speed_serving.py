@@ -31,7 +31,7 @@ class Load(NamedTuple):
 
     shared_bytes: Any  # weights that every step reads
     expert_bytes: Any  # routed experts, all of them
-    expert_share: float  # of them, that one token reads
+    expert_share: Any  # of them, that one token reads
     cache_bytes: Any  # per sequence, at the middle of its answer
     token_flops: Any  # per generated token
     prefill_flops: Any  # per request
@@ -54,7 +54,9 @@ class Rates(NamedTuple):
     per_step: float
     per_sequence: float
     eager_floor: float  # of one layer, when a prompt passes through it: no captured graph is replayed
-    exchange: Any  # how many times an all-reduce between the kernels of a step takes what it takes alone
+    alone: bool  # prompts pass in steps of their own
+    exchange: Any  # how many times an all-reduce between the kernels of a step waits what it waits alone
+    exchange_bytes: Any  # the same of the time that its bytes take
 
     def take(self, which: Ints) -> Rates:
         """Those of some GPUs, by their positions."""
@@ -136,8 +138,10 @@ def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
         per_moe_layer=serving.moe_per_layer_us.at(TURNED[pick]) * 1e-6,
         per_step=steps.per_step_us * 1e-6 * slower,
         per_sequence=serving.per_sequence_us.at(TURNED[pick]) * 1e-6,
-        eager_floor=max(eager.at(TURNED[pick]), floor) * 1e-6,
+        eager_floor=max(eager.at(TURNED[pick]) * steps.prompt_floor, floor) * 1e-6,
+        alone=steps.alone,
         exchange=serving.exchange.at(TURNED[pick]),
+        exchange_bytes=serving.exchange_bytes.at(TURNED[pick]),
     )
 
 
@@ -167,12 +171,13 @@ class Steps(NamedTuple):
 
     weights: Any  # read by every step
     experts: Any  # routed ones, all of them; 0 where there are none
-    expert_share: float  # of them, that one token reads
+    expert_share: Any  # of them, that one token reads
     cache: Any  # read for a sequence
     arithmetic: Any  # of a sequence
     prompt: Any  # arithmetic of a prompt
     floor: float  # kernels cannot be started faster
     eager_floor: float  # nor those of a prompt, which replays no captured graph
+    alone: Any  # those who decode wait while a prompt passes
     host: float
     per_sequence: float
     exchange: Any  # of a step, whatever its size
@@ -191,7 +196,7 @@ class Steps(NamedTuple):
         batch = np.maximum(1.0, sequences / self.stages)
         tokens = batch * self.verified + prompts * self.prompt_tokens
         memory = self.weights + self.cache * batch
-        if self.expert_share < 1.0:
+        if np.any(self.expert_share < 1.0):
             memory = memory + self.experts * (1.0 - (1.0 - self.expert_share) ** tokens)
         arithmetic = self.arithmetic * batch + prompts * self.prompt
         busy = np.maximum(_either(memory, arithmetic), self.floor)
@@ -224,6 +229,7 @@ def steps_of(load: Load, rates: Rates, split: Split) -> Steps:
         prompt=load.prefill_flops / rates.prefill,
         floor=load.layers * rates.launch_floor,
         eager_floor=load.layers * rates.eager_floor,
+        alone=rates.alone,
         host=host * drafting,
         per_sequence=rates.per_sequence,
         exchange=fixed,
@@ -245,8 +251,8 @@ def _exchange_s(load: Load, rates: Rates, split: Split) -> tuple[Any, Any]:
     """Two all-reduces a layer over the tensor ranks, one hand-over per pipeline boundary: for a step, and per token."""
     tensor, pipeline = split.rows.tensor, split.rows.pipeline
     alone, with_one = (all_reduce_s(size, tensor, split.tensor_link) for size in (0.0, load.exchange_bytes))
-    reduces = 2 * load.layers * rates.exchange
-    fixed, per_token = reduces * alone, reduces * (with_one - alone)
+    reduces = 2 * load.layers
+    fixed, per_token = reduces * rates.exchange * alone, reduces * rates.exchange_bytes * (with_one - alone)
     if np.any(pipeline > 1):
         latency = np.where(split.node.latency_s, split.node.latency_s, split.link.latency_s)
         gbs = np.where(split.node.latency_s, split.node.gbs, split.link.gbs)
