@@ -106,7 +106,7 @@ class JobSpeed:
         job, shape = self._job, self._job.shape
         if shape is None:
             compute = speech_values if job.family == "speech" else image_values
-            return compute(job, table, which, split.rows, pick)
+            return compute(job, table, which, split.rows, pick, capacity=self._capacity)
         if self._work is not None:
             return training_values(job, shape, self._work, table, which, split, pick)
         rates = rates_of(job, table, pick).take(which)
