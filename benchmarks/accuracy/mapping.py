@@ -196,7 +196,7 @@ def _precision(facts: dict[str, Any], task: str) -> Line:
         line.setdefault("weight_precision", "bf16")
     elif precision.startswith("fp32"):
         line["compute_precision"] = "fp32"
-    elif precision.startswith(("fp8", "mxfp8", "fp4", "nvfp4")) or "float8" in precision:
+    elif re.search(r"fp8|float8|fp4", precision):
         line["compute_precision"] = "fp8"
     elif precision.startswith(("bf16", "fp16")):
         line["compute_precision"] = precision[:4]
