@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,9 +14,11 @@ from msgspec.structs import force_setattr, replace
 from scores import speed_score
 
 from whichgpu.engine.advisor.advisor import Advisor, load_advisor
-from whichgpu.engine.advisor.size_answer import size_workload
+from whichgpu.engine.core import Facts
 from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.sizing.gpu_table import GpuTable
+from whichgpu.engine.plans import Plan, PlanMaker
+from whichgpu.engine.sizing import JobSpeed
+from whichgpu.engine.sizing.speed import capacity_asked, targets_of
 from whichgpu.engine.sizing.speed_constants import speed_constants
 
 
@@ -56,10 +57,22 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class _Asked:
+    """A row, and the plan that it is computed on; its layout is that of the shipped constants."""
+
     row: dict[str, Any]
-    line: dict[str, Any]
-    gpu: str
-    count: int
+    maker: PlanMaker
+    facts: Facts
+    plan: Plan
+
+    def speed(self) -> dict[str, float]:
+        """With the constants as they stand."""
+        job, plan = self.maker.job, self.plan
+        free = job.training and "batch_size_per_gpu" in job.unstated
+        batch = plan.facts.get("plan.max_micro_batch") if free else None
+        batch = int(batch) if isinstance(batch, int | float) else None
+        asking = JobSpeed(job, targets_of(self.facts), capacity=capacity_asked(job, self.facts))
+        found = asking.estimate(plan.gpu, plan.layout, plan.link, plan.node_link, nodes=plan.nodes, batch=batch)
+        return dict(found.values) if found is not None else {}
 
 
 def held_out(rows: Iterable[dict[str, Any]]) -> list[HeldOut]:
@@ -68,24 +81,31 @@ def held_out(rows: Iterable[dict[str, Any]]) -> list[HeldOut]:
     found = []
     for group, (tasks, paths) in FITTED.items():
         asked = [one for row in kept if row["facts"]["task"] in tasks for one in _asked(advisor, row)]
-        found += _group(group, advisor, asked, paths)
+        found += _group(group, asked, paths)
     return found
 
 
 def _asked(advisor: Advisor, row: dict[str, Any]) -> list[_Asked]:
     line = {name: value for name, value in line_of(row).items() if value is not None and name != "id"}
     gpu, count = advisor.knowledge.find_gpu(line.pop("gpu")), line.pop("count")
-    return [_Asked(row, line, gpu.ids[-1], count)] if gpu.found else []
+    if not gpu.found:
+        return []
+    try:
+        intake, model = advisor.context.resolve(advisor.read(line).given)
+    except InputError:
+        return []
+    maker = advisor.context.plan_maker(model, intake)
+    return [_Asked(row, maker, intake.facts, maker.plan(advisor.knowledge.gpus[gpu.ids[-1]], count, "stated"))]
 
 
-def _group(group: str, advisor: Advisor, asked: list[_Asked], paths: tuple[str, ...]) -> list[HeldOut]:
+def _group(group: str, asked: list[_Asked], paths: tuple[str, ...]) -> list[HeldOut]:
     shipped = {path: _constant(path).value for path in paths}
 
     @cache
     def logs(values: tuple[float, ...]) -> dict[str, list[float]]:
         for path, value in zip(paths, values, strict=True):
             _set(path, value)
-        return _logs(advisor, asked)
+        return _logs(asked)
 
     as_shipped = tuple(shipped.values())
     found = []
@@ -113,14 +133,10 @@ def _error(logs: dict[str, list[float]], without: str) -> float:
     return mean(mean(map(abs, part)) for source, part in logs.items() if source != without)
 
 
-def _logs(advisor: Advisor, asked: list[_Asked]) -> dict[str, list[float]]:
+def _logs(asked: list[_Asked]) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for one in asked:
-        try:
-            answer = size_workload(advisor, advisor.read(one.line), gpu=one.gpu, count=one.count)
-        except InputError:
-            continue
-        score = speed_score(one.row, answer)
+        score = speed_score(one.row, {"speed": one.speed(), "count": one.plan.count})
         if score is not None:
             found.setdefault(score.source, []).append(math.log(score.ratio))
     return found
@@ -133,7 +149,7 @@ def _constant(path: str) -> Any:
 
 
 def _set(path: str, value: float) -> None:
-    """Change a constant for this process, and forget the columns that were made with the old one."""
+    """Change a constant for this process."""
     section, name = path.split(".")
     held, old = getattr(speed_constants(), section), _constant(path)
     new = replace(old, value=value, low=min(old.low, value), high=max(old.high, value))
@@ -141,6 +157,3 @@ def _set(path: str, value: float) -> None:
         held[name] = new
     else:
         force_setattr(held, name, new)
-    for table in gc.get_objects():
-        if isinstance(table, GpuTable):
-            table.__init__(table.gpus)  # type: ignore[misc]
