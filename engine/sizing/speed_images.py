@@ -92,7 +92,7 @@ class Denoiser(NamedTuple):
 
     products: float  # FLOPs with weights
     attention: float  # FLOPs of scores and values
-    traffic: float  # bytes between the products
+    kept: float  # bytes between the products, each of which passes through memory several times
     layers: float
 
 
@@ -109,7 +109,8 @@ def _evaluation_s(job: Job, denoiser: Denoiser, table: GpuTable, pick: Pick) -> 
     wide = table.peaks(sixteen)
     peaks = wide if unpacked else table.peaks(told)
     scores = denoiser.attention / (wide.flops * wide.share * diffusion.attention_share.at(pick))
-    return denoiser.products / (peaks.flops * peaks.share) + scores + denoiser.traffic / table.bandwidth_in_reach(pick)
+    passing = diffusion.memory_passes.at(TURNED[pick]) * denoiser.kept / table.bandwidth_in_reach(pick)
+    return denoiser.products / (peaks.flops * peaks.share) + scores + passing
 
 
 def forward_flops(job: Job) -> float | None:
@@ -154,9 +155,8 @@ def _denoiser_of(job: Job) -> Denoiser | None:
     if model is not None and model.gflops_per_step:  # Of the products: counters do not see fused attention.
         products = 1e9 * model.gflops_per_step * (job.image_px / native) ** 2
     attention = 0.0 if convolves else 4.0 * layers * width * tokens**2
-    # A layer of width h has 24 h^2 FLOPs a token, and keeps 32 h bytes, each of which passes memory a few times.
-    traffic = products * diffusion.memory_passes.value * 32.0 / (24.0 * width)
-    return Denoiser(products, attention, traffic, layers)
+    # A layer of width h has 24 h^2 FLOPs a token, and keeps 32 h bytes.
+    return Denoiser(products, attention, products * 32.0 / (24.0 * width), layers)
 
 
 def _rate(job: Job, table: GpuTable, pick: Pick) -> Any:

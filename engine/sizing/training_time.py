@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.core import Pick
+from whichgpu.engine.core import TURNED, Pick
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.gpu_table import GpuTable, Peaks
 from whichgpu.engine.sizing.job import Job
@@ -32,7 +32,7 @@ class Work(NamedTuple):
     precisions: tuple[str, ...]
     dense: float  # products with weights, with recomputation
     attention: float  # scores and values, with recomputation
-    traffic: float  # bytes through memory between the products
+    kept: float  # bytes between the products, each of which passes through memory several times
     by_method: float  # that the method itself needs
 
 
@@ -51,7 +51,8 @@ def training_values(
     wide = peaks if work.precisions[0] != "fp8" else table.peaks(work.precisions[1:]).take(which)
     use = _product_use(table, which, wide, pick)
     scores = work.attention / (wide.flops * use * speed_constants().training.attention_share.at(pick))
-    passing = np.nan_to_num(work.traffic / table.bandwidth_in_reach(pick)[which])
+    passes = speed_constants().training.memory_passes.at(TURNED[pick])
+    passing = np.nan_to_num(passes * work.kept / table.bandwidth_in_reach(pick)[which])
     each = work.dense / (peaks.flops * use) + scores + passing
     micro = tokens * each / (rows.tensor * rows.pipeline) / _filled(job, rows.count, tokens, pick)
     micro = micro + _tensor_exchange_s(job, shape, split, tokens) + _expert_exchange_s(job, shape, split, tokens)
@@ -88,7 +89,7 @@ def work_of(job: Job, shape: Shape) -> Work:
         training_precisions(job),
         (_passes(job) + again) * weights,
         (_ATTENTION_PASSES + again) * scores,
-        (1.0 + again / 3.0) * _traffic_bytes(shape),
+        (1.0 + again / 3.0) * _kept_bytes(shape),
         # No weights in attention, so no weight gradient: three forward equivalents whatever is frozen.
         _passes(job) * 2.0 * (shape.active_params - shape.embedding) + _FULL_PASSES * _attention_flops(job, shape),
     )
@@ -128,11 +129,11 @@ def _passes(job: Job) -> float:
     return _ADAPTER_PASSES if job.peft else _FULL_PASSES
 
 
-def _traffic_bytes(shape: Shape) -> float:
-    """Bytes per token that norms, activations, residuals and the sorting of tokens to experts move.
+def _kept_bytes(shape: Shape) -> float:
+    """Bytes per token that norms, activations, residuals and the sorting of tokens to experts work on.
 
-    A layer keeps about 16 h + 6 f bytes a token for its gradients (Korthikanti et al. without scores), and each of them
-    is written and read several times; k copies of a token are sorted to its experts and back.
+    A layer keeps about 16 h + 6 f bytes a token for its gradients (Korthikanti et al. without scores); k copies of a
+    token are sorted to its experts and back.
     """
     products = 3.0 if shape.gated else 2.0
     # Of networks whose layers differ only the widest is known: what a token passes through bounds the average.
@@ -140,7 +141,7 @@ def _traffic_bytes(shape: Shape) -> float:
     width = min(shape.intermediate, body / shape.layers / (products * shape.hidden))
     kept = shape.layers * (16.0 * shape.hidden + 2.0 * products * width)
     sorting = 4.0 * shape.sparse_layers * shape.experts_per_token * shape.hidden
-    return speed_constants().training.memory_passes.value * (kept + sorting)
+    return kept + sorting
 
 
 def _attention_flops(job: Job, shape: Shape) -> float:
