@@ -96,11 +96,18 @@ def work_of(job: Job, shape: Shape) -> Work:
 
 
 def _grouped_params(shape: Shape) -> float:
-    """What the experts of a token count beyond their parameters: products of small groups are slow."""
-    if not shape.experts:
+    """What the experts of a token count beyond their parameters: products of small groups are slow.
+
+    Experts as wide as the feed-forward part of a dense layer are as fast as it is, those no wider than the model slow.
+    """
+    if not shape.expert_params or not shape.sparse_layers:
         return 0.0
+    products = 3.0 if shape.gated else 2.0
+    width = shape.expert_params / (shape.sparse_layers * shape.experts * products * shape.hidden**2)
+    narrow = min(1.0, max(0.0, 1.0 - (width - 1.0) / (sizing_constants().typical.intermediate_ratio - 1.0)))
+    share = 1.0 - narrow * (1.0 - speed_constants().training.expert_share.value)
     routed = min(shape.active_params, shape.expert_params * shape.experts_per_token / shape.experts)
-    return routed * (1.0 / speed_constants().training.expert_share.value - 1.0)
+    return routed * (1.0 / share - 1.0)
 
 
 def _accumulation(job: Job, rows: Rows) -> Any:
