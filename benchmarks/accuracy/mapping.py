@@ -27,11 +27,12 @@ _CARDS = {
     ("NVIDIA V100", 16): "nvidia-v100-16gb",
     ("NVIDIA V100", 32): "nvidia-v100-32gb",
     ("NVIDIA V100", None): "nvidia-v100-32gb",
-    ("NVIDIA GB200 (DGX)", None): "nvidia-gb200",
-    ("NVIDIA GB300 (DGX)", None): "nvidia-gb300",
+    ("NVIDIA H100", 96): "nvidia-h100-80gb-sxm",
     ("NVIDIA Blackwell Ultra GPU (GB300)", 277.55): "nvidia-gb300",
     ("Virtualized NVIDIA H200-SXM-141GB", 141): "nvidia-h200-sxm",
 }
+#: What a source adds to the name of a card: the system around it in brackets, form and memory as MLPerf writes them.
+_ADDED = re.compile(r"\s*\((?:DGX|HBM)[^)]*\)|-PCIe-\d+GB$")
 #: A card of that memory, where a row names only the memory.
 _BY_MEMORY = {
     8: "nvidia-rtx-3070",
@@ -100,6 +101,8 @@ _OPTIMIZERS = (
     ("8-bit", "adamw-8bit"),
     ("adam", "adamw"),
 )
+#: What the rules of MLPerf Inference fix for image generation.
+_MLPERF_STEPS = 20
 #: Sources whose fine-tuning keeps everything in 16 bits, by what they say of their precision.
 _PURE = {"bf16-true", "pure bf16"}
 #: A frozen model in 8 bits under adapters, as trainers of image generators name it.
@@ -136,7 +139,16 @@ def line_of(row: Row) -> Line:
             line["image_px"] = pixels
     if facts.get("frames"):
         line["frames"] = facts["frames"]
+    if line.get("model_family", "").startswith("diffusion"):
+        line |= _steps(str(facts.get("task_detail")))
     return line
+
+
+def _steps(told: str) -> Line:
+    found = re.search(r"\b(\d+) steps", told)
+    if found:
+        return {"denoising_steps": int(found.group(1))}
+    return {"denoising_steps": _MLPERF_STEPS} if "MLPerf Inference" in told else {}
 
 
 def _adapters(facts: dict[str, Any]) -> bool:
@@ -148,7 +160,8 @@ def _card(hardware: dict[str, Any]) -> str:
     name, memory = hardware.get("gpu"), hardware.get("memory_gb_each")
     if name is None:
         return _BY_MEMORY.get(memory, _ANY_CARD)
-    return _CARDS.get((name, memory), str(name))
+    plain = _ADDED.sub("", str(name))
+    return _CARDS.get((plain, memory), plain)
 
 
 def _sizes(facts: dict[str, Any]) -> Line:
@@ -183,7 +196,7 @@ def _precision(facts: dict[str, Any], task: str) -> Line:
         line.setdefault("weight_precision", "bf16")
     elif precision.startswith("fp32"):
         line["compute_precision"] = "fp32"
-    elif precision.startswith(("fp8", "mxfp8", "fp4", "nvfp4")):
+    elif re.search(r"fp8|float8|fp4", precision):
         line["compute_precision"] = "fp8"
     elif precision.startswith(("bf16", "fp16")):
         line["compute_precision"] = precision[:4]
@@ -295,7 +308,7 @@ def _training(facts: dict[str, Any]) -> Line:
         line["optimizer"] = optimizer
     recomputed = facts.get("grad_checkpointing")
     if recomputed is not None:
-        line["gradient_checkpointing"] = recomputed if recomputed == "selective" else "full" if recomputed else "none"
+        line["gradient_checkpointing"] = recomputed if isinstance(recomputed, str) else "full" if recomputed else "none"
     elif "activation checkpointing" in str(facts.get("parallelism", {}).get("fsdp")):
         line["gradient_checkpointing"] = "full"
     if facts.get("flash_attention") is not None:

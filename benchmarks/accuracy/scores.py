@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -28,6 +29,8 @@ _GROUPS = {
     "pretrain": "full training",
     "rl": "full training",
 }
+_FEW_SAMPLES = 1000
+_OF_TEXT = frozenset({"pretrain", "full_finetune", "lora", "qlora", "rl"})
 #: How a source was used, the word of the report.
 FITTED, SEEN, APART = "fitted", "seen", "kept apart"
 USES = (FITTED, SEEN, APART)
@@ -175,15 +178,21 @@ class SpeedScore:
     id: str
     source: str
     group: str
+    trust: str
     what: str
     measured: float
     estimated: float
 
     @property
+    def ratio(self) -> float:
+        """How fast it is said to be beside how fast it was: above 1 too fast, for times as for rates."""
+        ratio = self.estimated / self.measured
+        return 1.0 / ratio if self.what.startswith("s a ") else ratio
+
+    @property
     def factor(self) -> float:
         """How many times too fast or too slow; at least 1."""
-        ratio = self.estimated / self.measured
-        return max(ratio, 1.0 / ratio)
+        return max(self.ratio, 1.0 / self.ratio)
 
 
 def speed_score(row: Row, answer: Answer) -> SpeedScore | None:
@@ -196,13 +205,32 @@ def speed_score(row: Row, answer: Answer) -> SpeedScore | None:
         ("tokens/s", _times(measured.get("tokens_per_s_per_gpu"), count), speed.get("tokens_per_s")),
         ("samples/s", measured.get("samples_per_s"), speed.get("samples_per_s") or speed.get("images_per_s")),
         ("samples/s", other.get("samples_per_s"), speed.get("samples_per_s")),
-        ("s a step", measured.get("s_per_iter"), speed.get("step_s")),
+        ("samples/s of a whole run", _run_rate(row), speed.get("samples_per_s")),
+        ("s a step", measured.get("s_per_iter") or _stated_step(measured), speed.get("step_s")),
         ("s a picture or clip", measured.get("latency_s"), _times(speed.get("latency_ms"), 1e-3)),
     )
     for what, seen, said in pairs:
         if seen and said:
-            return SpeedScore(row["id"], source_of(row), group_of(row), what, float(seen), float(said))
+            return SpeedScore(row["id"], source_of(row), group_of(row), row["trust"], what, float(seen), float(said))
     return None
+
+
+def _run_rate(row: Row) -> float | None:
+    """Samples over the time of a run with its evaluations, where a source counts both; epochs are small numbers.
+
+    A sample of text is as long as the source says; none where it does not.
+    """
+    other, facts = row["measured"].get("other", {}), row["facts"]
+    if facts["task"] in _OF_TEXT and not facts.get("seq_len"):
+        return None
+    samples, minutes = other.get("run_stop_samples_or_epochs"), other.get("time_to_train_minutes_median")
+    return samples / minutes / 60 if samples and minutes and samples >= _FEW_SAMPLES else None
+
+
+def _stated_step(measured: dict[str, Any]) -> float | None:
+    """Seconds of a step from "41 min / 700 steps"."""
+    found = re.search(r"([\d.]+) min / (\d+) steps", str(measured.get("wall_time")))
+    return 60 * float(found.group(1)) / int(found.group(2)) if found else None
 
 
 def _times(value: float | None, factor: float) -> float | None:

@@ -138,6 +138,8 @@ class ModelSpec(FrozenModel):
     gflops_per_step: float | None = None  # diffusion: one denoising step of one image or clip
     resolution_px: int | None = None
     frames: int | None = None  # of the clip that a video model was made for
+    denoising_steps: int | None = None  # diffusion: as its authors' pipeline takes by default
+    guidance_passes: int | None = None  # diffusion: evaluations a step; 1 where guidance is distilled into the weights
     components_b: dict[str, float] = field(default_factory=dict)  # diffusion: transformer/unet, text_encoder, vae
     published_file_gib: float | None = None  # weights file as published
     dims_partial: bool = False  # the dimensions do not tell the whole layout, so parameters cannot be counted

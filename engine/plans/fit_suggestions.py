@@ -6,8 +6,8 @@ import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.layouts import columns_of
+from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.plans.size_columns import rate as rate_of
 from whichgpu.engine.sizing import Layout, Remedy, estimate_memory, granted_of, remedies_of

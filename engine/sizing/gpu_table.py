@@ -18,8 +18,7 @@ class Peaks(NamedTuple):
 
     flops: Floats  # per second
     share: Floats
-    of_fp8: Floats  # 1 where the arithmetic is FP8, else 0
-    of_fp32: Floats
+    of_fp32: Floats  # 1 where the arithmetic is FP32, else 0
 
     def take(self, which: Ints) -> Peaks:
         """Those of some GPUs, by their positions."""
@@ -76,7 +75,6 @@ class GpuTable:
             self._peaks[precisions] = Peaks(
                 np.array([peak.flops for peak in found]),
                 np.array([peak.share for peak in found]),
-                np.array([peak.precision == "fp8" for peak in found], np.float64),
                 np.array([peak.precision == "fp32" for peak in found], np.float64),
             )
         return self._peaks[precisions]

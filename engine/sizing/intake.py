@@ -114,6 +114,7 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         draft_acceptance=_draft_acceptance(reader),
         image_px=_image_px(reader, family, model),
         frames=_frames(reader, family, model),
+        denoising_steps=reader.whole("denoising_steps") or (model.denoising_steps if model else None),
         sharding=reader.text("sharding"),
         tensor_parallel=reader.whole("tensor_parallel"),
         pipeline_parallel=reader.whole("pipeline_parallel"),
@@ -190,9 +191,12 @@ def _task_assumed(reader: Reader) -> str:
 
 
 def _family(reader: Reader, model: ModelSpec | None) -> Family:
-    if model is not None:
-        return _FAMILY_OF_KIND[model.kind]
     stated = reader.text("model_family")
+    if model is not None:
+        family = _FAMILY_OF_KIND[model.kind]
+        # One denoiser may come as a model of pictures and as one of clips.
+        both = family.startswith("diffusion") and stated in {"diffusion_image", "diffusion_video"}
+        return _FAMILY_OF_FACT[stated] if both and stated else family
     if stated in _FAMILY_OF_FACT:
         return _FAMILY_OF_FACT[stated]
     if stated is None and reader.text("model_architecture") not in {"cnn", "deep_network"}:

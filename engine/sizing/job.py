@@ -63,6 +63,7 @@ class Job(Struct, frozen=True):
 
     image_px: int
     frames: int
+    denoising_steps: int | None  # as stated, else as the model's authors use it; None where neither is known
 
     # As stated; None leaves the choice to the planner.
     sharding: str | None

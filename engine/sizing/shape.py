@@ -37,6 +37,7 @@ class Shape(Struct, frozen=True):
     experts: int
     experts_per_token: int
     expert_params: float  # in all routed experts of all layers
+    sparse_layers: float  # that have routed experts
     known: bool  # dimensions come from the catalogue
     exact: bool  # the parameter count was computed from the dimensions
 
@@ -121,6 +122,7 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
         experts=moe.experts if moe else 0,
         experts_per_token=moe.experts_per_token if moe else 0,
         expert_params=min(expert_params, params),
+        sparse_layers=_sparse_layers(model, min(1.0, params / expert_params)) if expert_params else 0.0,
         known=True,
         exact=exact,
     )
@@ -141,6 +143,12 @@ def _expert_params(model: ModelSpec, hidden: int) -> float:
     return (
         float((model.layers or 0) - moe.first_dense_layers) * moe.experts * matrices * hidden * moe.expert_intermediate
     )
+
+
+def _sparse_layers(model: ModelSpec, most: float) -> float:
+    """Layers with experts: all but the first dense ones, and no more than the published size has room for."""
+    first = model.moe.first_dense_layers if model.moe else 0
+    return ((model.layers or 0) - first) * most
 
 
 def _computed_active(model: ModelSpec, params: float, expert_params: float) -> float:
@@ -217,6 +225,7 @@ def _typical(params: float, active_params: float) -> Shape:
         experts=0,
         experts_per_token=0,
         expert_params=0.0,
+        sparse_layers=0.0,
         known=False,
         exact=False,
     )

@@ -63,21 +63,34 @@ _SERVING_WORDS = {
     },
 }
 _TRAINING_WORDS = {
-    "tokens_per_s": "tokens per step / (FLOPs of the step / (peak x utilisation) + exchange not hidden + optimiser)",
+    "tokens_per_s": "tokens per step / seconds per step",
     "samples_per_s": "tokens per second / sequence length",
-    "step_s": "micro-batches x (FLOPs / (peak x utilisation)) x pipeline bubble + exchange not hidden + optimiser",
+    "step_s": "micro-batches x (products / (peak x share) + attention + bytes between them / bandwidth + exchanges) x"
+    " pipeline bubble + gradients not hidden + optimiser",
     "hours": "stated tokens or steps / rate",
     "mfu": "model FLOPs (6 N, adapters 4 N, + attention) x tokens per second / (GPUs x dense peak)",
 }
 _NETWORK_WORDS = {
     "images_per_s": "GPUs x peak x share used / FLOPs per image",
     "samples_per_s": "GPUs x peak x share used / FLOPs per sample",
-    "tokens_per_s": "samples per second x tokens of text in each",
-    "steps_per_s": "GPUs x peak x share used / (FLOPs per denoising step x guidance passes)",
     "latency_ms": "FLOPs / (peak x share used)",
     "qps": "samples per second x share of capacity planned for",
     "step_s": "batch / samples per second",
     "hours": "stated steps x batch / samples per second",
+}
+_DENOISING_WORDS = {
+    **_NETWORK_WORDS,
+    "images_per_s": "steps per second / denoising steps",
+    "samples_per_s": "steps per second / denoising steps",
+    "steps_per_s": "GPUs / (guidance passes x (products / (peak x share) + attention + bytes between / bandwidth))",
+    "latency_ms": "denoising steps x guidance passes x (products / (peak x share) + attention + bytes between them /"
+    " bandwidth) x samples together",
+}
+_SPEECH_WORDS = {
+    **_NETWORK_WORDS,
+    "samples_per_s": "GPUs x share / (encoder / (peak x share used) + tokens of text x (decoder / batch + keys and"
+    " values of the sound) / bandwidth)",
+    "tokens_per_s": "samples per second x tokens of text in each",
 }
 _ENCODER_WORDS = {
     "ttft_ms": "(2 N T + attention) / (peak x share used) + request overhead: one pass answers",
@@ -118,7 +131,7 @@ class JobSpeed:
         job, shape = self._job, self._job.shape
         if shape is None:
             compute = speech_values if job.family == "speech" else image_values
-            return compute(job, table, which, split.rows, pick)
+            return compute(job, table, which, split.rows, pick, capacity=self._demand.capacity)
         if self._work is not None:
             return training_values(job, shape, self._work, table, which, split, pick)
         rates = rates_of(job, table, pick).take(which)
@@ -220,7 +233,8 @@ def rows_of_values(columns: dict[str, Any]) -> Iterator[dict[str, float]]:
 
 def _words_of(job: Job) -> dict[str, str]:
     if job.shape is None:
-        return _NETWORK_WORDS
+        served = {"speech": _SPEECH_WORDS, "diffusion_image": _DENOISING_WORDS, "diffusion_video": _DENOISING_WORDS}
+        return _NETWORK_WORDS if job.training else served.get(job.family, _NETWORK_WORDS)
     if job.training:
         return _TRAINING_WORDS
     return _ENCODER_WORDS if job.family == "encoder" else _SERVING_WORDS
@@ -243,5 +257,5 @@ def _inputs(job: Job, gpu: Gpu, layout: Layout, link: str, batch: int) -> dict[s
         inputs |= {"concurrency": batch, "input_tokens": job.input_tokens, "output_tokens": job.output_tokens}
         inputs["serving_engine"] = job.engine
     else:
-        inputs["image_px"] = job.image_px
+        inputs |= {"image_px": job.image_px, "denoising_steps": job.denoising_steps}
     return {name: value for name, value in inputs.items() if value is not None}

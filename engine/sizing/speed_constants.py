@@ -78,6 +78,9 @@ class TrainingSpeed(FrozenModel):
     half_tokens_qlora: Banded
     qlora_share: Banded
     attention_share: Banded
+    memory_passes: Banded
+    expert_share: Banded
+    interleaved_stages: Banded
     recompute_share: Banded
     overlap: Banded
     optimizer_bytes: Banded
@@ -91,6 +94,8 @@ class SpeechSpeed(FrozenModel):
     window_positions: Banded
     window_tokens: Banded
     share: Banded
+    encoder_part: Banded
+    full_batch: Banded
     training_share: Banded
 
 
@@ -108,7 +113,9 @@ class VisionSpeed(FrozenModel):
 class DiffusionSpeed(FrozenModel):
     """Image and video generation."""
 
-    flops_per_byte: Banded
+    memory_passes: Banded
+    attention_share: Banded
+    launch_us_per_layer: Banded
     steps: Banded
     guidance_passes: Banded
     px_per_token: Banded
@@ -124,7 +131,6 @@ class SpeedConstants(FrozenModel):
     serving: ServingSpeed
     matmul_share: dict[str, Banded]
     training_use: dict[str, Banded]
-    fp8_training_use: Banded
     training: TrainingSpeed
     speech: SpeechSpeed
     vision: VisionSpeed

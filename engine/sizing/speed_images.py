@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from whichgpu.engine.core import TURNED, Pick
+from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.rows import Floats, Ints, Rows
+from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
 
 
-def image_values(job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pick = "value") -> dict[str, Any]:
+_NARROW = frozenset({"fp4", "fp8", "int8"})
+
+
+def image_values(
+    job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pick = "value", *, capacity: bool = False
+) -> dict[str, Any]:
     """Figures of a vision, diffusion or other network over all GPUs of each row.
 
     Empty where the size is unknown, NaN where the GPU's rates are.
     """
+    if job.family.startswith("diffusion"):
+        return _diffusion_values(job, table, which, rows, pick, capacity=capacity)
     flops = forward_flops(job)
     if flops is None:
         return {}
@@ -26,8 +34,6 @@ def image_values(job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pick 
     if job.training:
         values = training_run(job, rate, flops, rows)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
-    if job.family.startswith("diffusion"):
-        return _generation(job, flops, rate, rows.count, pick)
     per_s = rate * rows.count / flops
     return {"images_per_s": per_s, "samples_per_s": per_s, "qps": 0.9 * per_s, "latency_ms": flops / rate * 1e3}
 
@@ -51,62 +57,112 @@ def training_run(job: Job, rate: Floats, flops: float, rows: Rows) -> dict[str, 
     return values
 
 
-def _generation(job: Job, flops: float, rate: Floats, count: Ints, pick: Pick) -> dict[str, Any]:
-    diffusion = speed_constants().diffusion
-    step = flops * diffusion.guidance_passes.value / rate
-    latency = step * diffusion.steps.at(TURNED[pick])
-    per_s = count / latency
-    values = {"latency_ms": latency * 1e3, "steps_per_s": count / step, "samples_per_s": per_s, "qps": 0.9 * per_s}
+def _diffusion_values(
+    job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pick, *, capacity: bool
+) -> dict[str, Any]:
+    denoiser = _denoiser_of(job)
+    if denoiser is None:
+        return {}
+    diffusion, model = speed_constants().diffusion, job.model
+    computing = _evaluation_s(job, denoiser, table, pick)[which]
+    if job.training:
+        # A trainer has no guidance, and its text encoders and autoencoder have done their work beforehand.
+        values = training_run(job, 1.0 / computing, 1.0, rows)
+        return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
+    passes = (model.guidance_passes if model else None) or diffusion.guidance_passes.value
+    steps = float(job.denoising_steps) if job.denoising_steps else diffusion.steps.at(TURNED[pick])
+    # A step is never shorter than the start of its kernels; of full batches the start does not count.
+    starting = denoiser.layers * diffusion.launch_us_per_layer.at(TURNED[pick]) * 1e-6
+    together = np.maximum(1, ceiling(rows.batch, rows.count))
+    step = passes * np.maximum(together * computing, starting)
+    per_s = rows.count * (1.0 / (passes * computing) if capacity else together / step)
+    values = {
+        "latency_ms": step * steps * 1e3,
+        "steps_per_s": per_s,
+        "samples_per_s": per_s / steps,
+        "qps": 0.9 * per_s / steps,
+    }
     if job.family == "diffusion_image":
-        values["images_per_s"] = per_s
+        values["images_per_s"] = values["samples_per_s"]
     return values
 
 
+class Denoiser(NamedTuple):
+    """What one evaluation of a denoiser asks of any GPU."""
+
+    products: float  # FLOPs with weights
+    attention: float  # FLOPs of scores and values
+    kept: float  # bytes between the products, each of which passes through memory several times
+    layers: float
+
+
+def _evaluation_s(job: Job, denoiser: Denoiser, table: GpuTable, pick: Pick) -> Any:
+    """Seconds of one evaluation on each GPU; NaN where a rate that it needs is unknown.
+
+    Large products at the achievable rate, attention in 16 bits, and passes over memory between them.
+    """
+    diffusion = speed_constants().diffusion
+    told = training_precisions(job) if job.training else serving_precisions(job.weight_precision)
+    sixteen = tuple(name for name in told if name not in _NARROW)
+    # Quantised for diffusers, weights are unpacked to 16 bits before each product.
+    unpacked = job.engine_stated and job.engine == "diffusers"
+    wide = table.peaks(sixteen)
+    peaks = wide if unpacked else table.peaks(told)
+    scores = denoiser.attention / (wide.flops * wide.share * diffusion.attention_share.at(pick))
+    passing = diffusion.memory_passes.at(TURNED[pick]) * denoiser.kept / table.bandwidth_in_reach(pick)
+    return denoiser.products / (peaks.flops * peaks.share) + scores + passing
+
+
 def forward_flops(job: Job) -> float | None:
-    """FLOPs of one forward pass of one image, clip or sample; None without a size."""
+    """FLOPs of one forward pass of one image or sample; None without a size."""
     model = job.model
-    if job.family.startswith("diffusion"):
-        return _denoising_flops(job)
     vision = speed_constants().vision
     detects = model is not None and model.kind == "detection"
     usual = vision.reference_px_detection.value if detects else vision.reference_px.value
     native = (model.resolution_px if model else None) or usual
     px = job.image_px or native
     if model is not None and model.gmacs_per_image:
-        return 2e9 * model.gmacs_per_image * (px / native) ** 2
+        # Detectors see pictures of 3 to 5, of which the long edge is stated; their arithmetic is counted for a square.
+        found = composed_network(model.name)
+        shape = 0.6 if found is not None and not found.dense and job.image_px > native else 1.0
+        return 2e9 * model.gmacs_per_image * shape * (px / native) ** 2
     if job.params_b is None:
         return None
     return 2e9 * job.params_b * vision.macs_per_param.value * (px / vision.reference_px.value) ** 2
 
 
-def _denoising_flops(job: Job) -> float | None:
+def _denoiser_of(job: Job) -> Denoiser | None:
     """One evaluation of the denoiser: published, scaled by the pixels, else 2 N for each token of the latent."""
     model, diffusion = job.model, speed_constants().diffusion
-    native = (model.resolution_px if model else None) or 1024
-    if model is not None and model.gflops_per_step:
-        return 1e9 * model.gflops_per_step * (job.image_px / native) ** 2
     parts = model.components_b if model else {}
-    params = next((parts[name] for name in ("transformer", "unet", "denoiser") if name in parts), job.params_b)
-    if params is None:
+    params_b = next((parts[name] for name in ("transformer", "unet", "denoiser") if name in parts), job.params_b)
+    if params_b is None:
         return None
+    if model is not None and model.active_params_b:
+        params_b = min(params_b, model.active_params_b)
+    params = params_b * 1e9
+    # With h = 128 L and 12 h^2 parameters a layer.
+    width = float((model.hidden if model else None) or (params * 128 / 12) ** (1 / 3))
+    layers = float((model.layers if model else None) or max(1.0, params / (12 * width**2)))
+    native = (model.resolution_px if model else None) or 1024
     tokens = (job.image_px / diffusion.px_per_token.value) ** 2
     if job.family == "diffusion_video":
         tokens *= diffusion.video_width_share.value * (1 + (job.frames - 1) / diffusion.frames_per_token.value)
-    if "unet" in parts:
+    convolves = "unet" in parts
+    if convolves:
         tokens /= 4  # Most of a UNet works on maps of half the size and below.
-    # Attention over all tokens: 4 L w T^2 with N = 12 L w^2 is N T^2 / (3 w); half of it, as kernels beat that count.
-    width = float((params * 1e9 * 128 / 12) ** (1 / 3))
-    return float(params * 1e9 * tokens * (2.0 + tokens / (3 * width) * (0.0 if "unet" in parts else 0.5)))
+    products = 2.0 * params * tokens
+    if model is not None and model.gflops_per_step:  # Of the products: counters do not see fused attention.
+        products = 1e9 * model.gflops_per_step * (job.image_px / native) ** 2
+    attention = 0.0 if convolves else 4.0 * layers * width * tokens**2
+    # A layer of width h has 24 h^2 FLOPs a token, and keeps 32 h bytes.
+    return Denoiser(products, attention, products * 32.0 / (24.0 * width), layers)
 
 
 def _rate(job: Job, table: GpuTable, pick: Pick) -> Any:
     """FLOPs per second that each GPU does of this network; NaN where a rate that it needs is unknown."""
     constants = speed_constants()
     peaks = table.peaks(training_precisions(job) if job.training else serving_precisions(job.weight_precision))
-    if job.family.startswith("diffusion"):
-        # Large products at the achievable rate, and between them passes over memory.
-        over_memory = constants.diffusion.flops_per_byte.at(pick) * table.bandwidth_in_reach(pick)
-        return 1.0 / (1.0 / (peaks.flops * peaks.share) + 1.0 / over_memory)
     vision = constants.vision
     use = (vision.conv_training_use if job.training else vision.conv_inference_use).at(pick)
     reached = np.where(peaks.of_fp32, vision.conv_training_use_fp32.at(pick), use)

@@ -108,6 +108,7 @@ class Split(NamedTuple):
     node: LinkSpeed  # between nodes, per GPU
     over_all: LinkSpeed  # for collectives over all GPUs
     tensor_link: LinkSpeed  # that tensor ranks exchange over
+    per_node: Any  # GPUs of a node
 
 
 def split_of(rows: Rows, link: LinkSpeed, node: LinkSpeed, nodes: Any) -> Split:
@@ -123,7 +124,7 @@ def split_of(rows: Rows, link: LinkSpeed, node: LinkSpeed, nodes: Any) -> Split:
     per_node = ceiling(count, np.maximum(1, nodes))
     inside, between = choose(count > 1, link, NO_LINK), choose(nodes > 1, node, NO_LINK)
     over_all = across_nodes(inside, between, per_node)
-    return Split(rows, inside, between, over_all, choose(rows.tensor > per_node, over_all, inside))
+    return Split(rows, inside, between, over_all, choose(rows.tensor > per_node, over_all, inside), per_node)
 
 
 def choose(condition: Any, one: LinkSpeed, other: LinkSpeed) -> LinkSpeed:

@@ -4,31 +4,65 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from whichgpu.engine.core import Pick
+from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.rows import Ints, Rows
+from whichgpu.engine.sizing.rows import Ints, Rows, ceiling
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_images import training_run
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
 
 
-def speech_values(job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pick = "value") -> dict[str, Any]:
+def speech_values(
+    job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pick = "value", *, capacity: bool = False
+) -> dict[str, Any]:
     """Windows and tokens per second over all GPUs of each row; empty where the size is unknown, NaN where rates are.
 
-    Half of the parameters see each position of the window, the other half each token of the text: 2 FLOPs each.
+    The encoder is arithmetic: 2 FLOPs for each of its parameters and positions. Each token of the text reads the
+    decoder, once for all windows of a batch, and the keys and values of every window's sound: most of what is read.
+
+    Args:
+        job: what is recognised, or trained.
+        table: the GPUs.
+        which: the GPU of each row, by its position in the table.
+        rows: the plans; the ``batch`` of a row is the windows in flight over all its GPUs.
+        pick: the slow, middle or fast end of the constants.
+        capacity: it is not stated how many windows are in flight: give the throughput of full batches.
     """
     speech = speed_constants().speech
     if job.params_b is None:
         return {}
+    params = job.params_b * 1e9
     peaks = table.peaks(training_precisions(job) if job.training else serving_precisions(job.weight_precision))
     reached = (peaks.flops * peaks.share)[which]
-    flops = job.params_b * 1e9 * (speech.window_positions.value + speech.window_tokens.value)
     if job.training:
+        flops = params * (speech.window_positions.value + speech.window_tokens.value)
         return training_run(job, reached * speech.training_share.at(pick), flops, rows)
-    samples_per_s = reached * speech.share.at(pick) * rows.count / flops
+    serving = speed_constants().serving
+    width, layers = _dimensions(params)
+    positions = speech.window_positions.value
+    batch = speech.full_batch.value if capacity else np.maximum(1, ceiling(rows.batch, rows.count))
+    encoder = 2.0 * params * speech.encoder_part.value * positions + 4.0 * layers * width * positions**2
+    encoding = encoder / (reached * serving.prefill_share.at(pick))
+    weights = params * (1.0 - speech.encoder_part.value) * sizing_constants().weights[job.weight_precision].body
+    heard = 4.0 * layers * width * positions  # Bytes of keys and values, 16 bits each.
+    reading = (weights + batch * heard) / table.bandwidth_in_reach(pick)[which]
+    # Whoever asks for throughput alone starts the kernels of a step together.
+    starting = 0.0 if capacity else layers * speed_constants().engines["transformers"][-1].launch_floor_us * 1e-6
+    decoding = speech.window_tokens.value * np.maximum(reading, starting) / batch
+    samples_per_s = rows.count * speech.share.at(pick) / (encoding + decoding)
     return {
         "samples_per_s": samples_per_s,
         "tokens_per_s": samples_per_s * speech.window_tokens.value,
-        "qps": speed_constants().serving.load_limit.value * samples_per_s,
+        "qps": serving.load_limit.value * samples_per_s,
     }
+
+
+def _dimensions(params: float) -> tuple[float, float]:
+    """Width and layers of a recogniser: an encoder layer has 12 h^2 parameters, a decoder layer 16 h^2."""
+    ratio = sizing_constants().other.speech_ratio.value
+    width = (params * ratio / 28.0) ** (1.0 / 3.0)
+    return width, width / ratio

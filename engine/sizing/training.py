@@ -171,12 +171,21 @@ def _on_rank(job: Job, shape: Shape, rows: Rows, layer_params: Any, end_params: 
     whole = (layer_params + end_params) / tensor
     if not shape.expert_params:
         return whole
-    habits = sizing_constants().training.frameworks.get(job.framework or "")
-    as_megatron = (rows.pipeline > 1) | (habits is not None and not habits.shards_weights)
-    wanted = job.expert_parallel or np.where(as_megatron, shape.experts, 1)
-    spread = np.maximum(tensor, np.minimum(np.minimum(wanted, tensor * rows.data), max(1, shape.experts)))
     routed = layer_params * min(1.0, shape.expert_params / shape.body)
+    spread = expert_spread(job, shape, rows)
     return np.where(rows.sharded("zero3", "fsdp"), whole, whole - routed / tensor + routed / spread)
+
+
+def expert_spread(job: Job, shape: Shape, rows: Rows) -> Any:
+    """GPUs over which the routed experts of a layer are spread."""
+    wanted = job.expert_parallel or np.where((rows.pipeline > 1) | splits_models(job), shape.experts, 1)
+    return np.maximum(rows.tensor, np.minimum(np.minimum(wanted, rows.tensor * rows.data), max(1, shape.experts)))
+
+
+def splits_models(job: Job) -> bool:
+    """Whether the framework splits a model over GPUs in the manner of Megatron, and never shards its weights."""
+    habits = sizing_constants().training.frameworks.get(job.framework or "")
+    return habits is not None and not habits.shards_weights
 
 
 def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.core import Pick
+from whichgpu.engine.core import TURNED, Pick
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.gpu_table import GpuTable, Peaks
 from whichgpu.engine.sizing.job import Job
@@ -15,10 +15,13 @@ from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
 from whichgpu.engine.sizing.speed_peaks import training_precisions
+from whichgpu.engine.sizing.training import expert_spread, splits_models
 
 
 #: Multiples of a forward pass (2 N FLOPs a token): forward, gradient of the input, gradient of the weights.
 _FULL_PASSES, _ADAPTER_PASSES = 3.0, 2.0
+#: The same of attention by fused kernels, which keep no scores: the backward pass computes them again (five products).
+_ATTENTION_PASSES = 3.5
 #: Share of the forward pass that is done again, before ``recompute_share``.
 _RECOMPUTED = {"none": 0.0, "selective": 0.15, "full": 1.0}
 
@@ -27,7 +30,9 @@ class Work(NamedTuple):
     """What training asks of any GPU: precisions of the arithmetic, best first, and FLOPs per token."""
 
     precisions: tuple[str, ...]
-    per_token: float  # in units of matrix-product time, with recomputation
+    dense: float  # products with weights, with recomputation
+    attention: float  # scores and values, with recomputation
+    kept: float  # bytes between the products, each of which passes through memory several times
     by_method: float  # that the method itself needs
 
 
@@ -42,11 +47,17 @@ def training_values(
     rows = split.rows
     peaks = table.peaks(work.precisions).take(which)
     tokens = rows.batch * job.seq_len_tokens
-    use = _utilisation(job, table, which, peaks, rows.count, tokens, pick=pick)
-    ranks = rows.tensor * rows.pipeline
-    micro = tokens * work.per_token / ranks / (peaks.flops * use) + _tensor_exchange_s(job, shape, split, tokens)
+    # Attention is computed in 16 bits, whatever the products with weights are in.
+    wide = peaks if work.precisions[0] != "fp8" else table.peaks(work.precisions[1:]).take(which)
+    use = _product_use(table, which, wide, pick)
+    scores = work.attention / (wide.flops * use * speed_constants().training.attention_share.at(pick))
+    passes = speed_constants().training.memory_passes.at(TURNED[pick])
+    passing = np.nan_to_num(passes * work.kept / table.bandwidth_in_reach(pick)[which])
+    each = work.dense / (peaks.flops * use) + scores + passing
+    micro = tokens * each / (rows.tensor * rows.pipeline) / _filled(job, rows.count, tokens, pick)
+    micro = micro + _tensor_exchange_s(job, shape, split, tokens) + _expert_exchange_s(job, shape, split, tokens)
     accumulation = _accumulation(job, rows)
-    bubble = 1.0 + (rows.pipeline - 1) / accumulation
+    bubble = 1.0 + (rows.pipeline - 1) / (accumulation * _interleaved(job, shape, rows))
     step = micro * accumulation * bubble
     step = step + _unhidden_s(step, _data_exchange_s(job, shape, split, accumulation), split, pick)
     step = step + _optimizer_s(job, shape, table.bandwidth()[which], rows)
@@ -68,7 +79,35 @@ def training_values(
 
 def work_of(job: Job, shape: Shape) -> Work:
     """The work of a job, whatever trains it."""
-    return Work(training_precisions(job), flops_per_token(job, shape), model_flops_per_token(job, shape))
+    again = _recomputed(job) * speed_constants().training.recompute_share.value
+    weights = 2.0 * (shape.active_params - shape.embedding + _grouped_params(shape))
+    seen = 1.0 if job.family == "encoder" else 0.5  # A decoder's token sees half of the others on average.
+    scores = seen * _attention_flops(job, shape)
+    if not job.flash_attention:
+        scores *= 2.0  # Scores go to memory and back.
+    return Work(
+        training_precisions(job),
+        (_passes(job) + again) * weights,
+        (_ATTENTION_PASSES + again) * scores,
+        (1.0 + again / 3.0) * _kept_bytes(shape),
+        # No weights in attention, so no weight gradient: three forward equivalents whatever is frozen.
+        _passes(job) * 2.0 * (shape.active_params - shape.embedding) + _FULL_PASSES * _attention_flops(job, shape),
+    )
+
+
+def _grouped_params(shape: Shape) -> float:
+    """What the experts of a token count beyond their parameters: products of small groups are slow.
+
+    Experts as wide as the feed-forward part of a dense layer are as fast as it is, those no wider than the model slow.
+    """
+    if not shape.expert_params or not shape.sparse_layers:
+        return 0.0
+    products = 3.0 if shape.gated else 2.0
+    width = shape.expert_params / (shape.sparse_layers * shape.experts * products * shape.hidden**2)
+    narrow = min(1.0, max(0.0, 1.0 - (width - 1.0) / (sizing_constants().typical.intermediate_ratio - 1.0)))
+    share = 1.0 - narrow * (1.0 - speed_constants().training.expert_share.value)
+    routed = min(shape.active_params, shape.expert_params * shape.experts_per_token / shape.experts)
+    return routed * (1.0 / share - 1.0)
 
 
 def _accumulation(job: Job, rows: Rows) -> Any:
@@ -80,56 +119,84 @@ def _accumulation(job: Job, rows: Rows) -> Any:
     return np.where(rows.pipeline > 1, 4 * rows.pipeline, 1)
 
 
+def _interleaved(job: Job, shape: Shape, rows: Rows) -> Any:
+    """Stages that a pipeline rank holds: trainers in the manner of Megatron give it several, for a short bubble."""
+    if not splits_models(job):
+        return 1.0
+    return np.clip(shape.layers / rows.pipeline, 1.0, speed_constants().training.interleaved_stages.value)
+
+
+def _recomputed(job: Job) -> float:
+    """Share of the forward pass that is done again. Who splits a model until it fits recomputes little."""
+    unsaid = "gradient_checkpointing" in job.unstated and job.checkpointing == "full"
+    return _RECOMPUTED["selective" if unsaid and splits_models(job) else job.checkpointing]
+
+
 def _passes(job: Job) -> float:
     return _ADAPTER_PASSES if job.peft else _FULL_PASSES
+
+
+def _kept_bytes(shape: Shape) -> float:
+    """Bytes per token that norms, activations, residuals and the sorting of tokens to experts work on.
+
+    A layer keeps about 16 h + 6 f bytes a token for its gradients (Korthikanti et al. without scores); k copies of a
+    token are sorted to its experts and back.
+    """
+    products = 3.0 if shape.gated else 2.0
+    # Of networks whose layers differ only the widest is known: what a token passes through bounds the average.
+    body = shape.active_params - shape.embedding - shape.head
+    width = min(shape.intermediate, body / shape.layers / (products * shape.hidden))
+    kept = shape.layers * (16.0 * shape.hidden + 2.0 * products * width)
+    sorting = 4.0 * shape.sparse_layers * shape.experts_per_token * shape.hidden
+    return kept + sorting
 
 
 def _attention_flops(job: Job, shape: Shape) -> float:
     """Forward FLOPs of scores and values per token, the causal half counted in full."""
     width = shape.heads * shape.head_dim
     reach = shape.full_layers * job.seq_len_tokens
-    reach += shape.sliding_layers * min(job.seq_len_tokens, shape.window or job.seq_len_tokens)
+    reach += shape.sliding_layers * min(job.seq_len_tokens, 2 * (shape.window or job.seq_len_tokens))
     return 4.0 * reach * width
 
 
-def model_flops_per_token(job: Job, shape: Shape) -> float:
-    """FLOPs that the method itself needs per token: passes x 2 N, plus attention."""
-    dense = 2.0 * (shape.active_params - shape.embedding)
-    # No weights, so no weight gradient: three forward equivalents whatever is frozen.
-    return _passes(job) * dense + _FULL_PASSES * _attention_flops(job, shape)
+def _product_use(table: GpuTable, which: Ints, wide: Peaks, pick: Pick) -> Any:
+    """Share of the peak that products with weights reach in a long run."""
+    weaker = np.minimum(1.0, wide.share / speed_constants().matmul_share["default"].value)
+    return table.training_use(pick)[which] * np.where(table.of_a_known_generation()[which], 1.0, weaker)
 
 
-def flops_per_token(job: Job, shape: Shape) -> float:
-    """FLOPs per token in units of matrix-product time: recomputation added, attention at its lower rate."""
-    again = _RECOMPUTED[job.checkpointing] * speed_constants().training.recompute_share.value
-    dense = 2.0 * (shape.active_params - shape.embedding)
-    attention = _attention_flops(job, shape) / speed_constants().training.attention_share.value
-    if not job.flash_attention:
-        attention *= 2.0  # Scores go to memory and back.
-    return (_passes(job) + again) * dense + (_FULL_PASSES + again) * attention
-
-
-def _utilisation(job: Job, table: GpuTable, which: Ints, peaks: Peaks, count: Ints, tokens: Ints, *, pick: Pick) -> Any:
-    """Share of the dense peak that matrix products reach, for micro-batches of ``tokens`` on ``count`` GPUs."""
-    constants = speed_constants()
-    training = constants.training
-    weaker = np.minimum(1.0, peaks.share / constants.matmul_share["default"].value)
-    by_kind = table.training_use(pick)[which] * np.where(table.of_a_known_generation()[which], 1.0, weaker)
-    top = np.where(peaks.of_fp8, constants.fp8_training_use.at(pick), by_kind)
+def _filled(job: Job, count: Ints, tokens: Ints, pick: Pick) -> Any:
+    """What short micro-batches, quantised weights and great numbers of GPUs leave of the rate."""
+    training = speed_constants().training
     half = training.half_tokens_qlora if job.kind == "qlora" else training.half_tokens
     filled = tokens / (tokens + {"value": half.value, "low": half.high, "high": half.low}[pick])
     if job.kind == "qlora":
         filled = filled * training.qlora_share.at(pick)
     doublings = np.log2(np.maximum(1.0, count / training.scale_from_gpus.value))
-    return top * filled * np.maximum(0.3, 1.0 - training.scale_loss_per_doubling.value * doublings)
+    return filled * np.maximum(0.3, 1.0 - training.scale_loss_per_doubling.value * doublings)
 
 
 def _tensor_exchange_s(job: Job, shape: Shape, split: Split, tokens: Ints) -> Any:
     """Four all-reduces a layer and micro-batch, six with recomputation; they stand in the way of the computation."""
-    rounds = 4 + 2 * _RECOMPUTED[job.checkpointing]
+    rounds = 4 + 2 * _recomputed(job)
     rows = split.rows
     once = all_reduce_s(2.0 * shape.hidden * tokens, rows.tensor, split.tensor_link)
     return rounds * shape.layers / rows.pipeline * once
+
+
+def _expert_exchange_s(job: Job, shape: Shape, split: Split, tokens: Ints) -> Any:
+    """Tokens go to their experts and back, forward and backward: four all-to-alls of k copies a layer."""
+    if not shape.experts_per_token:
+        return 0.0
+    rows = split.rows
+    spread = expert_spread(job, shape, rows)
+    within = np.minimum(spread, split.per_node)
+    nodes = spread / within
+    copies = shape.experts_per_token
+    near = within * (1.0 - (1.0 - 1.0 / within) ** copies) * (within - 1) / within
+    far = (nodes - 1) * (1.0 - (1.0 - 1.0 / nodes) ** copies)
+    sent = 2.0 * shape.hidden * tokens / rows.tensor / 1e9 * (near / split.link.gbs + far / split.node.gbs)
+    return (4 + 2 * _recomputed(job)) * shape.sparse_layers / rows.pipeline * sent
 
 
 def _data_exchange_s(job: Job, shape: Shape, split: Split, accumulation: Any) -> Any:
