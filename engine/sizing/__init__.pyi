@@ -49,3 +49,4 @@ from .speed_links import (
     split_of as split_of,
 )
 from .speed_serving import Targets as Targets
+from .support import Support as Support, figure_support as figure_support, group_of as group_of
