@@ -36,6 +36,7 @@ class JobProfile(FrozenModel):
     serving: JobSupport
     training: JobSupport
     reason: str  # why its figures are no better founded
+    times_reason: str | None = None  # the same of times alone
     measure: str  # what to measure instead
     sources: tuple[str, ...]
 

@@ -81,7 +81,7 @@ def _of_memory(job: Job, gpu: Gpu, method: str | None) -> Support:
         return Support("computed", "the memory is as stated, over the GPUs", measure)
     if method != "architecture":
         return Support("rule_of_thumb", _of_size_alone(job), measure)
-    if gpu.architecture not in support_of(job).measured_on:
+    if gpu.architecture not in support_of(job).measured_on or not _checked(gpu):
         level = weakest(level, "computed")
     return Support(level, profile.reason, measure)
 
@@ -91,7 +91,7 @@ def _of_speed(job: Job, gpu: Gpu, group: Group) -> Support:
     level: Level = getattr(own, group)
     if not model_known(job):
         return Support(weakest(level, "rule_of_thumb"), _of_size_alone(job), profile.measure)
-    if gpu.sw_stack not in tasks_file().checked_stacks or gpu.segment == "edge":
+    if not _checked(gpu):
         reason = f"the formulas were not checked on runs on {_such_hardware(gpu)}"
         return Support(weakest(level, "rule_of_thumb"), reason, profile.measure)
     if level == "measured" and gpu.architecture not in own.measured_on:
@@ -99,7 +99,17 @@ def _of_speed(job: Job, gpu: Gpu, group: Group) -> Support:
         return Support(
             "computed", f"no run on {architecture} is among those that the constants stand on", profile.measure
         )
-    return Support(level, profile.reason, profile.measure)
+    return Support(level, _reason(job, group), profile.measure)
+
+
+def _reason(job: Job, group: Group) -> str:
+    profile = job_profile(job.profile)
+    return profile.times_reason or profile.reason if group == "times" else profile.reason
+
+
+def _checked(gpu: Gpu) -> bool:
+    """Whether formulas were held against runs on its software, on cards or boards as it is one."""
+    return gpu.sw_stack in tasks_file().checked_stacks and gpu.segment != "edge"
 
 
 def model_known(job: Job) -> bool:
@@ -112,7 +122,7 @@ def model_known(job: Job) -> bool:
 def _missing(job: Job, gpu: Gpu, group: Group) -> str | None:
     """Why a figure cannot be given whatever is stated; None where it can."""
     if getattr(support_of(job), group) == "none":
-        return job_profile(job.profile).reason
+        return _reason(job, group)
     if job.params_b is None:
         return "the size of the model is not known"
     if not gpu.tflops:
@@ -127,9 +137,9 @@ def _of_size_alone(job: Job) -> str:
         return "only a band that guides name is known, not the model"
     if model_known(job):
         return job_profile(job.profile).reason
-    if job_profile(job.profile).family == "other":
-        return f"of {job_profile(job.profile).label} only the size is known, and {job_profile(job.profile).reason}"
-    return "of the model only the size is known, and its dimensions are those of a usual one"
+    if job.family in TRANSFORMERS:
+        return "of the model only the size is known, and its dimensions are those of a usual one"
+    return "of the model only the size is known, and the rest is a usual share of it"
 
 
 def _such_hardware(gpu: Gpu) -> str:

@@ -419,7 +419,10 @@ def test_a_larger_model_is_never_faster(size: float, factor: float) -> None:
         for n in (size, size * factor)
     )
     assert large["tpot_ms"] >= small["tpot_ms"] * 0.999
-    little, big = (values(job({"task": "full_finetuning", "param_count_b": n})) for n in (size, size * factor))
+    little, big = (
+        values(job({"task": "full_finetuning", "model_family": "llm", "param_count_b": n}))
+        for n in (size, size * factor)
+    )
     assert big["tokens_per_s"] <= little["tokens_per_s"] * 1.001
 
 
