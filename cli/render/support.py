@@ -52,13 +52,12 @@ def support_blocks(plan: JsonObject, labels: Mapping[str, str]) -> list[Block]:
     for name, entry in plan.get("support", {}).items():
         if name != "memory" and entry["level"] in {"none", "rule_of_thumb"}:
             groups.setdefault((entry["level"], entry["reason"], entry["measure"]), []).append(labels.get(name, name))
-    shown = {name for name in plan.get("support", ()) if name != "memory"}
-    return [
-        Paragraph(
-            _said(level, reason, measure, names, alike=len(names) == len(shown)), "bad" if level == "none" else "plain"
-        )
-        for (level, reason, measure), names in groups.items()
-    ]
+    shown = [name for name in plan.get("support", ()) if name != "memory"]
+    blocks: list[Block] = []
+    for (level, reason, measure), names in groups.items():
+        text = _said(level, reason, measure, names, alike=len(names) == len(shown))
+        blocks.append(Paragraph(text, "bad" if level == "none" else "plain"))
+    return blocks
 
 
 def _said(level: str, reason: str, measure: str, names: list[str], *, alike: bool) -> str:

@@ -38,6 +38,7 @@ class JobProfile(FrozenModel):
     reason: str  # why its figures are no better founded
     times_reason: str | None = None  # the same of times alone
     measure: str  # what to measure instead
+    training_measure: str | None = None  # the same of training alone
     sources: tuple[str, ...]
 
 

@@ -41,7 +41,7 @@ def figure_support(job: Job, gpu: Gpu, memory_method: str | None, speeds: Collec
         found[name] = _of_speed(job, gpu, group_of(name))
     for name in own.figures:
         if name not in found and (missing := _missing(job, gpu, group_of(name))):
-            found[name] = Support("none", missing, job_profile(job.profile).measure)
+            found[name] = Support("none", missing, _measure(job))
     return found
 
 
@@ -75,7 +75,7 @@ def _of_memory(job: Job, gpu: Gpu, method: str | None) -> Support:
     measure = f"the peak of memory of {_one_run(job)}"
     if method is None:
         if level == "none":
-            return Support("none", profile.reason, profile.measure)
+            return Support("none", profile.reason, _measure(job))
         return Support("none", "the size of the model is not known", f"{measure}; or state model_name or param_count_b")
     if method == "stated":
         return Support("computed", "the memory is as stated, over the GPUs", measure)
@@ -90,16 +90,16 @@ def _of_speed(job: Job, gpu: Gpu, group: Group) -> Support:
     profile, own = job_profile(job.profile), support_of(job)
     level: Level = getattr(own, group)
     if not model_known(job):
-        return Support(weakest(level, "rule_of_thumb"), _of_size_alone(job), profile.measure)
+        return Support(weakest(level, "rule_of_thumb"), _of_size_alone(job), _measure(job))
     if not _checked(gpu):
         reason = f"the formulas were not checked on runs on {_such_hardware(gpu)}"
-        return Support(weakest(level, "rule_of_thumb"), reason, profile.measure)
+        return Support(weakest(level, "rule_of_thumb"), reason, _measure(job))
     if level == "measured" and gpu.architecture not in own.measured_on:
         architecture = (gpu.architecture or "an unknown architecture").replace("_", " ")
         return Support(
-            "computed", f"no run on {architecture} is among those that the constants stand on", profile.measure
+            "computed", f"no run on {architecture} is among those that the constants stand on", _measure(job)
         )
-    return Support(level, _reason(job, group), profile.measure)
+    return Support(level, _reason(job, group), _measure(job))
 
 
 def _reason(job: Job, group: Group) -> str:
@@ -110,6 +110,11 @@ def _reason(job: Job, group: Group) -> str:
 def _checked(gpu: Gpu) -> bool:
     """Whether formulas were held against runs on its software, on cards or boards as it is one."""
     return gpu.sw_stack in tasks_file().checked_stacks and gpu.segment != "edge"
+
+
+def _measure(job: Job) -> str:
+    profile = job_profile(job.profile)
+    return profile.training_measure or profile.measure if job.training else profile.measure
 
 
 def model_known(job: Job) -> bool:
