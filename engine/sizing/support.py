@@ -87,7 +87,7 @@ def _of_memory(job: Job, gpu: Gpu, method: str | None) -> Support:
 
 
 def _of_speed(job: Job, gpu: Gpu, group: Group) -> Support:
-    profile, own = job_profile(job.profile), support_of(job)
+    own = support_of(job)
     level: Level = getattr(own, group)
     if not model_known(job):
         return Support(weakest(level, "rule_of_thumb"), _of_size_alone(job), _measure(job))
