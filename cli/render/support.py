@@ -52,7 +52,7 @@ def support_blocks(plan: JsonObject, labels: Mapping[str, str]) -> list[Block]:
     for name, entry in plan.get("support", {}).items():
         if name != "memory" and entry["level"] in {"none", "rule_of_thumb"}:
             groups.setdefault((entry["level"], entry["reason"], entry["measure"]), []).append(labels.get(name, name))
-    shown = [name for name in plan.get("support", ()) if name != "memory"]
+    shown = [name for name in plan["speed"] if name in plan.get("support", ())]
     blocks: list[Block] = []
     for (level, reason, measure), names in groups.items():
         text = _said(level, reason, measure, names, alike=len(names) == len(shown))
