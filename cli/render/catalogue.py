@@ -8,13 +8,26 @@ from typing import Any
 from msgspec import to_builtins
 
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Pairs, Paragraph, Table
-from whichgpu.cli.render.figures import count_of, gb, gb_and_gib, number, usd, value_text
+from whichgpu.cli.render.figures import count_of, gb_and_gib, number, size, usd, value_text
 from whichgpu.engine.catalogue import Gpu, Knowledge, ModelSpec
 
 
 #: Fields that other lines of the page already say, or that describe the record and not the thing.
 _SAID = frozenset(
-    {"id", "name", "aliases", "evidence", "notes", "sources", "disagreements", "tflops", "achieved", "facts"}
+    {
+        "id",
+        "name",
+        "aliases",
+        "evidence",
+        "notes",
+        "sources",
+        "disagreements",
+        "tflops",
+        "achieved",
+        "facts",
+        "usable_gb",
+        "usable_assumed",
+    }
 )
 _UNITS = {
     "mem_bw_tbs": "TB/s",
@@ -32,9 +45,10 @@ _UNITS = {
 def gpu_list(knowledge: Knowledge) -> list[Block]:
     """All accelerators in one table."""
     rows = tuple(_gpu_row(gpu) for gpu in knowledge.gpus.values())
-    headers = ("Id", "Usable", "Sold as", "Bandwidth", "TFLOPS", "Link", "To buy")
+    headers = ("Id", "Usable GB", "Sold as", "Bandwidth", "TFLOPS", "Link", "To buy")
     lead = (
-        f"{count_of(len(rows), 'accelerator')}. Usable is the memory a job can have; TFLOPS are dense, at 16 bits. "
+        f"{count_of(len(rows), 'accelerator')}. Usable is the memory a job can have, in GB of 10^9 bytes. Sellers "
+        "count in GiB of 2^30 bytes and call them GB: what is sold as 24 holds 25.8 GB. TFLOPS are dense, at 16 bits. "
         "`whichgpu gpus NAME` shows one with its sources."
     )
     return [Heading("GPUs", 1), Paragraph(lead), Table(headers, rows, frozenset({1, 2, 3, 4, 6}))]
@@ -44,8 +58,8 @@ def _gpu_row(gpu: Gpu) -> tuple[str, ...]:
     compute = gpu.tflops.get("bf16") or gpu.tflops.get("fp16")
     return (
         gpu.id,
-        gb(gpu.usable_gb) if gpu.usable_gb else "",
-        f"{number(gpu.vram_gb)} GB" if gpu.vram_gb else "",
+        size(gpu.usable_gb) if gpu.usable_gb else "",
+        number(gpu.vram_gb) if gpu.vram_gb else "",
         f"{gpu.mem_bw_tbs:.2f} TB/s" if gpu.mem_bw_tbs else "",
         number(compute) if compute else "",
         gpu.link,
@@ -62,7 +76,7 @@ def gpu_page(gpu: Gpu, knowledge: Knowledge) -> list[Block]:
         assumed = (
             " (computed from the marketed figure: no reading of a device is at hand)" if gpu.usable_assumed else ""
         )
-        blocks.append(Paragraph(f"A job can use {gb_and_gib(gpu.usable_gb)}{assumed}."))
+        blocks.append(Paragraph(f"A job can use {gb_and_gib(gpu.usable_gb)}{_of_what_is_sold(gpu)}{assumed}."))
     blocks.append(_figures(to_builtins(gpu), gpu.evidence))
     if gpu.tflops:
         blocks += [Heading("Arithmetic", 3), _compute(gpu)]
@@ -73,6 +87,14 @@ def gpu_page(gpu: Gpu, knowledge: Knowledge) -> list[Block]:
         blocks += [Heading("Further facts", 3), Table(("Fact", "Value", "Sources"), rows)]
     blocks += _remarks(gpu.notes, gpu.disagreements, knowledge) + _offers(gpu, knowledge)
     return blocks + _legend([source for sources in gpu.evidence.values() for source in sources], knowledge)
+
+
+def _of_what_is_sold(gpu: Gpu) -> str:
+    """The marketed size, which counts in GiB as a rule, beside what a job has of it."""
+    if not gpu.vram_gb:
+        return ""
+    sold = f" of the card that is sold as {number(gpu.vram_gb)} GB"
+    return f"{sold}, by which sellers mean GiB" if gpu.usable_gb and gpu.usable_gb > gpu.vram_gb else sold
 
 
 def _compute(gpu: Gpu) -> Table:

@@ -9,7 +9,8 @@ from whichgpu.cli.render.blocks import Bar, Block, Heading, Pairs, Paragraph, Ta
 from whichgpu.cli.render.figures import count_of, gb, gb_and_gib, joined, percent, usd
 from whichgpu.cli.render.names import SHARDING, Names, link
 from whichgpu.cli.render.procurement import WISHES
-from whichgpu.cli.render.speed import UNKNOWN, headline_speed, speed_pairs
+from whichgpu.cli.render.speed import UNKNOWN, headline_speed, labels_of, speed_pairs
+from whichgpu.cli.render.support import LEVELS, count_words, level_of, memory_withheld, support_blocks
 
 
 JsonObject = Mapping[str, Any]
@@ -60,7 +61,7 @@ def short_name(plan: JsonObject, names: Names) -> str:
 def plan_sentence(plan: JsonObject, names: Names) -> str:
     """GPU, count, link, precision and split in one sentence."""
     count, nodes = plan["count"], plan["nodes"]
-    parts = [short_name(plan, names)]
+    parts = [short_name(plan, names) + count_words(plan)]
     if cut := plan.get("partition"):
         parts.append(f"cut into MIG slices {cut['profile']}, {cut['slices']} of them in use")
     if nodes > 1:
@@ -146,7 +147,8 @@ def memory_blocks(plan: JsonObject) -> list[Block]:
     """Needed against there: sentence, bar, band and breakdown."""
     memory = plan["memory"]
     if memory is None:
-        return [Heading("Memory"), Paragraph("The memory need could not be worked out; see the open questions.")]
+        unknown = "The memory need could not be worked out; see the open questions."
+        return [Heading("Memory"), Paragraph(memory_withheld(plan) or unknown)]
     there = memory["available_per_gpu_gb"]
     each = "on each GPU" if plan["count"] > 1 else "on the GPU"
     blocks: list[Block] = [Heading("Memory"), Paragraph(_need(memory, each))]
@@ -156,7 +158,7 @@ def memory_blocks(plan: JsonObject) -> list[Block]:
     if plan["count"] > 1:
         total = f"All {plan['count']} GPUs together: {gb_and_gib(memory['needed_gb'])} needed"
         blocks.append(Paragraph(f"{total}, {gb_and_gib(there * plan['count'])} there." if there else f"{total}."))
-    blocks.append(Paragraph(_band(memory, plan["count"])))
+    blocks.append(Paragraph(band_sentence(memory, plan, plan["count"])))
     blocks.append(breakdown_table(memory["breakdown"]))
     return blocks
 
@@ -168,16 +170,22 @@ def _need(memory: JsonObject, each: str) -> str:
     return f"{need}; {gb_and_gib(memory['available_per_gpu_gb'])} can be used there."
 
 
-def _band(memory: JsonObject, count: int) -> str:
+def band_sentence(memory: JsonObject, plan: JsonObject, count: int, why: str | None = None) -> str:
+    """Between what ends the need lies, how that is known, and where the band comes from."""
     of = " over all GPUs" if count > 1 else ""
-    return f"Likely between {gb(memory['low_gb'])} and {gb(memory['high_gb'])}{of}."
+    band = f"Likely between {gb(memory['low_gb'])} and {gb(memory['high_gb'])}{of}"
+    level = level_of(plan, "memory")
+    reason = plan["support"]["memory"]["reason"] if level == LEVELS["rule_of_thumb"] else None
+    band = f"{band}, {level}" if level else band
+    because = "; ".join(part for part in (reason, why) if part)
+    return f"{band}: {because}." if because else f"{band}."
 
 
 def breakdown_table(breakdown: dict[str, float]) -> Table:
     """What the memory of one GPU holds, the largest part first."""
     total = sum(breakdown.values()) or 1.0
     parts = sorted(breakdown.items(), key=lambda part: (-part[1], part[0]))
-    rows = [(part_name(name), gb_and_gib(value), percent(100 * value / total)) for name, value in parts]
+    rows = [(part_name(name), gb(value), percent(100 * value / total)) for name, value in parts]
     return Table(("Per GPU", "Memory", "Share"), tuple(rows), frozenset({1, 2}))
 
 
@@ -188,8 +196,13 @@ def part_name(name: str) -> str:
 
 
 def speed_blocks(plan: JsonObject) -> list[Block]:
-    """The speed figures over all GPUs of the plan."""
-    rows = speed_pairs(plan["speed"])
+    """The speed figures over all GPUs of the plan, how well each is founded, and those that are withheld."""
+    levels = {name: level for name in plan["speed"] if (level := level_of(plan, name))}
+    alike = len(set(levels.values())) == 1
+    rows = speed_pairs(plan["speed"], {} if alike else levels)
+    why = support_blocks(plan, labels_of(plan.get("support", ())))
     if not rows:
-        return [Heading("Speed"), Paragraph("No speed can be worked out from what is known.")]
-    return [Heading("Speed"), Paragraph("Estimated, over all GPUs of the plan."), Pairs(rows)]
+        unknown = [] if why else [Paragraph("No speed can be worked out from what is known.")]
+        return [Heading("Speed"), *unknown, *why]
+    how = f" ({next(iter(levels.values()))})" if alike else ""
+    return [Heading("Speed"), Paragraph(f"Estimated, over all GPUs of the plan{how}."), Pairs(rows), *why]

@@ -8,7 +8,7 @@ from typing import Any
 from whichgpu.cli.render.blocks import Bar, Block, Bullets, Heading, Item, Paragraph, Tone
 from whichgpu.cli.render.figures import gb, gb_and_gib, percent
 from whichgpu.cli.render.names import Names
-from whichgpu.cli.render.plan import breakdown_table, speed_blocks
+from whichgpu.cli.render.plan import band_sentence, breakdown_table, speed_blocks
 
 
 JsonObject = Mapping[str, Any]
@@ -36,9 +36,7 @@ def size_blocks(answer: JsonObject, names: Names) -> list[Block]:
         blocks.append(Bar(share / 100, f"{percent(share)} of the memory of each GPU"))
     if count > 1:
         blocks.append(Paragraph(f"All {count} together need {gb_and_gib(answer['needed_gb'])}."))
-    likely = f"Likely between {gb(answer['low_gb'])} and {gb(answer['high_gb'])} over all GPUs"
-    reason = answer.get("band_reason")
-    blocks.append(Paragraph(f"{likely}: {reason}." if reason else f"{likely}."))
+    blocks.append(Paragraph(band_sentence(answer, answer, count, answer.get("band_reason"))))
     blocks.append(breakdown_table(answer["breakdown"]))
     return blocks + speed_blocks(answer) + relief_blocks(answer.get("relief"), answer, names)
 

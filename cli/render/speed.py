@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from whichgpu.cli.render.figures import hours, milliseconds, number
 
 
+#: Labels and values.
+Rows = tuple[tuple[str, str], ...]
+
 _LABELS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "audio_hours_per_hour": ("hours of sound in an hour", number),
     "tokens_per_s": ("tokens per second", number),
+    "input_tokens_per_s": ("tokens read per second", number),
     "samples_per_s": ("samples per second", number),
     "images_per_s": ("images per second", number),
     "requests_per_s": ("requests per second at this load", number),
@@ -29,20 +35,63 @@ UNKNOWN = "unknown"
 _BANDS = ("_low", "_high")
 #: Beside the figure that they belong to, or in the JSON alone.
 _BESIDE = ("_p95_ms", "_p99_ms", "_mean_ms", "overloaded")
+_FRAMES_OF_A_STREAM = 30.0  # per second
 
 
-def speed_pairs(speed: Mapping[str, float | None]) -> tuple[tuple[str, str], ...]:
-    """``label, value (low to high)`` for every known figure, the usual ones first."""
+def speed_pairs(speed: Mapping[str, float | None], levels: Mapping[str, str] = MappingProxyType({})) -> Rows:
+    """``label, value (low to high), level`` for every known figure, the usual ones first, in units that people use too.
+
+    Args:
+        speed: figures, each with its band.
+        levels: of the figures in words, by name.
+    """
     known = {name: value for name, value in speed.items() if value is not None}
-    names = [name for name in known if not name.endswith((*_BANDS, *_BESIDE))]
+    names = [name for name in known if not name.endswith((*_BANDS, *_BESIDE)) and not _said_otherwise(name, known)]
     order = list(_LABELS)
     names.sort(key=lambda name: (order.index(name) if name in order else len(order), name))
-    return tuple((_label(name), _value(name, known)) for name in names)
+    rows: list[tuple[str, str]] = []
+    for name in names:
+        rows.append((_label(name), _with_level(_value(name, known), levels.get(name))))
+        rows += [(label, _with_level(value, levels.get(name))) for label, value in _as_people_say(name, known)]
+    return tuple(rows)
+
+
+def _said_otherwise(name: str, known: Mapping[str, float]) -> bool:
+    """Samples that are pictures or requests are called so."""
+    return name == "samples_per_s" and any(
+        known.get(same) == known[name] for same in ("images_per_s", "requests_per_s")
+    )
+
+
+def labels_of(names: Iterable[str]) -> dict[str, str]:
+    """What figures are called."""
+    return {name: _label(name) for name in names}
+
+
+def _with_level(value: str, level: str | None) -> str:
+    return f"{value}, {level}" if level else value
+
+
+def _as_people_say(name: str, known: Mapping[str, float]) -> Iterator[tuple[str, str]]:
+    """The same figure in the units in which people speak of it."""
+    value, generates = known[name], "steps_per_s" in known
+    if name == "tpot_ms" and value > 0:
+        yield "tokens per second for each user", number(1000 / value)
+    elif name == "images_per_s" and value < 1:
+        yield "images per minute", number(60 * value)
+    elif name == "images_per_s" and not generates and "qps" in known:  # While serving.
+        yield f"video streams of {number(_FRAMES_OF_A_STREAM)} frames per second", number(value // _FRAMES_OF_A_STREAM)
+    elif name == "samples_per_s" and generates and "images_per_s" not in known and value > 0:
+        yield "seconds per clip, over all GPUs", number(1 / value)
 
 
 def headline_speed(speed: Mapping[str, float | None]) -> str:
     """The one figure that stands for a plan's speed in a table."""
-    for name in ("tokens_per_s", "samples_per_s", "images_per_s", "qps", "hours", "latency_ms"):
+    generates = speed.get("steps_per_s") is not None
+    per_s = speed.get("images_per_s") if "images_per_s" in speed else speed.get("samples_per_s")
+    if generates and per_s and per_s < 1:
+        return f"{number(60 * per_s)} images a minute" if "images_per_s" in speed else f"{number(1 / per_s)} s a clip"
+    for name in _HEADLINES:
         value = speed.get(name)
         if value is not None:
             shows = _LABELS[name][1](value)
@@ -50,7 +99,25 @@ def headline_speed(speed: Mapping[str, float | None]) -> str:
     return UNKNOWN
 
 
-_SHORT = {"tokens_per_s": "tokens/s", "samples_per_s": "samples/s", "images_per_s": "images/s", "qps": "requests/s"}
+_SHORT = {
+    "audio_hours_per_hour": "h of sound an hour",
+    "tokens_per_s": "tokens/s",
+    "samples_per_s": "samples/s",
+    "images_per_s": "images/s",
+    "requests_per_s": "requests/s",
+    "qps": "requests/s",
+}
+#: Which figure stands for a speed: the first that is known.
+_HEADLINES = (
+    "audio_hours_per_hour",
+    "tokens_per_s",
+    "images_per_s",
+    "requests_per_s",
+    "samples_per_s",
+    "qps",
+    "hours",
+    "latency_ms",
+)
 
 
 def _label(name: str) -> str:

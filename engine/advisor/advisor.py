@@ -247,7 +247,7 @@ def load_advisor(
     layers = folders if own_rules else folders[1:]  # All but the shipped rules may bring knowledge of their own.
     vocabulary = load_vocabulary(knowledge_folder, layers=layers)
     knowledge = knowledge or load_knowledge(knowledge_folder, layers=layers)
-    check_profiles(vocabulary.facts["task"].choices, knowledge_folder)
+    check_profiles(vocabulary.facts["task"].choices, knowledge_folder, vocabulary.facts["model_family"].choices)
     check_further_facts(knowledge, vocabulary, layers)
     rulebook = load_rulebook(folders, vocabulary, known_names(knowledge), tests=tests)
     objectives, default = load_objectives(knowledge_folder)

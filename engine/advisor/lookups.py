@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from whichgpu.engine.catalogue import Knowledge, ModelSpec, model_from_config
+from whichgpu.engine.catalogue import Knowledge, ModelSpec, job_of_name, job_profile, model_from_config
 from whichgpu.engine.core import InputError, Problem, Value, number
 from whichgpu.engine.rules import FactCandidate, Origin, Vocabulary
 from whichgpu.engine.sizing import composed_spec
@@ -24,16 +24,7 @@ class Found(Struct, frozen=True):
 _SIZE_WITHOUT_MODEL = ("param_count_b", "required_vram_gb", "training_vram_gb", "inference_vram_gb", "model_size_class")
 #: Families whose memory the guides give as a band, whatever the model.
 _BANDED = ("vision", "diffusion_image", "diffusion_video")
-_FAMILIES = {
-    "llm": "llm",
-    "encoder": "llm",
-    "encoder_decoder": "llm",
-    "vision": "vision",
-    "detection": "vision",
-    "diffusion_image": "diffusion_image",
-    "diffusion_video": "diffusion_video",
-    "multimodal": "multimodal",
-}
+_JOBS = "whichgpu-judgement"
 #: Kinds of models whose work grows with the size of their pictures.
 _SEES = {"vision", "detection", "diffusion_image", "diffusion_video"}
 _NETWORKS = {"llm": "transformer", "encoder": "transformer", "encoder_decoder": "transformer"}
@@ -84,7 +75,10 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
     match = knowledge.find_model(str(name), float(size) if isinstance(size, int | float) else None)
     spec = match.spec or composed_spec(str(name))
     if spec is None:
-        if not any(name in given for name in _SIZE_WITHOUT_MODEL) and given.get("model_family") not in _BANDED:
+        job = job_of_name(str(name))
+        unsized = job is not None and job_profile(job).serving.memory == "none"  # Its parameters would tell nothing.
+        stated = any(name in given for name in _SIZE_WITHOUT_MODEL) or given.get("model_family") in _BANDED
+        if not stated and not unsized:
             raise InputError(
                 Problem(
                     "unknown-model",
@@ -94,10 +88,19 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
                     fix="name one that 'whichgpu models' lists, or add param_count_b (billions of parameters)",
                 )
             )
-        return Found()
+        return Found(None, _claims_of_a_name(str(name)))
     if match.how != "part of the name":  # What is named after a model may have been made larger or smaller.
         check_against_model(given, spec)
-    return _found(spec, match.weight_precision, vocabulary)
+    return _found(spec, match.weight_precision, vocabulary, str(name))
+
+
+def _claims_of_a_name(name: str) -> dict[str, list[FactCandidate]]:
+    """What the name alone tells of a model that the catalogue does not have."""
+    job = job_of_name(name)
+    if job is None:
+        return {}
+    family, formula = job_profile(job).model_family, f"the name is that of {job_profile(job).label}"
+    return {"model_family": [FactCandidate("assumed", f"jobs.{job}", family, ("model_name",), formula, (_JOBS,))]}
 
 
 def names_a_config(name: str) -> bool:
@@ -105,8 +108,9 @@ def names_a_config(name: str) -> bool:
     return name.endswith(".json") or ("/" in name and (Path(name) / "config.json").is_file())
 
 
-def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary) -> Found:
-    claims = {fact: [claim] for fact, claim in _claims(model).items() if fact in vocabulary.facts}
+def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary, name: str | None = None) -> Found:
+    job = job_of_name(name) or job_of_name(model.id) or model.kind
+    claims = {fact: [claim] for fact, claim in _claims(model, job).items() if fact in vocabulary.facts}
     implied = precision or model.native_precision
     if implied:
         claims["weight_precision"] = [_claim(model, implied, "what the model's name or its published weights say")]
@@ -120,12 +124,12 @@ def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary) -> F
     return Found(model, claims)
 
 
-def _claims(model: ModelSpec) -> dict[str, FactCandidate]:
+def _claims(model: ModelSpec, job: str) -> dict[str, FactCandidate]:
     values: dict[str, Value | None] = {
         "param_count_b": model.params_b,
         "active_param_count_b": model.active_params_b,
         "is_moe": model.moe is not None if model.layers is not None else None,
-        "model_family": _FAMILIES.get(model.kind),
+        "model_family": None if job == "other" else job_profile(job).model_family,
         "model_architecture": _NETWORKS.get(model.kind),
         "vision_task": "detection" if model.kind == "detection" else None,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.answer.plans import memory_dict, parallelism_dict, speed_dict
+from whichgpu.engine.advisor.answer.plans import memory_dict, parallelism_dict, speed_dict, support_dict
 from whichgpu.engine.advisor.intake import Workload, unknown_gpu
 from whichgpu.engine.core import InputError, Problem, json_value
 from whichgpu.engine.plans import Relief, Step, relief_of
@@ -52,6 +52,7 @@ def size_workload(
         "tight": fits and not plan.facts.get("plan.fits"),
         **memory_dict(memory, plan.count, plan.gpu.usable_gb),
         "speed": speed_dict(plan),
+        "support": support_dict(plan),
         "link": plan.link,
         "parallelism": parallelism_dict(plan.layout),
         "terms": [

@@ -2,6 +2,13 @@ from .bundle import Knowledge as Knowledge, KnowledgeLayer as KnowledgeLayer
 from .configs import model_from_config as model_from_config
 from .facts_of_gpus import gpu_facts as gpu_facts
 from .gpu_names import GpuMatch as GpuMatch, GpuNames as GpuNames
+from .jobs import (
+    Family as Family,
+    JobProfile as JobProfile,
+    JobSupport as JobSupport,
+    Level as Level,
+    weakest as weakest,
+)
 from .loading import load_knowledge as load_knowledge, with_offers as with_offers
 from .model import Gpu as Gpu, ModelSpec as ModelSpec, Offer as Offer, SourceRecord as SourceRecord
 from .model_names import ModelMatch as ModelMatch, ModelNames as ModelNames
@@ -12,6 +19,9 @@ from .tasks import (
     TaskProfile as TaskProfile,
     TasksFile as TasksFile,
     check_profiles as check_profiles,
+    job_of_name as job_of_name,
+    job_profile as job_profile,
     profile_of as profile_of,
     task_profiles as task_profiles,
+    tasks_file as tasks_file,
 )

@@ -1,4 +1,4 @@
-"""Task profiles: what each kind of task means to sizing, planning and the questionnaire (``knowledge/tasks.yaml``)."""
+"""Profiles of tasks and kinds of job: what each means to sizing, planning and questions (``knowledge/tasks.yaml``)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from whichgpu.engine.catalogue.jobs import JobProfile, JobWords
 from whichgpu.engine.core import FrozenModel, KnowledgeError, Problem, nearest_words, read_constants
 
 
@@ -28,12 +29,35 @@ class TasksFile(FrozenModel):
     """Everything in ``knowledge/tasks.yaml``."""
 
     tasks: dict[str, TaskProfile]
+    checked_stacks: tuple[str, ...]  # of software, on which measured runs agree with the formulas
+    jobs: dict[str, JobProfile]
 
 
 @cache
+def tasks_file() -> TasksFile:
+    """The profiles that come with the program. Raises KnowledgeError."""
+    return read_constants(TasksFile, "tasks.yaml")
+
+
 def task_profiles() -> Mapping[str, TaskProfile]:
-    """The profiles that come with the program, by task. Raises KnowledgeError."""
-    return read_constants(TasksFile, "tasks.yaml").tasks
+    """The profiles of tasks, by task. Raises KnowledgeError."""
+    return tasks_file().tasks
+
+
+def job_profile(job: str) -> JobProfile:
+    """The profile of a kind of job; of a kind that nobody described, that of any other."""
+    jobs = tasks_file().jobs
+    return jobs.get(job) or jobs["other"]
+
+
+@cache
+def _words() -> JobWords:
+    return JobWords(tasks_file().jobs)
+
+
+def job_of_name(name: str | None) -> str | None:
+    """The kind of job that the name of a model tells; None where it tells none."""
+    return _words().job_of(name) if name else None
 
 
 def profile_of(task: str) -> TaskProfile:
@@ -44,8 +68,8 @@ def profile_of(task: str) -> TaskProfile:
     return profiles[task]
 
 
-def check_profiles(choices: Collection[str], folder: Path) -> None:
-    """Hold the choices of ``task`` and the profiles of a knowledge folder against each other.
+def check_profiles(choices: Collection[str], folder: Path, families: Collection[str] = ()) -> None:
+    """Hold the choices of ``task`` and ``model_family`` and the profiles of a knowledge folder against each other.
 
     Sizing goes by the profiles that come with the program, as it goes by the program's constants: a profile that only
     another folder has, or has otherwise, is refused rather than passed over.
@@ -53,8 +77,10 @@ def check_profiles(choices: Collection[str], folder: Path) -> None:
     Raises:
         KnowledgeError: with every task that has no profile, and every profile that would not be followed.
     """
-    profiles = read_constants(TasksFile, "tasks.yaml", folder).tasks
+    file = read_constants(TasksFile, "tasks.yaml", folder)
+    profiles = file.tasks
     problems = [_without_profile(task, profiles) for task in choices if task not in profiles]
+    problems += [_without_job(family, file.jobs) for family in families if family not in file.jobs]
     problems += [
         Problem(
             "task-profile-not-followed",
@@ -64,6 +90,16 @@ def check_profiles(choices: Collection[str], folder: Path) -> None:
         )
         for name, profile in profiles.items()
         if task_profiles().get(name) != profile
+    ]
+    problems += [
+        Problem(
+            "task-profile-not-followed",
+            f"the kind of job {name!r} in {folder} is not the program's own, by which jobs are sized",
+            fact="model_family",
+            fix="change knowledge/tasks.yaml of the program",
+        )
+        for name, job in file.jobs.items()
+        if tasks_file().jobs.get(name) != job
     ]
     problems += [
         Problem(
@@ -77,6 +113,16 @@ def check_profiles(choices: Collection[str], folder: Path) -> None:
     ]
     if problems:
         raise KnowledgeError(problems)
+
+
+def _without_job(family: str, jobs: Collection[str]) -> Problem:
+    return Problem(
+        "no-job-profile",
+        f"the model_family {family!r} has no kind of job in knowledge/tasks.yaml, so that nothing says how it is sized",
+        fact="model_family",
+        nearest=nearest_words(family, jobs),
+        fix="add one under 'jobs', with the level of its figures",
+    )
 
 
 def _without_profile(task: str, profiles: Collection[str]) -> Problem:

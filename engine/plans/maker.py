@@ -10,10 +10,12 @@ from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import Column, Facts, FactTable, Value, yes_no
+from whichgpu.engine.plans.competence import competence_of
 from whichgpu.engine.plans.costs.constants import load_economics
 from whichgpu.engine.plans.costs.cost import OFFER, cost_columns, known
 from whichgpu.engine.plans.costs.offers import offer_index, wishes_from_facts
 from whichgpu.engine.plans.costs.spending import count_owned, quoted_rate, spending_of
+from whichgpu.engine.plans.count_range import CountEnds, count_ends
 from whichgpu.engine.plans.facts import fact_columns
 from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.gate import doubtful
@@ -120,7 +122,7 @@ class PlanMaker(PlanSizes):
         """
         gpus, links, which = columns.gpus, columns.links, found.gpu
         count, training = found.layouts.gpus, self.job.training
-        by_sample = self.job.shape is None and not training
+        by_sample = not training and (self.job.shape is None or self.job.family == "encoder")
         together = count if training else found.layouts.width  # GPUs that work as one
         costs = cost_columns(
             gpus,
@@ -162,8 +164,14 @@ class PlanMaker(PlanSizes):
         def speed_ends() -> list[dict[str, Floats]]:
             return [columns.speed(which, found.layouts, found.room, pick) for pick in ("low", "high")]
 
+        @cache
+        def ends_of_counts() -> CountEnds:
+            return count_ends(columns, self.goals, found, speed_ends())
+
         def make(row: int) -> Plan:
             gpu, layout, own = of_rows[row], found.layouts.at(row), table.row(row)
+            memory = found.memory.row(row) if found.memory is not None else None
+            speed = self.speed_of(found, row, gpu, layout, speed_ends)
             return Plan(
                 id=ids[row],
                 gpu=gpu,
@@ -173,12 +181,15 @@ class PlanMaker(PlanSizes):
                 node_link=str(own["plan.node_link"]),
                 layout=layout,
                 precision=self._precision(gpu),
-                memory=found.memory.row(row) if found.memory is not None else None,
-                speed=self.speed_of(found, row, gpu, layout, speed_ends),
+                memory=memory,
+                speed=speed,
                 cost=costs.cost(row),
                 power_w=known(costs.power_w, row),
                 why_count=found.why[row],
                 facts=own,
+                competence=competence_of(
+                    self.job, gpu, memory, speed, None if found.why[row] == "stated" else ends_of_counts, row
+                ),
             )
 
         return PlanTable(ids, of_rows, table, make, doubtful(facts, found.speed))

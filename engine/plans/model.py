@@ -6,6 +6,7 @@ from msgspec import Struct, field
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Value
+from whichgpu.engine.plans.competence import Competence
 from whichgpu.engine.plans.costs.model import Cost
 from whichgpu.engine.sizing import Layout, MemoryEstimate, SpeedEstimate
 
@@ -40,6 +41,7 @@ class Plan(Struct, frozen=True):
     why_count: str  # "one card", "smallest count that fits", "meets the target", "asked by RULE", "stated"
     facts: dict[str, Value] = field(default_factory=dict)
     partition: Partition | None = None
+    competence: Competence = Competence()
 
     @property
     def units(self) -> int:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Value
+from whichgpu.engine.plans.competence import Competence
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Partition, Plan
 from whichgpu.engine.plans.targets import meets, shortfall, times_kept
@@ -26,7 +27,10 @@ _PROFILE = re.compile(r"(?P<compute>\d+)g\.(?P<memory>\d+)gb\Z")
 _RATES = frozenset(
     {
         "tokens_per_s",
+        "input_tokens_per_s",
         "samples_per_s",
+        "images_per_s",
+        "audio_hours_per_hour",
         "requests_per_s",
         "steps_per_s",
         "qps",
@@ -150,6 +154,7 @@ def _plan(maker: PlanMaker, gpu: Gpu, part: Slice, single: Plan, count: int, car
         memory=single.memory,
         speed=speed,
         partition=Partition(part.profile, count, part.per_card, usable),
+        competence=Competence(single.competence.build),
         facts=facts,
     )
 

@@ -51,3 +51,4 @@ from .speed_links import (
     network_of as network_of,
     split_of as split_of,
 )
+from .support import Support as Support, figure_support as figure_support, group_of as group_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TypedDict, Unpack
 
-from whichgpu.engine.catalogue import profile_of
+from whichgpu.engine.catalogue import job_profile, profile_of
 from whichgpu.engine.core import Calculator, Value, calculator, registered
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.intake import job_from_facts
@@ -227,8 +227,13 @@ def required_vram_gb(
     optimizer: str | None,
     training_framework: str | None,
     model_family: str | None,
-) -> float:
-    """The least that the job needs over all GPUs by the guides' arithmetic, in GB."""
+) -> float | None:
+    """The least that the job needs over all GPUs by the guides' arithmetic, in GB.
+
+    Nothing where parameters say nothing of the memory, as of a graph network.
+    """
+    if model_family is not None and job_profile(model_family).serving.memory == "none":
+        return None
     sized_as = profile_of(task).sized_as
     if sized_as in {"full", "from_scratch"}:
         job = _job(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Container
 from typing import TypeVar, assert_never
 
-from whichgpu.engine.catalogue import ModelSpec, profile_of
+from whichgpu.engine.catalogue import Family, ModelSpec, job_of_name, job_profile, profile_of
 from whichgpu.engine.core import Facts
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.intake_training import (
@@ -17,32 +17,27 @@ from whichgpu.engine.sizing.intake_training import (
     optimizer_of,
     recipe_of,
 )
-from whichgpu.engine.sizing.job import Family, Job, Kind
+from whichgpu.engine.sizing.job import Job, Kind
 from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader
 from whichgpu.engine.sizing.shape import shape_of
 
 
 Plain = TypeVar("Plain", int, float, str, bool)
 
-_FAMILY_OF_KIND: dict[str, Family] = {
-    "llm": "llm",
-    "multimodal": "llm",
-    "encoder": "encoder",
-    "encoder_decoder": "llm",
-    "vision": "vision",
-    "detection": "vision",
-    "diffusion_image": "diffusion_image",
-    "diffusion_video": "diffusion_video",
-    "speech": "speech",
-    "other": "other",
-}
-_FAMILY_OF_FACT: dict[str, Family] = {
-    "llm": "llm",
-    "multimodal": "llm",
-    "vision": "vision",
-    "diffusion_image": "diffusion_image",
-    "diffusion_video": "diffusion_video",
-}
+#: Facts that only somebody states who means a language model.
+_OF_LANGUAGE = (
+    "context_tokens",
+    "input_tokens",
+    "min_tokens_per_s",
+    "output_tokens",
+    "peft_method",
+    "seq_len_tokens",
+    "tpot_slo_ms",
+    "train_tokens_b",
+    "ttft_slo_ms",
+)
+#: Billions of parameters from which a model of unknown kind is taken for a language model.
+_LEAST_LANGUAGE_B = 0.5
 #: Inputs that, left open, widen the band of an estimate; speed is then computed for usual ones.
 _LOADS = (
     "batch_size_per_gpu",
@@ -52,6 +47,7 @@ _LOADS = (
     "gradient_checkpointing",
     "image_px",
     "seq_len_tokens",
+    "weight_precision",
 )
 _ENCODER_TOKENS = 512  # What BERT and its kin read at most.
 _NAMED_SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?) ?b(?![a-z])")
@@ -68,8 +64,11 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
     """
     reader = Reader(facts, assumed)
     kind = _kind(reader)
-    family = _family(reader, model)
+    profile = _profile(reader, model)
+    family = job_profile(profile).family
     params_b, active_b = _size(reader, model)
+    if _says_nothing_of_memory(profile, kind):
+        params_b = active_b = None
     shape = shape_of(model, params_b, active_b) if family in TRANSFORMERS else None
     if shape is not None and shape.exact:
         params_b = shape.params / 1e9
@@ -133,6 +132,7 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         loss_assumed=bool(habits and habits.chunked_loss_in_examples) and not reader.known("chunked_loss"),
         engine_stated=kind == "inference" and reader.known("serving_engine"),
         unstated=_unstated_loads(reader, kind),
+        profile=profile,
     )
 
 
@@ -190,21 +190,41 @@ def _task_assumed(reader: Reader) -> str:
     return reader.assume("task", "inference", "no task was given")
 
 
-def _family(reader: Reader, model: ModelSpec | None) -> Family:
+def _profile(reader: Reader, model: ModelSpec | None) -> str:
+    """The kind of job: as the model's name tells, else as the catalogue has it, else by what is stated."""
     stated = reader.text("model_family")
+    told = job_of_name(reader.text("model_name"))
+    # A name may be chosen freely, so that it only tells what the stated kind leaves open.
+    if told is not None and (model is not None or stated in {None, "llm", "other", job_profile(told).model_family}):
+        return told
     if model is not None:
-        family = _FAMILY_OF_KIND[model.kind]
+        kind = job_of_name(model.id) or model.kind
         # One denoiser may come as a model of pictures and as one of clips.
-        both = family.startswith("diffusion") and stated in {"diffusion_image", "diffusion_video"}
-        return _FAMILY_OF_FACT[stated] if both and stated else family
-    if stated in _FAMILY_OF_FACT:
-        return _FAMILY_OF_FACT[stated]
-    if stated is None and reader.text("model_architecture") not in {"cnn", "deep_network"}:
-        if reader.text("vision_task"):
-            return "vision"
-        reader.assume("model_family", "llm", "most models sized by their parameter count are language models")
-        return "llm"
-    return "vision" if reader.text("model_architecture") == "cnn" else "other"
+        both = kind.startswith("diffusion") and stated in {"diffusion_image", "diffusion_video"}
+        return stated if both and stated else kind
+    return _profile_stated(reader, stated)
+
+
+def _profile_stated(reader: Reader, stated: str | None) -> str:
+    network = reader.text("model_architecture")
+    if stated == "llm" and network in {"cnn", "other"}:  # Recurrent and state-space networks have no such cache.
+        return "other"
+    if stated not in {None, "other"} and reader.known("model_family"):
+        return str(stated)
+    if network == "cnn" or (stated is None and reader.text("vision_task")):
+        return "vision"
+    if stated is not None or network in {"deep_network", "other"}:
+        return stated or "other"
+    params_b = reader.number("param_count_b")
+    if params_b is not None and params_b < _LEAST_LANGUAGE_B and not any(reader.known(name) for name in _OF_LANGUAGE):
+        return "small"
+    reader.assume("model_family", "llm", "most models sized by their parameter count are language models")
+    return "llm"
+
+
+def _says_nothing_of_memory(profile: str, kind: Kind) -> bool:
+    own = job_profile(profile)
+    return (own.serving if kind == "inference" else own.training).memory == "none"
 
 
 def _size(reader: Reader, model: ModelSpec | None) -> tuple[float | None, float | None]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.catalogue import ModelSpec
+from whichgpu.engine.catalogue import Family, ModelSpec
 from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import Framework, sizing_constants
-from whichgpu.engine.sizing.job import Family, Kind
+from whichgpu.engine.sizing.job import Kind
 from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader
 
 

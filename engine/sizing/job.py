@@ -7,13 +7,12 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from whichgpu.engine.catalogue import ModelSpec
+from whichgpu.engine.catalogue import Family, ModelSpec
 from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.shape import Shape
 
 
 Kind = Literal["inference", "lora", "qlora", "full", "pretraining"]
-Family = Literal["llm", "encoder", "vision", "diffusion_image", "diffusion_video", "speech", "other"]
 
 
 class Assumed(NamedTuple):
@@ -88,6 +87,7 @@ class Job(Struct, frozen=True):
     loss_assumed: bool = False  # a chunked loss is what the framework's examples have, not what the workload states
     engine_stated: bool = False  # the workload names its serving engine
     unstated: frozenset[str] = frozenset()  # of the loads: facts that nobody stated, whoever assumed their value
+    profile: str = "other"  # the kind of job, of those in knowledge/tasks.yaml
 
     @property
     def training(self) -> bool:

@@ -115,7 +115,7 @@ def _attended_maps(job: Job, params_b: float, images: Ints, size: float) -> Part
 def _inference(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     constants = sizing_constants()
     per = constants.weights[job.weight_precision].body
-    if job.family == "speech" and per == 2.0:
+    if job.family == "speech" and per == 2.0 and "weight_precision" in job.unstated:
         per = constants.other.speech_weight_bytes.value
     models = ceiling(job.models_served, rows.data)
     weights = params_b * per * models / (rows.tensor * rows.pipeline)

@@ -17,11 +17,13 @@ from whichgpu.engine.sizing.memory import batch_of, is_small
 from whichgpu.engine.sizing.model import Figure, SpeedEstimate
 from whichgpu.engine.sizing.rows import Floats, Ints, rows_of
 from whichgpu.engine.sizing.serving_load import load_values
+from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_encoders import encoder_values, pass_of
 from whichgpu.engine.sizing.speed_images import image_values
 from whichgpu.engine.sizing.speed_links import Split, link_speed, node_link_speed, split_of
 from whichgpu.engine.sizing.speed_serving import load_of, rates_of, steps_of
 from whichgpu.engine.sizing.speed_speech import speech_values
+from whichgpu.engine.sizing.support import speaks_of_speed, supported
 from whichgpu.engine.sizing.training_time import training_values, work_of
 
 
@@ -30,6 +32,8 @@ _UNITS = {
     "samples_per_s": "samples/s",
     "requests_per_s": "requests/s",
     "images_per_s": "images/s",
+    "input_tokens_per_s": "tokens/s",
+    "audio_hours_per_hour": "h/h",
     "steps_per_s": "steps/s",
     "qps": "requests/s",
     **{f"{name}{of}_ms": "ms" for name in ("ttft", "tpot", "latency") for of in ("", "_p95", "_p99")},
@@ -73,6 +77,7 @@ _TRAINING_WORDS = {
 _NETWORK_WORDS = {
     "images_per_s": "GPUs x peak x share used / FLOPs per image",
     "samples_per_s": "GPUs x peak x share used / FLOPs per sample",
+    "audio_hours_per_hour": "windows per second x seconds of sound in each",
     "latency_ms": "FLOPs / (peak x share used)",
     "qps": "samples per second x share of capacity planned for",
     "step_s": "batch / samples per second",
@@ -93,10 +98,10 @@ _SPEECH_WORDS = {
     "tokens_per_s": "samples per second x tokens of text in each",
 }
 _ENCODER_WORDS = {
-    "ttft_ms": "(2 N T + attention) / (peak x share used) + request overhead: one pass answers",
     "latency_ms": "(2 N T + attention) / (peak x share used) + request overhead: one pass answers",
     "requests_per_s": "requests in one pass / time of the pass, all replicas",
-    "tokens_per_s": "requests per second x tokens read by each",
+    "samples_per_s": "requests in one pass / time of the pass, all replicas",
+    "input_tokens_per_s": "requests per second x tokens read by each",
     "qps": "requests per second of the largest batch that keeps the targets x share of capacity planned for",
 }
 _SOURCE = "knowledge/speed.yaml: roofline with measured shares"
@@ -121,6 +126,8 @@ class JobSpeed:
     ) -> dict[str, Any]:
         """The named figures over all GPUs of each row; NaN where one is not known.
 
+        A figure of which nothing can be said for such a job is withheld (``support``).
+
         Args:
             table: the GPUs.
             which: the GPU of each row, by its position in the table.
@@ -128,10 +135,17 @@ class JobSpeed:
             room: sequences whose cache fits one replica of each row; NaN where memory is unknown. For serving.
             pick: the slow, middle or fast end of the constants.
         """
+        if not speaks_of_speed(self._job):
+            return {}
+        return supported(self._job, self._columns(table, which, split, room, pick))
+
+    def _columns(self, table: GpuTable, which: Ints, split: Split, room: Floats | None, pick: Pick) -> dict[str, Any]:
         job, shape = self._job, self._job.shape
+        if job.family == "speech":
+            values = speech_values(job, table, which, split.rows, pick, capacity=self._demand.capacity)
+            return _with_audio(job, values)
         if shape is None:
-            compute = speech_values if job.family == "speech" else image_values
-            return compute(job, table, which, split.rows, pick, capacity=self._demand.capacity)
+            return image_values(job, table, which, split.rows, pick, capacity=self._demand.capacity)
         if self._work is not None:
             return training_values(job, shape, self._work, table, which, split, pick)
         rates = rates_of(job, table, pick).take(which)
@@ -229,6 +243,13 @@ def rows_of_values(columns: dict[str, Any]) -> Iterator[dict[str, float]]:
             yield {name: value for name, value in zip(names, row, strict=True) if value == value}  # noqa: PLR0124 - NaN.
     else:
         yield from (dict(zip(names, row, strict=True)) for row in rows)
+
+
+def _with_audio(job: Job, values: dict[str, Any]) -> dict[str, Any]:
+    """The figures of speech with the sound that passes, in multiples of real time."""
+    if job.training or "samples_per_s" not in values:
+        return values
+    return values | {"audio_hours_per_hour": values["samples_per_s"] * speed_constants().speech.window_seconds.value}
 
 
 def _words_of(job: Job) -> dict[str, str]:

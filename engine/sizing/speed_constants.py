@@ -91,6 +91,7 @@ class TrainingSpeed(FrozenModel):
 class SpeechSpeed(FrozenModel):
     """Speech recognition."""
 
+    window_seconds: Banded
     window_positions: Banded
     window_tokens: Banded
     share: Banded

@@ -22,14 +22,16 @@ _BATCHES = (64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1)
 def encoder_values(
     job: Job, load: Load, rates: Rates, split: Split, *, targets: Targets, capacity: bool
 ) -> dict[str, Any]:
-    """Requests and tokens per second over all GPUs, and the time of one request, for each row.
+    """Requests and tokens read per second over all GPUs, and the time of one request, for each row.
+
+    Nothing is generated: there are no tokens per second but those that are read, and no first one to wait for.
 
     Args:
         job: what is served.
         load: one pass of one request, on one tensor rank of the split.
         rates: of the GPU of each row.
         split: of the plans; the ``batch`` of a row is the requests in flight over all its replicas.
-        targets: stated limits; the first token and the whole answer are the same thing here.
+        targets: stated limits; one on the first token is one on the whole answer here.
         capacity: it is not stated how many requests are in flight: give the throughput of full batches.
     """
     serving = speed_constants().serving
@@ -42,7 +44,7 @@ def encoder_values(
 
     each = np.maximum(1, ceiling(flight, data))
     latency = passing(each) + overhead
-    values = {"ttft_ms": latency * 1e3, "latency_ms": latency * 1e3}
+    values = {"latency_ms": latency * 1e3}
     limits = [limit for limit in (targets.ttft_ms, targets.latency_ms) if limit is not None]
     served = np.full(len(data), np.nan)
     for batch in _BATCHES:  # The largest that keeps the limits.
@@ -55,7 +57,8 @@ def encoder_values(
     batch = _BATCHES[0] if capacity else each
     requests = np.minimum(data, np.maximum(1, flight)) if not capacity else data
     values["requests_per_s"] = requests * batch / passing(batch)
-    values["tokens_per_s"] = values["requests_per_s"] * job.context_tokens
+    values["samples_per_s"] = values["requests_per_s"]
+    values["input_tokens_per_s"] = values["requests_per_s"] * job.context_tokens
     return values
 
 

@@ -42,7 +42,7 @@ def test_the_plan_comes_first_in_one_sentence(answered: dict[str, Any]) -> None:
         "61.3 GB (57.1 GiB) on each GPU; 84.0 GB (78.2 GiB) can be used there",
         "73 % used, 27 % free",
         "Likely between 232.9 GB and 259.9 GB over all GPUs",
-        "model weights 35.3 GB (32.9 GiB) 57.6 %",
+        "model weights 35.3 GB 57.6 %",
         "tokens per second: 1,850 (1,295 to 2,405)",
         "In short: rent it; about $5.96 an hour; 27 % of the memory stays free; about 1,850 tokens/s; "
         "4 GPUs: the smallest count that fits.",

@@ -32,7 +32,15 @@ from whichgpu.engine.advisor.answer.part_types import (
     Target,
     TradeOff,
 )
-from whichgpu.engine.advisor.answer.plan_types import Alternative, Memory, Outranked, Parallelism, Recommendation, Speed
+from whichgpu.engine.advisor.answer.plan_types import (
+    Alternative,
+    FigureSupport,
+    Memory,
+    Outranked,
+    Parallelism,
+    Recommendation,
+    Speed,
+)
 from whichgpu.engine.advisor.answer.procurement_types import Procurement
 from whichgpu.engine.advisor.answer.trace_types import RuleVerdict, TraceEntry
 from whichgpu.engine.advisor.objectives import shipped_objectives
@@ -153,6 +161,9 @@ class SizeAnswer(Memory):
     granted_per_gpu_gb: NotRequired[Annotated[Amount | None, doc("What the job may take of one GPU.")]]
     tight: Annotated[bool | None, doc("It fits, but not with the margin that a recommendation keeps.")]
     speed: Annotated[Speed, doc("Figures over all GPUs, each with its band.")]
+    support: NotRequired[
+        Annotated[dict[str, FigureSupport], doc("How well memory and each figure of speed are founded, by name.")]
+    ]
     link: NotRequired[Annotated[Word | None, doc("What joins the GPUs of one machine.")]]
     parallelism: NotRequired[Annotated[Parallelism, doc("How the job is split.")]]
     terms: NotRequired[Annotated[list[Term], doc("What the memory is made of.")]]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from whichgpu.engine.advisor.answer.plans import parallelism_dict
 from whichgpu.engine.advisor.answer.remarks import aged_rules, said_codes
 from whichgpu.engine.advisor.outcome import Judged, NoAnswer, Outcome
+from whichgpu.engine.catalogue import Level, weakest
 from whichgpu.engine.core import rounded
 from whichgpu.engine.plans import Plan
 from whichgpu.engine.rules import Rule, Vocabulary
@@ -49,6 +50,9 @@ def compact_dict(
         "price": _price(chosen.ranked.plan) if chosen else None,
         "memory_per_gpu_gb": _memory(chosen.ranked.plan) if chosen else None,
         "speed": _speed(chosen.ranked.plan) if chosen else None,
+        "support": weakest(*(each.level for each in chosen.ranked.plan.competence.support.values()))
+        if chosen
+        else None,
         "no_answer": _no_answer(outcome.no_answer),
         "procurement": verdict,
         "objective": outcome.objective.name,
@@ -73,6 +77,8 @@ def _plan(plan: Plan) -> compact_types.CompactPlan:
         "precision": plan.precision,
         "parallelism": split,
     }
+    if (ends := plan.competence.count_range) is not None and ends[0] != ends[1]:
+        entry["count_range"] = list(ends)
     if plan.nodes > 1:
         entry["node_link"] = plan.node_link
     if plan.partition:
@@ -112,6 +118,10 @@ def _speed(plan: Plan) -> dict[str, list[float]]:
         for name in _SPEEDS
         if (figure := figures.get(name)) is not None
     }
+
+
+def _support(plan: Plan) -> Level:
+    return weakest(*(each.level for each in plan.competence.support.values()))
 
 
 def _no_answer(no_answer: NoAnswer | None) -> compact_types.CompactNoAnswer | None:

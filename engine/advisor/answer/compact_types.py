@@ -8,6 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from whichgpu.engine.advisor.answer.keys import Amount, Count, Number, Word, doc
+from whichgpu.engine.advisor.answer.plan_types import CountRange, SupportLevel
 
 
 class CompactParallelism(TypedDict, total=False):
@@ -25,6 +26,9 @@ class CompactPlan(TypedDict):
     id: Annotated[Word, doc("The name of the plan, such as nvidia-l4x2.")]
     gpu: Annotated[Word, doc("The id of the GPU (whichgpu gpus lists them).")]
     count: Annotated[Count, doc("How many GPUs.")]
+    count_range: NotRequired[
+        Annotated[CountRange, doc("Where the count rests on a rule of thumb and may differ: the fewest and most.")]
+    ]
     nodes: Annotated[Count, doc("In how many machines.")]
     link: Annotated[Word | None, doc("What joins the GPUs of one machine: none, pcie, nvlink, ...")]
     node_link: NotRequired[Annotated[Word | None, doc("What joins the machines, where there are several.")]]
@@ -79,6 +83,9 @@ class CompactAnswer(TypedDict):
     speed: Annotated[
         dict[str, Band] | None,
         doc("Figures over all GPUs, each as value, low and high: tokens_per_s, samples_per_s, ttft_ms, hours, ..."),
+    ]
+    support: NotRequired[
+        Annotated[SupportLevel | None, doc("The weakest level of its figures; none: some are withheld.")]
     ]
     no_answer: Annotated[CompactNoAnswer | None, doc("Why nothing is recommended; null where something is.")]
     procurement: Annotated[Literal["rent", "buy", "hybrid", "undecided"], doc("The verdict on renting and buying.")]

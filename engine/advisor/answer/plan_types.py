@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from whichgpu.engine.advisor.answer.keys import Amount, Count, Day, Number, Word, doc
@@ -13,6 +14,21 @@ from whichgpu.engine.rules import Quantity
 
 Speed = dict[str, Number | bool | None]
 ChosenOverReason = LossKind | Literal["evidence"]
+
+
+#: How well a figure is founded.
+SupportLevel = Literal["none", "rule_of_thumb", "computed", "measured"]
+
+
+class FigureSupport(TypedDict):
+    """How well one figure is founded; at ``none`` it is withheld."""
+
+    level: Annotated[SupportLevel, doc("measured, computed, rule_of_thumb, or none: the figure is withheld.")]
+    reason: Annotated[Word, doc("Why it is no better founded.")]
+    measure: Annotated[Word, doc("What to measure to know it.")]
+
+
+CountRange = Annotated[list[Count], Field(min_length=2, max_length=2)]
 
 
 class Parallelism(TypedDict):
@@ -198,6 +214,9 @@ class Plan(TypedDict):
     gpu: Annotated[Word, doc("The id of the GPU (whichgpu gpus lists them).")]
     family: Annotated[Word, doc("The family of the GPU.")]
     count: Annotated[Count, doc("How many GPUs.")]
+    count_range: NotRequired[
+        Annotated[CountRange, doc("Where the count rests on a rule of thumb: the fewest and most it may come to.")]
+    ]
     nodes: Annotated[Count, doc("In how many machines.")]
     link: Annotated[Word | None, doc("What joins the GPUs of one machine: none, pcie, nvlink, ...")]
     node_link: Annotated[Word | None, doc("What joins the machines.")]
@@ -208,6 +227,9 @@ class Plan(TypedDict):
     offer: Annotated[Offer | None, doc("The offer that its price comes from; null where it is owned or quoted.")]
     memory: Annotated[Memory | None, doc("Null where the size of the job is not known.")]
     speed: Annotated[Speed, doc("Figures over all GPUs, each with its band: tokens_per_s, tokens_per_s_low, ...")]
+    support: NotRequired[
+        Annotated[dict[str, FigureSupport], doc("How well memory and each figure of speed are founded, by name.")]
+    ]
     cost: Annotated[Cost, doc("What it costs.")]
     power_w: Annotated[Amount | None, doc("Power of all GPUs in watts.")]
     proven: Annotated[bool, doc("Every hard limit could be checked.")]

@@ -40,12 +40,15 @@ def plan_dict(
         "offer": _offer(plan.cost.offer, plan.cost.instances),
         "memory": memory_dict(plan.memory, plan.units, plan.usable_gb) if plan.memory else None,
         "speed": speed_dict(plan),
+        "support": support_dict(plan),
         "cost": cost_dict(plan.cost),
         "power_w": plan.power_w,
         "proven": ranked.proven if ranked else plan.memory is not None,
         "score": ranked.score if ranked else None,
         "points": [_award(award, rules, facts, vocabulary) for award in (ranked.awards if ranked else ())],
     }
+    if (ends := plan.competence.count_range) is not None:
+        value["count_range"] = list(ends)
     if judged is not None and judged.unverified:
         value["unverified"] = [unverified_dict(gap, vocabulary) for gap in judged.unverified]
     return value
@@ -123,6 +126,14 @@ def speed_dict(plan: Plan) -> plan_types.Speed:
         speeds[f"{name}_low"] = figure.low
         speeds[f"{name}_high"] = figure.high
     return speeds
+
+
+def support_dict(plan: Plan) -> dict[str, plan_types.FigureSupport]:
+    """How well each figure is founded, the withheld ones among them."""
+    return {
+        name: {"level": each.level, "reason": each.reason, "measure": each.measure}
+        for name, each in plan.competence.support.items()
+    }
 
 
 def _partition(plan: Plan) -> plan_types.Partition | None:

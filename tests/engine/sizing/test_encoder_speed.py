@@ -20,7 +20,7 @@ def test_one_small_card_answers_many_requests(speed):
     found = speed(peak_qps=20, context_tokens=128)
     assert found["qps"] > 200
     assert found["latency_ms"] < 100
-    assert "tpot_ms" not in found
+    assert not {"tokens_per_s", "tpot_ms", "ttft_ms", "max_concurrency"} & found.keys()
 
 
 def test_short_inputs_are_answered_faster(speed):
@@ -36,7 +36,7 @@ def test_a_tight_limit_costs_throughput(speed):
 
 def test_an_unstated_input_is_no_longer_than_the_network_reads(speed):
     found = speed()
-    assert found["tokens_per_s"] == pytest.approx(512 * found["requests_per_s"], rel=1e-4)
+    assert found["input_tokens_per_s"] == pytest.approx(512 * found["requests_per_s"], rel=1e-4)
 
 
 def test_more_requests_at_a_time_wait_longer_but_more_are_served(speed):
@@ -47,4 +47,4 @@ def test_more_requests_at_a_time_wait_longer_but_more_are_served(speed):
 
 def test_tokens_are_those_that_are_read(speed):
     found = speed(context_tokens=256)
-    assert found["tokens_per_s"] == pytest.approx(256 * found["requests_per_s"], rel=1e-4)
+    assert found["input_tokens_per_s"] == pytest.approx(256 * found["requests_per_s"], rel=1e-4)

@@ -405,7 +405,7 @@ sizes = st.floats(0.1, 700)
 
 @given(sizes, st.sampled_from([1, 2, 4, 8]), st.integers(1, 256), st.sampled_from(sorted(GPUS)))
 def test_serving_figures_are_positive_and_ordered(size: float, tensor: int, concurrency: int, name: str) -> None:
-    what = job({"task": "inference", "param_count_b": size, "concurrency": concurrency})
+    what = job({"task": "inference", "model_family": "llm", "param_count_b": size, "concurrency": concurrency})
     speed = JobSpeed(what).estimate(GPUS[name], Layout(tensor), "pcie" if tensor > 1 else "none", room=concurrency)
     if speed is None:
         assert not GPUS[name].tflops or not GPUS[name].mem_bw_tbs
@@ -418,10 +418,14 @@ def test_serving_figures_are_positive_and_ordered(size: float, tensor: int, conc
 @given(sizes, st.floats(1.1, 4))
 def test_a_larger_model_is_never_faster(size: float, factor: float) -> None:
     small, large = (
-        values(job({"task": "inference", "param_count_b": n, "concurrency": 4})) for n in (size, size * factor)
+        values(job({"task": "inference", "model_family": "llm", "param_count_b": n, "concurrency": 4}))
+        for n in (size, size * factor)
     )
     assert large["tpot_ms"] >= small["tpot_ms"] * 0.999
-    little, big = (values(job({"task": "full_finetuning", "param_count_b": n})) for n in (size, size * factor))
+    little, big = (
+        values(job({"task": "full_finetuning", "model_family": "llm", "param_count_b": n}))
+        for n in (size, size * factor)
+    )
     assert big["tokens_per_s"] <= little["tokens_per_s"] * 1.001
 
 

@@ -1,0 +1,67 @@
+"""How far the figures of a plan may be believed, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from whichgpu.cli.render.blocks import Block, Paragraph
+from whichgpu.cli.render.figures import joined
+
+
+JsonObject = Mapping[str, Any]
+
+LEVELS = {
+    "measured": "by a formula set on measured runs",
+    "computed": "computed",
+    "rule_of_thumb": "rule of thumb",
+}
+
+
+def level_of(plan: JsonObject, figure: str) -> str | None:
+    """The level of a figure in words; None in records of before there were levels."""
+    entry = plan.get("support", {}).get(figure)
+    return LEVELS.get(entry["level"]) if entry else None
+
+
+def count_words(plan: JsonObject) -> str:
+    """What stands beside the count of a plan that rests on a rule of thumb: its range."""
+    ends = plan.get("count_range")
+    if ends is None:
+        return ""
+    low, high = ends
+    return " (by rule of thumb)" if low == high else f" ({low} to {high}, by rule of thumb)"
+
+
+def memory_withheld(plan: JsonObject) -> str:
+    """Why the memory of a plan cannot be told, and what to measure; empty where nothing says so."""
+    entry = plan.get("support", {}).get("memory")
+    if entry is None or entry["level"] != "none":
+        return ""
+    return f"Not given, because {entry['reason']}. Measure {entry['measure']}."
+
+
+def support_blocks(plan: JsonObject, labels: Mapping[str, str]) -> list[Block]:
+    """Why figures of speed are no better founded and which are withheld, each with what to measure.
+
+    Args:
+        plan: with its ``support``.
+        labels: what its figures of speed are called.
+    """
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for name, entry in plan.get("support", {}).items():
+        if name != "memory" and entry["level"] in {"none", "rule_of_thumb"}:
+            groups.setdefault((entry["level"], entry["reason"], entry["measure"]), []).append(labels.get(name, name))
+    shown = [name for name in plan["speed"] if name in plan.get("support", ())]
+    blocks: list[Block] = []
+    for (level, reason, measure), names in groups.items():
+        text = _said(level, reason, measure, names, alike=len(names) == len(shown))
+        blocks.append(Paragraph(text, "bad" if level == "none" else "plain"))
+    return blocks
+
+
+def _said(level: str, reason: str, measure: str, names: list[str], *, alike: bool) -> str:
+    if level == "none":
+        return f"Not given: {joined(names, 'or')}, because {reason}. Measure {measure}."
+    what = "" if alike else f" for {joined(names)}"
+    return f"Rule of thumb{what}, because {reason}. To know better, measure {measure}."
