@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from whichgpu.engine.core import Codes, Facts, FactTable, NumberColumn, Value
+from whichgpu.engine.core import Codes, Facts, FactTable, NumberColumn, Value, WordColumn
 from whichgpu.engine.rules.inference.evaluator import Evaluator
 from whichgpu.engine.rules.inference.parts import Part
 from whichgpu.engine.rules.language.columns import Rows, View
@@ -50,8 +50,8 @@ class Evaluation(ABC):
         """All facts of a row, the shared ones included."""
 
     @abstractmethod
-    def fact_values(self, name: str, rows: Sequence[int]) -> Sequence[Value | None]:
-        """One fact of rows, None where it is not known."""
+    def numbered(self, name: str, rows: Sequence[int]) -> tuple[Sequence[int], Sequence[Value | None]]:
+        """One fact of rows: the number of its value in each, and the values; None for unknown."""
 
     @abstractmethod
     def own_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
@@ -170,9 +170,9 @@ class CaseEvaluation(Evaluation):
         """The facts of the case."""
         return self._facts
 
-    def fact_values(self, name: str, rows: Sequence[int]) -> Sequence[Value | None]:
+    def numbered(self, name: str, rows: Sequence[int]) -> tuple[Sequence[int], Sequence[Value | None]]:
         """One fact of the case."""
-        return [self._facts.get(name) for _ in rows]
+        return [0] * len(rows), [self._facts.get(name)]
 
     def own_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
         """The facts of the case."""
@@ -230,6 +230,10 @@ class TableEvaluation(Evaluation):
         codes, groups = self._grouped()
         return [groups[code] for code in codes.tolist()]
 
+    def on(self, table: FactTable) -> TableEvaluation:
+        """What the rules come to on another table, without a workload."""
+        return TableEvaluation(self._evaluator, {}, table)
+
     def matching(self, rule: str) -> Rows:
         """On which rows a rule matches."""
         if rule in self._certain:
@@ -241,10 +245,12 @@ class TableEvaluation(Evaluation):
         """All facts of a row, the shared ones included."""
         return {**self.shared, **self.table.row(row)}
 
-    def fact_values(self, name: str, rows: Sequence[int]) -> Sequence[Value | None]:
-        """One fact of rows, None where it is not known."""
+    def numbered(self, name: str, rows: Sequence[int]) -> tuple[Sequence[int], Sequence[Value | None]]:
+        """One fact of rows: the number of its value in each, and the values; None for unknown."""
         column = self.table.column(name)
-        return [None] * len(rows) if column is None else column.values_at(np.array(rows, np.intp))
+        if isinstance(column, WordColumn):
+            return column.codes[rows].tolist(), (*column.words, None)  # Which -1 points to.
+        return range(len(rows)), [None] * len(rows) if column is None else column.values_at(np.array(rows, np.intp))
 
     def own_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
         """What the conditions read of rows alone."""
