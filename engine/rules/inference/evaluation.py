@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whichgpu.engine.core import Codes, Facts, FactTable, NumberColumn, Value, WordColumn
-from whichgpu.engine.rules.inference.evaluator import Evaluator
+from whichgpu.engine.rules.inference.evaluator import Branch, Evaluator
 from whichgpu.engine.rules.inference.parts import Part
 from whichgpu.engine.rules.language.columns import Rows, View
 from whichgpu.engine.rules.rulebook.model import Rule, Verdict
@@ -125,22 +125,35 @@ class Evaluation(ABC):
         """The verdict on every rule on a row, sorted by rule."""
         return [self.verdict(rule, row) for rule in self.rules]
 
+    def not_dismissed(self) -> list[str]:
+        """The rules of which the shared facts dismiss no condition, sorted by id."""
+        local = self._evaluator.local
+        branches = self._branches(undecided=True)
+        return sorted(
+            rule for each in branches for rule in (*each.certain, *(local[number][0] for number in each.waiting))
+        )
+
     def _standing(self) -> tuple[list[str], list[int]]:
-        """What the shared facts do not dismiss: rules that hold by them alone, and numbers of those with more parts."""
+        """What holds by the shared facts: rules that have no further parts, and numbers of those that have."""
         certain: list[str] = []
         waiting: list[int] = []
+        for branch in self._branches(undecided=False):
+            certain += branch.certain
+            waiting += branch.waiting
+        return certain, waiting
+
+    def _branches(self, *, undecided: bool) -> list[Branch]:
+        """The branches of the tree of rules whose common parts all hold; ``undecided``: or are unknown."""
+        found = [self._evaluator.tree]
         known, scalar, shared = self._common, self._evaluator.scalar, self.shared
-        for guard in self._evaluator.guards:
-            for part in guard.parts:
+        for branch in found:  # It grows meanwhile.
+            for part, further in branch.branches.items():
                 if part not in known:
                     value = scalar(part)(shared)
                     known[part] = value if value is True or value is False else None
-                if known[part] is not True:
-                    break
-            else:
-                certain += guard.certain
-                waiting += guard.waiting
-        return certain, waiting
+                if known[part] is True or (undecided and known[part] is None):
+                    found.append(further)
+        return found
 
 
 class CaseEvaluation(Evaluation):
