@@ -76,7 +76,8 @@ def confirm(
         for row in (*best_first.tolist(), *rejected[::-1].tolist()):
             of_gpus.setdefault(table.gpus[row].id, row)
         recorded = [*best_first[list(shown)].tolist(), *of_gpus.values()]
-    rows = np.unique(np.array(recorded, np.intp))
+    fired = np.zeros(len(table), np.bool_)
+    fired[recorded] = True
     for run, ran_on in runs:
-        places = np.flatnonzero(np.isin(ran_on, rows))
+        places = np.flatnonzero(fired[ran_on])
         run.confirm(places.tolist(), [table.ids[row] for row in ran_on[places].tolist()])

@@ -26,8 +26,6 @@ from whichgpu.engine.rules.language.columns import Rows
 #: A part that all fact sets share becomes a gate where so many rules and guards have it.
 GATED_FROM = 8
 
-_TRUTH = {True: "1", False: "0"}
-
 #: What the facts of a batch begin with, and a match tells of each of its facts.
 _IDS = [f'{{"id":"{number:03}"' for number in range(MAX_FACTS)]
 _MATCHED = '{"m":{"id":"'
@@ -220,8 +218,7 @@ class DurableMatcher:
         for loaded in rulesets:
             facts = []
             for start, bucket in zip(_IDS, loaded.behind(guards), strict=False):
-                truths = [(key, seen.common(part)) for part, key in bucket.conditions]
-                conditions = "".join([key + _TRUTH[value] for key, value in truths if value is not None])
+                conditions = "".join([f"{key}1" for part, key in bucket.conditions if seen.common(part)])
                 facts.append(f"{start}{bucket.flags}{self._common_text(bucket, seen.shared)}{conditions}}}")
             fired += [name for name, _ in loaded.session.run(facts)] if facts else []
         return fired
@@ -316,17 +313,20 @@ class DurableMatcher:
     def _column(self, each: Field, seen: Seen, indexes: Sequence[int], odd: set[int]) -> list[str]:
         """One field of every fact, ready to be joined; empty where the fact is unknown."""
         codes, values = seen.numbered(each.fact, indexes)
-        texts, strange = {}, set[int]()
-        for code in dict.fromkeys(codes):
-            value = values[code]
-            try:
-                texts[code] = "" if value is None else each.key + self._texts[each.kind][value]
-            except Unencodable:
-                texts[code] = ""
-                strange.add(code)
-        if strange:
+        key, known = each.key, self._texts[each.kind]
+        met: Iterable[int] = range(len(values)) if isinstance(codes, range) else set(codes)
+        try:
+            texts = {code: "" if (value := values[code]) is None else key + known[value] for code in met}
+        except Unencodable:
+            texts, strange = {}, set[int]()
+            for code in met:
+                try:
+                    texts[code] = "" if (value := values[code]) is None else key + known[value]
+                except Unencodable:
+                    texts[code] = ""
+                    strange.add(code)
             odd.update(position for position, code in enumerate(codes) if code in strange)
-        return [texts[code] for code in codes]
+        return list(texts.values()) if isinstance(codes, range) else [texts[code] for code in codes]
 
 
 def _gates(units: dict[str, tuple[int, ...]]) -> dict[str, int]:
@@ -344,8 +344,8 @@ def _joined(columns: list[list[str]], size: int) -> _Rest:
 
 
 def _condition_column(key: str, part: int, seen: Seen, indexes: Sequence[int]) -> list[str]:
-    values = seen.evaluation.values(part, [seen.rows[index] for index in indexes])
-    return ["" if value is None else key + _TRUTH[value] for value in values]
+    holds = seen.evaluation.holds(part, [seen.rows[index] for index in indexes])
+    return [f"{key}1" if held else "" for held in holds]
 
 
 def _numbers(name: str, message: str) -> list[int]:

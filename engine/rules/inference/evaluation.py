@@ -85,9 +85,9 @@ class Evaluation(ABC):
         """The truth of a part on a row."""
         return self._local(part, row) if self.parts[part].local else self.common(part)
 
-    def values(self, part: int, rows: Sequence[int]) -> list[bool | None]:
-        """The truth of a local part on some rows."""
-        return [self._local(part, row) for row in rows]
+    def holds(self, part: int, rows: Sequence[int]) -> list[bool]:
+        """On which of some rows a local part holds."""
+        return [self._local(part, row) is True for row in rows]
 
     def outcome(self, rule: str, row: int = 0) -> bool | None:
         """True: all conditions hold. False: one does not. None: undecided for want of a fact."""
@@ -277,9 +277,11 @@ class TableEvaluation(Evaluation):
                 self._columns[part] = self._where(part).view(np.int8) - fails.view(np.int8)
         return self._columns[part]
 
-    def values(self, part: int, rows: Sequence[int]) -> list[bool | None]:
-        """The truth of a local part on some rows."""
-        return [truth > 0 if truth else None for truth in self.column(part)[rows].tolist()]
+    def holds(self, part: int, rows: Sequence[int]) -> list[bool]:
+        """On which of some rows a local part holds."""
+        with np.errstate(all="ignore"):
+            held: list[bool] = self._where(part)[rows].tolist()
+        return held
 
     def undecided_alike(self, rule: str) -> Iterable[Sequence[int]]:
         """The rows on which the rule is undecided, those together that lack the same facts for the same parts."""
