@@ -19,7 +19,7 @@ from whichgpu.engine.rules.inference.driver import MAX_FACTS, Session
 from whichgpu.engine.rules.inference.encode import Kind, TextCache, Unencodable
 from whichgpu.engine.rules.inference.evaluation import Evaluation, TableEvaluation
 from whichgpu.engine.rules.inference.native import NativeTest, native_tests
-from whichgpu.engine.rules.inference.parts import Part, Parts
+from whichgpu.engine.rules.inference.parts import Part, Parts, dismissing_first
 from whichgpu.engine.rules.language.columns import Rows
 
 
@@ -191,7 +191,7 @@ class DurableMatcher:
             else:
                 common[name] = shared
         common |= {f"g{number}": shared for shared, number in guard_numbers.items()}
-        gated = _gates(common)
+        gated = _gates(common, parts)
         first = [unit(name, shared, tests) for name, shared in common.items() if name not in gated]
         first += [unit(f"h{part}", [part], tests) for part in sorted(set(gated.values()))]
         behind = [
@@ -329,13 +329,16 @@ class DurableMatcher:
         return list(texts.values()) if isinstance(codes, range) else [texts[code] for code in codes]
 
 
-def _gates(units: dict[str, tuple[int, ...]]) -> dict[str, int]:
+def _gates(units: dict[str, tuple[int, ...]], parts: Sequence[Part]) -> dict[str, int]:
     """For units, given by their parts, the part that stands before them as a gate; some have none."""
-    several = {name: parts for name, parts in units.items() if len(parts) > 1}
-    uses = Counter(part for parts in several.values() for part in parts)
-    most_used = {name: max(parts, key=lambda part: uses[part]) for name, parts in several.items()}
-    users = Counter(most_used.values())
-    return {name: part for name, part in most_used.items() if users[part] >= GATED_FROM}
+    uses = Counter(part for own in units.values() if len(own) > 1 for part in own)
+    first = dismissing_first(parts, uses)
+    found: dict[str, int] = {}
+    for name, own in units.items():
+        many = [part for part in own if uses[part] >= GATED_FROM]
+        if many and len(own) > 1:
+            found[name] = min(many, key=first)
+    return found
 
 
 def _joined(columns: list[list[str]], size: int) -> _Rest:

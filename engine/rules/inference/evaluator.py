@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.core import FactTable
-from whichgpu.engine.rules.inference.parts import Parts, parts_of
+from whichgpu.engine.rules.inference.parts import Parts, dismissing_first, parts_of
 from whichgpu.engine.rules.language import Compiled, compile_expr
 from whichgpu.engine.rules.language.columns import Rows, Unsuited, View, Where, where_fails, where_holds
 from whichgpu.engine.rules.language.tree import is_local
@@ -26,8 +26,8 @@ from whichgpu.engine.rules.rulebook.model import Rule
 class Branch(Struct, frozen=True):
     """A common part, behind those on the way to it, and the rules that have these and no further common part.
 
-    Rules share the beginning of the way, where the parts that most of them have come first: one that does not hold
-    dismisses all behind it at once.
+    Rules share the beginning of the way, where those parts come first that dismiss most: one that does not hold
+    dismisses all rules behind it at once.
     """
 
     part: int
@@ -58,9 +58,10 @@ class Evaluator:
         #: The rules by their common parts. The root stands for no part.
         self.tree = Branch(-1, {}, [], [])
         uses = Counter(part for common in {common for common, _ in self.parts.split.values()} for part in common)
+        first = dismissing_first(parts, uses)
         for rule, (common, local) in self.parts.split.items():
             branch = self.tree
-            for part in sorted(common, key=lambda part: (-uses[part], part)):
+            for part in sorted(common, key=first):
                 branch = branch.branches.setdefault(part, Branch(part, {}, [], []))
             if local:
                 branch.waiting.append(len(self.local))
