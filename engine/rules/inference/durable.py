@@ -3,118 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field
-from functools import cached_property
-from operator import add
+from collections.abc import Iterable, Sequence, Set
 from typing import get_args
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from msgspec import Struct
 
-from whichgpu.engine.core import Facts, FactTable, InternalError, Value
-from whichgpu.engine.rules.inference.compile import NO_GUARD, Bucket, Field, Ruleset, Unit, compile_units, unit
-from whichgpu.engine.rules.inference.driver import MAX_FACTS, Session
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.rules.inference.compile import NO_GUARD, Bucket, Field, Ruleset, Unit, unit
 from whichgpu.engine.rules.inference.encode import Kind, TextCache, Unencodable
 from whichgpu.engine.rules.inference.evaluation import Evaluation, TableEvaluation
 from whichgpu.engine.rules.inference.native import NativeTest, native_tests
 from whichgpu.engine.rules.inference.parts import Part, Parts, dismissing_first
+from whichgpu.engine.rules.inference.rulesets import BEGINNINGS, Loaded, Rest, Told, load_units
 from whichgpu.engine.rules.language.columns import Rows
 
 
 #: A part that all fact sets share becomes a gate where so many rules and guards have it.
 GATED_FROM = 8
 
-#: What the facts of a batch begin with, and a match tells of each of its facts.
-_IDS = [f'{{"id":"{number:03}"' for number in range(MAX_FACTS)]
-_MATCHED = '{"m":{"id":"'
-_ID_DIGITS = 3
-
-
-class _Rest(Struct, frozen=True):
-    """What fact sets differ in, of what a bucket reads: the text of each set, by position, and the distinct ones."""
-
-    every: list[str]
-    distinct: list[str]
-
-
-class _Told(Struct, frozen=True):
-    """What a bucket is told: what all its facts begin with, and the rest of each."""
-
-    bucket: int
-    head: str
-    rest: _Rest
-
-
-@dataclass
-class _Loaded:
-    """A ruleset with its session in the C engine, made when first used."""
-
-    name: str
-    ruleset: Ruleset
-    parts: Sequence[Part]
-    #: For tables that rows share, by bucket: on which of its rows each unit fires.
-    kept: WeakKeyDictionary[FactTable, dict[int, dict[str, Rows]]] = field(default_factory=WeakKeyDictionary)
-
-    @cached_property
-    def session(self) -> Session:
-        """The compiled ruleset."""
-        return Session(self.name, list(self.ruleset.rules))
-
-    @cached_property
-    def bucket_of(self) -> dict[str, int]:
-        """Where each unit lies."""
-        return {each.name: bucket.number for bucket in self.ruleset.buckets for each in bucket.units}
-
-    @cached_property
-    def reads(self) -> list[frozenset[str]]:
-        """The facts that each bucket's units read of fact sets."""
-        return [
-            frozenset(each.fact for each in bucket.local).union(
-                *(self.parts[part].reads for part, _ in bucket.conditions)
-            )
-            for bucket in self.ruleset.buckets
-        ]
-
-    @cached_property
-    def _by_guard(self) -> dict[int, list[Bucket]]:
-        found: dict[int, list[Bucket]] = {}
-        for bucket in self.ruleset.buckets:
-            found.setdefault(bucket.guard, []).append(bucket)
-        return found
-
-    def behind(self, guards: Set[int]) -> list[Bucket]:
-        """The buckets whose guard has fired."""
-        return [bucket for guard in sorted(self._by_guard.keys() & guards) for bucket in self._by_guard[guard]]
-
-    def fire(self, told: Sequence[_Told]) -> Iterator[tuple[str, Sequence[int]]]:
-        """The units that fire, each with positions of fact sets. Sets alike in what a bucket reads share one fact."""
-        facts: list[str] = []
-        rests: list[str] = []
-        places: dict[int, _Rest] = {}
-        for each in told:
-            places[each.bucket] = each.rest
-            facts += [f"{each.head}{rest}}}" for rest in each.rest.distinct]
-            rests += each.rest.distinct
-        for start in range(0, len(facts), MAX_FACTS):
-            for name, message in self.session.run(list(map(add, _IDS, facts[start : start + MAX_FACTS]))):
-                alike = {rests[start + number] for number in _numbers(name, message)}
-                every = places[self.bucket_of[name]].every
-                yield name, [position for position, rest in enumerate(every) if rest in alike]
-
-
-def _loaded(name: str, units: Sequence[Unit], parts: Sequence[Part], *, apart: bool = False) -> tuple[_Loaded, ...]:
-    rulesets = compile_units(units, apart=apart)
-    return tuple(_Loaded(f"{name}{number}", ruleset, parts) for number, ruleset in enumerate(rulesets))
-
 
 class _Form(Struct, frozen=True):
     """All rulesets of a level, with native tests, or with condition fields only."""
 
-    gates: tuple[_Loaded, ...]  # and what no gate stands before
-    common: tuple[_Loaded, ...]
-    local: tuple[_Loaded, ...]
+    gates: tuple[Loaded, ...]  # and what no gate stands before
+    common: tuple[Loaded, ...]
+    local: tuple[Loaded, ...]
     rule_of: dict[str, str]  # engine name -> rule id
 
 
@@ -198,9 +112,9 @@ class DurableMatcher:
             unit(name, [part for part in common[name] if part != gate], tests, gate) for name, gate in gated.items()
         ]
         return _Form(
-            _loaded("gates", first, parts),
-            _loaded("common", behind, parts),
-            _loaded("local", local, parts, apart=True),
+            load_units("gates", first, parts),
+            load_units("common", behind, parts),
+            load_units("local", local, parts, apart=True),
             rule_of,
         )
 
@@ -212,12 +126,12 @@ class DurableMatcher:
         rules = [form.rule_of[name] for name in fired if name[0] == "r"]
         return rules, frozenset({NO_GUARD, *(int(name[1:]) for name in fired if name[0] == "g")})
 
-    def _fire_shared(self, rulesets: Iterable[_Loaded], seen: Evaluation, guards: Set[int]) -> list[str]:
+    def _fire_shared(self, rulesets: Iterable[Loaded], seen: Evaluation, guards: Set[int]) -> list[str]:
         """The units behind these guards that the shared facts fire."""
         fired: list[str] = []
         for loaded in rulesets:
             facts = []
-            for start, bucket in zip(_IDS, loaded.behind(guards), strict=False):
+            for start, bucket in zip(BEGINNINGS, loaded.behind(guards), strict=False):
                 conditions = "".join([f"{key}1" for part, key in bucket.conditions if seen.common(part)])
                 facts.append(f"{start}{bucket.flags}{self._common_text(bucket, seen.shared)}{conditions}}}")
             fired += [name for name, _ in loaded.session.run(facts)] if facts else []
@@ -253,7 +167,7 @@ class DurableMatcher:
         return [indexes[position] for position in sorted(odd)]
 
     def _known(
-        self, loaded: _Loaded, buckets: Iterable[Bucket], seen: Seen, indexes: Sequence[int]
+        self, loaded: Loaded, buckets: Iterable[Bucket], seen: Seen, indexes: Sequence[int]
     ) -> tuple[list[Bucket], list[tuple[str, Sequence[int]]]]:
         """The buckets that are to be told, and what comes of the others, which read only what rows share.
 
@@ -277,7 +191,7 @@ class DurableMatcher:
             found += [(name, np.flatnonzero(rows[which]).tolist()) for name, rows in kept[bucket.number].items()]
         return others, found
 
-    def _fire_whole(self, loaded: _Loaded, bucket: Bucket, evaluation: TableEvaluation) -> dict[str, Rows]:
+    def _fire_whole(self, loaded: Loaded, bucket: Bucket, evaluation: TableEvaluation) -> dict[str, Rows]:
         """On which rows of a whole table the units of a bucket fire."""
         every, odd = range(evaluation.size), set[int]()
         told = self._tell([bucket], Seen(evaluation, every), every, odd)
@@ -288,15 +202,15 @@ class DurableMatcher:
             fired.setdefault(name, np.zeros(evaluation.size, np.bool_))[where] = True
         return fired
 
-    def _tell(self, buckets: Iterable[Bucket], seen: Seen, indexes: Sequence[int], odd: set[int]) -> list[_Told]:
+    def _tell(self, buckets: Iterable[Bucket], seen: Seen, indexes: Sequence[int], odd: set[int]) -> list[Told]:
         """What buckets are told of fact sets; to ``odd`` are added those that cannot be encoded.
 
         Raises:
             Unencodable: what all fact sets share cannot be encoded.
         """
         columns: dict[str, list[str]] = {}
-        rests: dict[tuple[str, ...], _Rest] = {}
-        told: list[_Told] = []
+        rests: dict[tuple[str, ...], Rest] = {}
+        told: list[Told] = []
         for bucket in buckets:
             head = bucket.flags + self._common_text(bucket, seen.evaluation.shared)
             if bucket.own not in rests:
@@ -307,7 +221,7 @@ class DurableMatcher:
                     if key not in columns:
                         columns[key] = _condition_column(key, part, seen, indexes)
                 rests[bucket.own] = _joined([columns[key] for key in bucket.own], len(indexes))
-            told.append(_Told(bucket.number, head, rests[bucket.own]))
+            told.append(Told(bucket.number, head, rests[bucket.own]))
         return told
 
     def _column(self, each: Field, seen: Seen, indexes: Sequence[int], odd: set[int]) -> list[str]:
@@ -341,29 +255,11 @@ def _gates(units: dict[str, tuple[int, ...]], parts: Sequence[Part]) -> dict[str
     return found
 
 
-def _joined(columns: list[list[str]], size: int) -> _Rest:
+def _joined(columns: list[list[str]], size: int) -> Rest:
     every = columns[0] if len(columns) == 1 else list(map("".join, zip(*columns, strict=True))) or [""] * size
-    return _Rest(every, [*dict.fromkeys(every)])
+    return Rest(every, [*dict.fromkeys(every)])
 
 
 def _condition_column(key: str, part: int, seen: Seen, indexes: Sequence[int]) -> list[str]:
     holds = seen.evaluation.holds(part, [seen.rows[index] for index in indexes])
     return [f"{key}1" if held else "" for held in holds]
-
-
-def _numbers(name: str, message: str) -> list[int]:
-    """Which facts of a batch a rule fired on, read off a message ``{"rule":[{"m":FACT},{"m":FACT}]}``.
-
-    Raises:
-        InternalError: the message has another form, or names a fact twice.
-    """
-    start, *matched = message.split(_MATCHED)
-    try:
-        numbers = [int(each[:_ID_DIGITS]) for each in matched]
-    except ValueError:
-        numbers = []
-    if not numbers or start != f'{{"{name}":[' or not message.endswith("}]}"):
-        raise InternalError(f"durable-rules answers in an unknown form: {message[:80]!r}")
-    if len(set(numbers)) < len(numbers):
-        raise InternalError(f"durable-rules fired {name} twice on one fact")
-    return numbers

@@ -11,8 +11,8 @@ import pytest
 from whichgpu.engine.core.errors import InternalError
 from whichgpu.engine.rules.inference.differences import gathering_differences
 from whichgpu.engine.rules.inference.driver import BATCH, Session
-from whichgpu.engine.rules.inference.durable import _numbers
 from whichgpu.engine.rules.inference.firing import Level, fire
+from whichgpu.engine.rules.inference.rulesets import numbers_of
 from whichgpu.engine.rules.language.tree import Compare, Const, FactRef
 
 
@@ -82,12 +82,12 @@ def test_too_large_a_batch_is_refused():
 
 def test_a_second_firing_on_one_fact_is_an_internal_error():
     good = '{"r":[{"m":{"id":"007"}},{"m":{"id":"008"}}]}'
-    assert _numbers("r", good) == [7, 8]
+    assert numbers_of("r", good) == [7, 8]
     with pytest.raises(InternalError, match="twice"):
-        _numbers("r", good.replace("008", "007"))
+        numbers_of("r", good.replace("008", "007"))
     for strange in (good + " ", good.replace("r", "q"), good.replace("008", "x08"), '{"r":[]}'):
         with pytest.raises(InternalError, match="unknown form"):
-            _numbers("r", strange)
+            numbers_of("r", strange)
 
 
 def test_ids_of_a_batch_have_distinct_hashes():
