@@ -9,7 +9,6 @@ from functools import partial
 from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from whichgpu.engine.advisor.candidates import judge_candidates
 from whichgpu.engine.advisor.intake import Workload
@@ -19,6 +18,7 @@ from whichgpu.engine.advisor.outcome import CandidateJudgement, Fired, Judged, N
 from whichgpu.engine.advisor.procurement import Procurement, compute
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.round import run_round
+from whichgpu.engine.advisor.shortlist import answer_alone
 from whichgpu.engine.advisor.stages import RuleSet, Stages
 from whichgpu.engine.catalogue import Knowledge, ModelSpec, profile_of
 from whichgpu.engine.core import Facts, InputError, Value
@@ -142,12 +142,16 @@ def _must_ask(vocabulary: Vocabulary, intake: ResolvedFacts) -> NoAnswer | None:
 def round_on(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> PlanRound | None:
     """The plans on these facts, judged, without what follows from the choice; None where the facts allow no round."""
     try:
-        intake, model = context.resolve(given)
-        if _contradiction(context.stages.contradictions, intake) or _must_ask(context.vocabulary, intake):
-            return None
-        return context.plan_round(context.plan_maker(model, intake), intake, objective)
+        return _round_on(context, given, objective)
     except InputError:
         return None
+
+
+def _round_on(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> PlanRound | None:
+    intake, model = context.resolve(given)
+    if _contradiction(context.stages.contradictions, intake) or _must_ask(context.vocabulary, intake):
+        return None
+    return context.plan_round(context.plan_maker(model, intake), intake, objective)
 
 
 def _nothing_fits(
@@ -203,6 +207,8 @@ def _phases(
     given.pop("trains_and_serves", None)
     if profile_of(str(other)).serves:
         given.pop("peft_method", None)
-    best = decide_workload(context, replace(workload, given=given), objective).chosen
+    with answer_alone():
+        found = _round_on(context, given, objective)
+    best = found.judged[0] if found and found.judged else None
     training, serving = (chosen, best) if profile.trains else (best, chosen)
     return (("training", training), ("serving", serving))

@@ -35,10 +35,8 @@ def missing_for_proof(evaluation: Evaluation | None, unstated: AbstractSet[str])
     if evaluation is None:
         return found
     parts = evaluation.parts
-    for rule in evaluation.rules:
-        unknown = _unknown(evaluation, rule)
-        if unknown is None:
-            continue
+    for rule in evaluation.not_dismissed():
+        unknown = [part for part in evaluation.parts_of(rule)[0] if evaluation.common(part) is None]
         if any(name in unstated for part in unknown for name in parts[part].reads if name not in evaluation.shared):
             continue
         for rows in evaluation.undecided_alike(rule):
@@ -50,18 +48,6 @@ def missing_for_proof(evaluation: Evaluation | None, unstated: AbstractSet[str])
                 for row in rows:
                     found.setdefault(row, set()).update(gaps)
     return found
-
-
-def _unknown(evaluation: Evaluation, rule: str) -> list[int] | None:
-    """The parts that the workload leaves unknown; None where it dismisses the rule."""
-    unknown = []
-    for part in evaluation.parts_of(rule)[0]:
-        value = evaluation.common(part)
-        if value is False:
-            return None
-        if value is None:
-            unknown.append(part)
-    return unknown
 
 
 def _limits(evaluation: Evaluation, rule: str, open_parts: Sequence[int], unstated: AbstractSet[str]) -> Iterator[str]:

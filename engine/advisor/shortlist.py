@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -14,6 +16,18 @@ from whichgpu.engine.plans import PlanTable
 MOST_ALTERNATIVES = 60
 #: A plan further behind the answer, in points of evidence, is no alternative to it: it is listed as outranked.
 FARTHEST_ALTERNATIVE = 6.0
+
+_answer_alone: ContextVar[bool] = ContextVar("answer_alone", default=False)
+
+
+@contextmanager
+def answer_alone() -> Iterator[None]:
+    """While it lasts a record shows the answer of a round and nothing else of it, as of a workload's other phase."""
+    token = _answer_alone.set(True)
+    try:
+        yield
+    finally:
+        _answer_alone.reset(token)
 
 
 def alternatives(surviving: PlanTable, scores: Numbers, first: int) -> list[int]:
@@ -55,10 +69,15 @@ def confirm(
         rejected: rows of the others.
         runs: rules that were run, each with the rows that they were run on.
     """
-    of_gpus: dict[str, int] = {}
-    for row in (*best_first.tolist(), *rejected[::-1].tolist()):
-        of_gpus.setdefault(table.gpus[row].id, row)
-    rows = np.union1d(best_first[list(shown)], list(of_gpus.values())).astype(np.intp)
+    if _answer_alone.get():
+        recorded = best_first[:1].tolist()
+    else:
+        of_gpus: dict[str, int] = {}
+        for row in (*best_first.tolist(), *rejected[::-1].tolist()):
+            of_gpus.setdefault(table.gpus[row].id, row)
+        recorded = [*best_first[list(shown)].tolist(), *of_gpus.values()]
+    fired = np.zeros(len(table), np.bool_)
+    fired[recorded] = True
     for run, ran_on in runs:
-        places = np.flatnonzero(np.isin(ran_on, rows))
+        places = np.flatnonzero(fired[ran_on])
         run.confirm(places.tolist(), [table.ids[row] for row in ran_on[places].tolist()])

@@ -1,16 +1,18 @@
-"""Conjunctions to durable rulesets, and to batches of facts, within the engine's limits.
+"""Conjunctions to durable rulesets, and to the facts that they read, within the engine's limits.
 
-A match needs two fires. The *common* rulesets read one fact that holds what all fact sets share (the workload's facts)
-and fire rules that read nothing else, and *guards*: one for each distinct common part of the other rules. The *local*
-rulesets read one fact for each plan. Their rules lie in buckets, all rules of a bucket behind one guard, and a fact
-carries the flags of only those buckets whose guard fired, so that a rule dismissed by the workload costs nothing.
+A match needs three fires, each of rules that the one before leaves. *Gates* are parts that many rules share and that
+read what all fact sets have in common (the workload's facts). Behind them fire the rules that read nothing else, and
+*guards*: one for each distinct common part of the other rules. These, the *local* ones, fire behind their guards.
+
+Rules lie in buckets, all rules of a bucket behind one gate or guard, and a fact is made for each bucket whose gate or
+guard fired, of what its rules read and no more. So rules that the workload dismisses cost nothing, facts are small, and
+plans that are alike in what a bucket reads share one fact.
 
 Measured limits of the engine and how they are kept:
 
-* 64 pending tests of one fact: buckets lie behind a second flag, so that at most MAX_SHELVES shelves, the buckets of
-  one shelf and the rules of one bucket are pending together;
+* 64 pending tests of one fact: a bucket's flag lies behind a second one, and a fact carries one flag of each kind;
 * 511 distinct tests under one parent, 256 rules on one test, 128 ``$or`` on one test: a bucket is far smaller;
-* 255 properties of a fact: a fact carries only what the rules behind its flags read, and is split where that is more;
+* 255 properties of a fact: a bucket reads fewer;
 * 32 groups in one pattern: a rule with more lists than MAX_LISTS leaves the others to condition fields.
 """
 
@@ -24,6 +26,7 @@ from msgspec import Struct
 from whichgpu.engine.rules.inference.driver import BATCH
 from whichgpu.engine.rules.inference.encode import FlagNames, Kind, property_names
 from whichgpu.engine.rules.inference.native import InList, NativeTest, facts_of, patterns, width_of
+from whichgpu.engine.rules.language.tree import is_local
 
 
 MAX_RULES_IN_BUCKET = 28
@@ -35,24 +38,24 @@ MAX_LISTS = 10
 
 _Item = TypeVar("_Item")
 
-#: The guard of rules without a common part: always up.
+#: The guard of what nothing stands before: always up.
 NO_GUARD = -1
 
 
 class Unit(Struct, frozen=True):
-    """What fires: a rule or a guard. ``tests`` are (part, native form or None), ``guard`` what must fire first."""
+    """What fires: a rule, guard or gate. ``tests`` are (part, native form or None), ``guard`` what must fire first."""
 
     name: str
     tests: tuple[tuple[int, NativeTest | None], ...]
     guard: int = NO_GUARD
 
-    def facts(self) -> set[str]:
+    def facts(self) -> frozenset[str]:
         """Facts that its native tests read."""
-        return {fact for _, test in self.tests if test is not None for fact in facts_of(test)}
+        return frozenset(fact for _, test in self.tests if test is not None for fact in facts_of(test))
 
-    def conditions(self) -> set[int]:
+    def conditions(self) -> frozenset[int]:
         """Parts that must come as condition fields."""
-        return {part for part, test in self.tests if test is None}
+        return frozenset(part for part, test in self.tests if test is None)
 
 
 class Field(Struct, frozen=True):
@@ -64,14 +67,18 @@ class Field(Struct, frozen=True):
 
 
 class Bucket(Struct, frozen=True):
-    """Two flags, of its shelf and its own, with the units behind them, all of one guard."""
+    """Units of one guard behind a shelf's flag and one of their own, and what a fact must carry for them to fire."""
 
+    number: int  # in its ruleset
     shelf: str
     flag: str
     guard: int
     units: tuple[Unit, ...]
-    facts: frozenset[str]
-    conditions: frozenset[int]
+    common: tuple[Field, ...]  # facts that all fact sets share
+    local: tuple[Field, ...]  # facts of each
+    conditions: tuple[tuple[int, str], ...]  # part, key
+    flags: str  # both, as members of a JSON object
+    own: tuple[str, ...]  # the keys of what differs between fact sets
 
 
 class Ruleset(Struct, frozen=True):
@@ -79,16 +86,6 @@ class Ruleset(Struct, frozen=True):
 
     rules: tuple[str, ...]  # members of the ruleset's JSON object
     buckets: tuple[Bucket, ...]
-    fields: tuple[Field, ...]  # every fact that some rule reads
-    conditions: tuple[tuple[int, str], ...]  # part, key
-
-
-class Batch(Struct, frozen=True):
-    """What facts must carry for some of a ruleset's buckets to fire."""
-
-    flags: str
-    fields: tuple[Field, ...]
-    conditions: tuple[tuple[int, str], ...]
 
 
 def unit(name: str, parts: Iterable[int], tests: Sequence[NativeTest | None], guard: int = NO_GUARD) -> Unit:
@@ -105,10 +102,16 @@ def unit(name: str, parts: Iterable[int], tests: Sequence[NativeTest | None], gu
     return Unit(name, tuple(chosen), guard)
 
 
-def compile_units(units: Iterable[Unit]) -> list[Ruleset]:
-    """Rulesets that together fire every unit."""
-    ordered = sorted(units, key=lambda each: each.guard)  # Stable, and units of one guard come together.
-    shelves = _pieces(list(_runs(ordered)), MAX_BUCKETS_ON_SHELF)
+def compile_units(units: Sequence[Unit], *, apart: bool) -> list[Ruleset]:
+    """Rulesets that together fire every unit.
+
+    Args:
+        units: what is to fire.
+        apart: whether only units that read the same share a bucket, so that more fact sets are alike in what it reads.
+    """
+    read = {each.name: (sorted(each.facts()), sorted(each.conditions())) for each in units}
+    ordered = sorted(units, key=lambda each: (each.guard, read[each.name]))
+    shelves = _pieces(list(_runs(ordered, apart=apart)), MAX_BUCKETS_ON_SHELF)
     return [_ruleset(some) for some in _pieces(shelves, MAX_SHELVES)]
 
 
@@ -116,54 +119,26 @@ def _pieces(items: Sequence[_Item], size: int) -> list[Sequence[_Item]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
-def batches(ruleset: Ruleset, guards: frozenset[int]) -> list[Batch]:
-    """The facts to assert, one after another, when these guards have fired: none if no rule can fire."""
-    found: list[Batch] = []
-    run: list[Bucket] = []
-    carried: set[object] = set()
-    for bucket in ruleset.buckets:
-        if bucket.guard not in guards:
-            continue
-        own: set[object] = {bucket.shelf, bucket.flag, *bucket.facts, *bucket.conditions}
-        if run and len(carried | own) > MAX_PROPERTIES:
-            found.append(_batch(ruleset, run))
-            run, carried = [], set()
-        run.append(bucket)
-        carried |= own
-    if run:
-        found.append(_batch(ruleset, run))
-    return found
-
-
-def _batch(ruleset: Ruleset, buckets: list[Bucket]) -> Batch:
-    facts = frozenset[str]().union(*(bucket.facts for bucket in buckets))
-    conditions = frozenset[int]().union(*(bucket.conditions for bucket in buckets))
-    flags = dict.fromkeys(flag for bucket in buckets for flag in (bucket.shelf, bucket.flag))
-    return Batch(
-        "".join(f',"{flag}":1' for flag in flags),
-        tuple(each for each in ruleset.fields if each.fact in facts),
-        tuple((part, key) for part, key in ruleset.conditions if part in conditions),
-    )
-
-
-def _runs(units: list[Unit]) -> Iterator[list[Unit]]:
+def _runs(units: list[Unit], *, apart: bool) -> Iterator[list[Unit]]:
     """Runs of units that may lie behind one flag."""
     run: list[Unit] = []
-    width = carried = 0
+    reads: set[object] = set()
+    width = 0
     for each in units:
+        own = each.facts() | each.conditions()
         tests = sum(width_of(test) for _, test in each.tests)
-        carries = 2 * len(each.tests)
         if run and (
             each.guard != run[0].guard
             or len(run) == MAX_RULES_IN_BUCKET
             or width + tests > MAX_TESTS_IN_BUCKET
-            or carried + carries > MAX_PROPERTIES - 2
+            or len(reads | own) > MAX_PROPERTIES
+            or (apart and own != reads)
         ):
             yield run
-            run, width, carried = [], 0, 0
+            run, reads, width = [], set(), 0
         run.append(each)
+        reads |= own
         width += tests
-        carried += carries
     if run:
         yield run
 
@@ -182,25 +157,31 @@ def _ruleset(shelves: Sequence[Sequence[list[Unit]]]) -> Ruleset:
     properties = property_names(len(facts) + len(parts))
     names = dict(zip(facts, properties, strict=False))
     conditions = dict(zip(parts, properties[len(facts) :], strict=True))
+    fields = {fact: Field(fact, kinds[fact], f',"{name}":') for fact, name in names.items()}
     rules: list[str] = []
     buckets: list[Bucket] = []
     bucket_flags = FlagNames("b")
     for shelf, runs in zip(FlagNames("s").take(len(shelves)), shelves, strict=True):
         for flag, run in zip(bucket_flags.take(len(runs)), runs, strict=True):
-            buckets.append(_bucket(shelf, flag, run))
+            read = sorted({fact for each in run for fact in each.facts()})
+            asked = sorted({part for each in run for part in each.conditions()})
+            local = tuple(fields[fact] for fact in read if is_local(fact))
+            asking = tuple((part, f',"{conditions[part]}":') for part in asked)
+            bucket = Bucket(
+                len(buckets),
+                shelf,
+                flag,
+                run[0].guard,
+                tuple(run),
+                tuple(fields[fact] for fact in read if not is_local(fact)),
+                local,
+                asking,
+                f',"{shelf}":1,"{flag}":1',
+                (*(each.key for each in local), *(key for _, key in asking)),
+            )
+            buckets.append(bucket)
             rules += [_rule(each, (shelf, flag), names, conditions, uses) for each in run]
-    return Ruleset(
-        tuple(rules),
-        tuple(buckets),
-        tuple(Field(fact, kinds[fact], f',"{name}":') for fact, name in names.items()),
-        tuple((part, f',"{name}":') for part, name in conditions.items()),
-    )
-
-
-def _bucket(shelf: str, flag: str, run: list[Unit]) -> Bucket:
-    facts = frozenset(fact for each in run for fact in each.facts())
-    conditions = frozenset(part for each in run for part in each.conditions())
-    return Bucket(shelf, flag, run[0].guard, tuple(run), facts, conditions)
+    return Ruleset(tuple(rules), tuple(buckets))
 
 
 def _rule(

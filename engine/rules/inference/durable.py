@@ -2,65 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import count
+from collections import Counter
+from collections.abc import Iterable, Sequence, Set
 from typing import get_args
 
+import numpy as np
 from msgspec import Struct
 
-from whichgpu.engine.core import Facts, InternalError, Value
-from whichgpu.engine.rules.inference.compile import NO_GUARD, Batch, Field, Ruleset, Unit, batches, compile_units, unit
-from whichgpu.engine.rules.inference.driver import MAX_FACTS, Session
+from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.rules.inference.compile import NO_GUARD, Bucket, Field, Ruleset, Unit, unit
 from whichgpu.engine.rules.inference.encode import Kind, TextCache, Unencodable
-from whichgpu.engine.rules.inference.evaluation import Evaluation
+from whichgpu.engine.rules.inference.evaluation import Evaluation, TableEvaluation
 from whichgpu.engine.rules.inference.native import NativeTest, native_tests
-from whichgpu.engine.rules.inference.parts import Parts
-from whichgpu.engine.rules.language.tree import is_local
+from whichgpu.engine.rules.inference.parts import Part, Parts, dismissing_first
+from whichgpu.engine.rules.inference.rulesets import BEGINNINGS, Loaded, Rest, Told, load_units
+from whichgpu.engine.rules.language.columns import Rows
 
 
-_NO_GUARDS = frozenset({NO_GUARD})
-_TRUTH = {True: "1", False: "0"}
-
-#: ``{"id":"`` and three digits: a batch is below 1000 facts. Fixed widths let a match be read without parsing JSON.
-_ID_START = len('{"m":{"id":"')
-_ID_DIGITS = 3
-_MAX_GUARD_SETS = 64
+#: A part that all fact sets share becomes a gate where so many rules and guards have it.
+GATED_FROM = 8
 
 
-@dataclass(slots=True)
-class _Loaded:
-    """A ruleset with its session in the C engine, made when first used."""
+class _Form(Struct, frozen=True):
+    """All rulesets of a level, with native tests, or with condition fields only."""
 
-    name: str
-    ruleset: Ruleset
-    session: Session | None = None
-    _batches: dict[frozenset[int], list[Batch]] = field(default_factory=dict)
-
-    def batches(self, guards: frozenset[int]) -> list[Batch]:
-        """What to assert when these guards have fired; the same workload often comes again."""
-        found = self._batches.get(guards)
-        if found is None:
-            if len(self._batches) >= _MAX_GUARD_SETS:
-                self._batches.clear()
-            found = self._batches[guards] = batches(self.ruleset, guards)
-        return found
-
-    def run(self, facts: list[str]) -> list[tuple[str, str]]:
-        if self.session is None:
-            self.session = Session(self.name, list(self.ruleset.rules))
-        return self.session.run(facts)
-
-
-def _loaded(name: str, units: Iterable[Unit]) -> tuple[_Loaded, ...]:
-    return tuple(_Loaded(f"{name}{number}", ruleset) for number, ruleset in enumerate(compile_units(units)))
-
-
-class _Plan(Struct, frozen=True):
-    """All rulesets of a level, in one form: with native tests, or with condition fields only."""
-
-    common: tuple[_Loaded, ...]
-    local: tuple[_Loaded, ...]
+    gates: tuple[Loaded, ...]  # and what no gate stands before
+    common: tuple[Loaded, ...]
+    local: tuple[Loaded, ...]
     rule_of: dict[str, str]  # engine name -> rule id
 
 
@@ -76,11 +44,11 @@ class Seen(Struct, frozen=True):
         """Each row's own facts."""
         return self.evaluation.own_facts(self.rows) if self.facts is None else self.facts
 
-    def values(self, name: str) -> Sequence[Value | None]:
-        """One fact of each row, None where it is not known."""
+    def numbered(self, name: str, places: Sequence[int]) -> tuple[Sequence[int], Sequence[Value | None]]:
+        """One fact of the rows in some places: the number of its value in each, and the values; None for unknown."""
         if self.facts is None:
-            return self.evaluation.fact_values(name, self.rows)
-        return [facts.get(name) for facts in self.facts]
+            return self.evaluation.numbered(name, [self.rows[place] for place in places])
+        return range(len(places)), [self.facts[place].get(name) for place in places]
 
 
 class DurableMatcher:
@@ -92,7 +60,7 @@ class DurableMatcher:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._forms: dict[bool, _Plan] = {}
+        self._forms: dict[bool, _Form] = {}
         self._texts: dict[Kind, TextCache] = {kind: TextCache(kind) for kind in get_args(Kind)}
 
     def match(self, seen: Seen) -> list[frozenset[str]]:
@@ -101,31 +69,32 @@ class DurableMatcher:
         Raises:
             InternalError: the C engine failed, or fired a rule twice on one fact set.
         """
-        always, guards = self._fire_common(seen.evaluation)
+        try:
+            always, guards = self._fire_common(seen.evaluation, native=True)
+        except Unencodable:
+            always, guards = self._fire_common(seen.evaluation, native=False)
         matched: list[set[str]] = [set(always) for _ in seen.rows]
-        for start in range(0, len(seen.rows), MAX_FACTS):
-            indexes = list(range(start, min(start + MAX_FACTS, len(seen.rows))))
-            odd = self._fire_local(seen, indexes, guards, matched, native=True)
-            if odd:
-                self._fire_local(seen, odd, guards, matched, native=False)
+        odd = self._fire_local(seen, range(len(seen.rows)), guards, matched, native=True)
+        if odd:
+            self._fire_local(seen, odd, guards, matched, native=False)
         return [frozenset(rules) for rules in matched]
 
     def rulesets(self) -> list[Ruleset]:
         """The compiled rulesets, for inspection."""
         form = self._form(native=True)
-        return [loaded.ruleset for loaded in (*form.common, *form.local)]
+        return [loaded.ruleset for loaded in (*form.gates, *form.common, *form.local)]
 
-    def _form(self, *, native: bool) -> _Plan:
+    def _form(self, *, native: bool) -> _Form:
         if native not in self._forms:
             self._forms[native] = self._compile(native=native)
         return self._forms[native]
 
-    def _compile(self, *, native: bool) -> _Plan:
+    def _compile(self, *, native: bool) -> _Form:
         parts = self._parts.parts
         tests: list[NativeTest | None] = native_tests(parts) if native else [None] * len(parts)
         guard_numbers: dict[tuple[int, ...], int] = {}
         rule_of: dict[str, str] = {}
-        common: list[Unit] = []
+        common: dict[str, tuple[int, ...]] = {}
         local: list[Unit] = []
         for number, (rule, (shared, own)) in enumerate(self._parts.split.items()):
             name = f"r{number}"
@@ -134,113 +103,163 @@ class DurableMatcher:
                 guard = guard_numbers.setdefault(shared, len(guard_numbers)) if shared else NO_GUARD
                 local.append(unit(name, own, tests, guard))
             else:
-                common.append(unit(name, shared, tests))
-        common += [unit(f"g{number}", shared, tests) for shared, number in guard_numbers.items()]
-        return _Plan(_loaded("common", common), _loaded("local", local), rule_of)
+                common[name] = shared
+        common |= {f"g{number}": shared for shared, number in guard_numbers.items()}
+        gated = _gates(common, parts)
+        first = [unit(name, shared, tests) for name, shared in common.items() if name not in gated]
+        first += [unit(f"h{part}", [part], tests) for part in sorted(set(gated.values()))]
+        behind = [
+            unit(name, [part for part in common[name] if part != gate], tests, gate) for name, gate in gated.items()
+        ]
+        return _Form(
+            load_units("gates", first, parts),
+            load_units("common", behind, parts),
+            load_units("local", local, parts, apart=True),
+            rule_of,
+        )
 
-    def _fire_common(self, seen: Evaluation) -> tuple[list[str], frozenset[int]]:
+    def _fire_common(self, seen: Evaluation, *, native: bool) -> tuple[list[str], frozenset[int]]:
         """Rules that read common facts only, and the guards of the others."""
-        try:
-            form = self._form(native=True)
-            fired = [name for loaded in form.common for name in self._fire_one(loaded, seen)]
-        except Unencodable:
-            form = self._form(native=False)
-            fired = [name for loaded in form.common for name in self._fire_one(loaded, seen)]
-        rules = [form.rule_of[name] for name in fired if name in form.rule_of]
-        guards = frozenset(int(name[1:]) for name in fired if name not in form.rule_of)
-        return rules, guards | _NO_GUARDS
+        form = self._form(native=native)
+        fired = self._fire_shared(form.gates, seen, frozenset({NO_GUARD}))
+        fired += self._fire_shared(form.common, seen, frozenset(int(name[1:]) for name in fired if name[0] == "h"))
+        rules = [form.rule_of[name] for name in fired if name[0] == "r"]
+        return rules, frozenset({NO_GUARD, *(int(name[1:]) for name in fired if name[0] == "g")})
 
-    def _fire_one(self, loaded: _Loaded, seen: Evaluation) -> list[str]:
-        names: list[str] = []
-        for batch in loaded.batches(_NO_GUARDS):
-            conditions = "".join(
-                key + _TRUTH[value] for part, key in batch.conditions if (value := seen.common(part)) is not None
-            )
-            fact = f'{{"id":"000"{batch.flags}{self._common_text(batch.fields, seen.shared)}{conditions}}}'
-            names += [name for name, message in loaded.run([fact]) if _indexes(name, message, len(fact)) == [0]]
-        return names
+    def _fire_shared(self, rulesets: Iterable[Loaded], seen: Evaluation, guards: Set[int]) -> list[str]:
+        """The units behind these guards that the shared facts fire."""
+        fired: list[str] = []
+        for loaded in rulesets:
+            facts = []
+            for start, bucket in zip(BEGINNINGS, loaded.behind(guards), strict=False):
+                conditions = "".join([f"{key}1" for part, key in bucket.conditions if seen.common(part)])
+                facts.append(f"{start}{bucket.flags}{self._common_text(bucket, seen.shared)}{conditions}}}")
+            fired += [name for name, _ in loaded.session.run(facts)] if facts else []
+        return fired
 
-    def _common_text(self, fields: Iterable[Field], shared: Facts) -> str:
+    def _common_text(self, bucket: Bucket, shared: Facts) -> str:
         return "".join(
-            each.key + self._texts[each.kind][value] for each in fields if (value := shared.get(each.fact)) is not None
+            [
+                each.key + self._texts[each.kind][value]
+                for each in bucket.common
+                if (value := shared.get(each.fact)) is not None
+            ]
         )
 
     def _fire_local(
-        self, seen: Seen, indexes: list[int], guards: frozenset[int], matched: list[set[str]], *, native: bool
+        self, seen: Seen, indexes: Sequence[int], guards: frozenset[int], matched: list[set[str]], *, native: bool
     ) -> list[int]:
         """Fire the rules that read a set's own facts. Returns the sets that cannot be encoded for native tests."""
         form = self._form(native=native)
         odd: set[int] = set()
-        found: list[tuple[str, list[int]]] = []
+        found: list[tuple[str, Sequence[int]]] = []
         for loaded in form.local:
-            for batch in loaded.batches(guards):
-                try:
-                    head = batch.flags + self._common_text(
-                        (each for each in batch.fields if not is_local(each.fact)), seen.evaluation.shared
-                    )
-                except Unencodable:
-                    return indexes
-                columns = [self._column(each, seen, indexes, odd) for each in batch.fields if is_local(each.fact)]
-                columns += [_condition_column(key, part, seen, indexes) for part, key in batch.conditions]
-                facts, positions, width = _assemble(head, columns, len(indexes), odd)
-                for name, message in loaded.run(facts) if facts else ():
-                    found.append((form.rule_of[name], [positions[k] for k in _indexes(name, message, width)]))
-        for rule, where in found:
+            try:
+                buckets, kept = self._known(loaded, loaded.behind(guards), seen, indexes)
+                found += kept
+                found += loaded.fire(self._tell(buckets, seen, indexes, odd))
+            except Unencodable:
+                return [*indexes]
+        for name, where in found:
             for position in where:
                 if position not in odd:
-                    matched[indexes[position]].add(rule)
+                    matched[indexes[position]].add(form.rule_of[name])
         return [indexes[position] for position in sorted(odd)]
+
+    def _known(
+        self, loaded: Loaded, buckets: Iterable[Bucket], seen: Seen, indexes: Sequence[int]
+    ) -> tuple[list[Bucket], list[tuple[str, Sequence[int]]]]:
+        """The buckets that are to be told, and what comes of the others, which read only what rows share.
+
+        These are told every row of the table of GPUs, once as long as that table lives, as the generated evaluator
+        judges it once.
+        """
+        evaluation = seen.evaluation
+        whole = evaluation.table.shared if isinstance(evaluation, TableEvaluation) else None
+        if seen.facts is not None or not isinstance(evaluation, TableEvaluation) or whole is None:
+            return list(buckets), []
+        shared, kept = whole.names - evaluation.table.names, loaded.kept.setdefault(whole, {})
+        which = evaluation.table.which[np.array([seen.rows[index] for index in indexes], np.intp)]
+        others: list[Bucket] = []
+        found: list[tuple[str, Sequence[int]]] = []
+        for bucket in buckets:
+            if bucket.common or not loaded.reads[bucket.number] <= shared:
+                others.append(bucket)
+                continue
+            if bucket.number not in kept:
+                kept[bucket.number] = self._fire_whole(loaded, bucket, evaluation.on(whole))
+            found += [(name, np.flatnonzero(rows[which]).tolist()) for name, rows in kept[bucket.number].items()]
+        return others, found
+
+    def _fire_whole(self, loaded: Loaded, bucket: Bucket, evaluation: TableEvaluation) -> dict[str, Rows]:
+        """On which rows of a whole table the units of a bucket fire."""
+        every, odd = range(evaluation.size), set[int]()
+        told = self._tell([bucket], Seen(evaluation, every), every, odd)
+        if odd:
+            raise Unencodable
+        fired: dict[str, Rows] = {}
+        for name, where in loaded.fire(told):
+            fired.setdefault(name, np.zeros(evaluation.size, np.bool_))[where] = True
+        return fired
+
+    def _tell(self, buckets: Iterable[Bucket], seen: Seen, indexes: Sequence[int], odd: set[int]) -> list[Told]:
+        """What buckets are told of fact sets; to ``odd`` are added those that cannot be encoded.
+
+        Raises:
+            Unencodable: what all fact sets share cannot be encoded.
+        """
+        columns: dict[str, list[str]] = {}
+        rests: dict[tuple[str, ...], Rest] = {}
+        told: list[Told] = []
+        for bucket in buckets:
+            head = bucket.flags + self._common_text(bucket, seen.evaluation.shared)
+            if bucket.own not in rests:
+                for each in bucket.local:
+                    if each.key not in columns:
+                        columns[each.key] = self._column(each, seen, indexes, odd)
+                for part, key in bucket.conditions:
+                    if key not in columns:
+                        columns[key] = _condition_column(key, part, seen, indexes)
+                rests[bucket.own] = _joined([columns[key] for key in bucket.own], len(indexes))
+            told.append(Told(bucket.number, head, rests[bucket.own]))
+        return told
 
     def _column(self, each: Field, seen: Seen, indexes: Sequence[int], odd: set[int]) -> list[str]:
         """One field of every fact, ready to be joined; empty where the fact is unknown."""
-        key, texts = each.key, self._texts[each.kind]
-        values = seen.values(each.fact)
-        if len(indexes) < len(values):
-            values = [values[index] for index in indexes]
+        codes, values = seen.numbered(each.fact, indexes)
+        key, known = each.key, self._texts[each.kind]
+        met: Iterable[int] = range(len(values)) if isinstance(codes, range) else set(codes)
         try:
-            return ["" if value is None else key + texts[value] for value in values]
+            texts = {code: "" if (value := values[code]) is None else key + known[value] for code in met}
         except Unencodable:
-            column = []
-            for position, value in enumerate(values):
+            texts, strange = {}, set[int]()
+            for code in met:
                 try:
-                    column.append("" if value is None else key + texts[value])
+                    texts[code] = "" if (value := values[code]) is None else key + known[value]
                 except Unencodable:
-                    odd.add(position)
-                    column.append("")
-            return column
+                    texts[code] = ""
+                    strange.add(code)
+            odd.update(position for position, code in enumerate(codes) if code in strange)
+        return list(texts.values()) if isinstance(codes, range) else [texts[code] for code in codes]
 
 
-def _condition_column(key: str, part: int, seen: Seen, indexes: list[int]) -> list[str]:
-    values = seen.evaluation.values(part, [seen.rows[index] for index in indexes])
-    return ["" if value is None else key + _TRUTH[value] for value in values]
-
-
-def _assemble(head: str, columns: list[list[str]], size: int, odd: set[int]) -> tuple[list[str], list[int], int]:
-    """The facts as JSON of one width, the position of each, and that width."""
-    rows = list(map("".join, zip(*columns, strict=True))) if columns else [""] * size
-    positions = [position for position in range(size) if position not in odd] if odd else list(range(size))
-    if not positions:
-        return [], [], 0
-    longest = max(len(rows[position]) for position in positions)
-    facts = [
-        f'{{"id":"{number:0{_ID_DIGITS}}"{head}{rows[position]:<{longest}}}}'
-        for number, position in zip(count(), positions, strict=False)
-    ]
-    return facts, positions, len(facts[0])
-
-
-def _indexes(name: str, message: str, width: int) -> list[int]:
-    """Which facts a rule fired on, read off a message ``{"rule":[{"m":FACT},{"m":FACT}]}`` of facts of one width.
-
-    Raises:
-        InternalError: the message has another form, or names a fact twice.
-    """
-    start = len(name) + len('{"":[')
-    stride = width + len('{"m":},')
-    spots = range(start + _ID_START, len(message), stride)
-    found = [int(message[spot : spot + _ID_DIGITS]) for spot in spots]
-    if start + len(found) * stride + len("]}") - 1 != len(message):
-        raise InternalError(f"durable-rules answers in an unknown form: {message[:80]!r}")
-    if len(set(found)) < len(found):
-        raise InternalError(f"durable-rules fired {name} twice on one fact")
+def _gates(units: dict[str, tuple[int, ...]], parts: Sequence[Part]) -> dict[str, int]:
+    """For units, given by their parts, the part that stands before them as a gate; some have none."""
+    uses = Counter(part for own in units.values() if len(own) > 1 for part in own)
+    first = dismissing_first(parts, uses)
+    found: dict[str, int] = {}
+    for name, own in units.items():
+        many = [part for part in own if uses[part] >= GATED_FROM]
+        if many and len(own) > 1:
+            found[name] = min(many, key=first)
     return found
+
+
+def _joined(columns: list[list[str]], size: int) -> Rest:
+    every = columns[0] if len(columns) == 1 else list(map("".join, zip(*columns, strict=True))) or [""] * size
+    return Rest(every, [*dict.fromkeys(every)])
+
+
+def _condition_column(key: str, part: int, seen: Seen, indexes: Sequence[int]) -> list[str]:
+    holds = seen.evaluation.holds(part, [seen.rows[index] for index in indexes])
+    return [f"{key}1" if held else "" for held in holds]

@@ -46,6 +46,8 @@ def number_text(value: object) -> str:
     Raises:
         Unencodable: not a finite number, too large for exact arithmetic, or too long.
     """
+    if value.__class__ is float and (text := repr(value)).replace(".", "", 1).isdecimal() and len(text) <= MAX_DIGITS:
+        return text  # As most are.
     if isinstance(value, int):
         if abs(value) > MAX_INT:
             raise Unencodable(value)

@@ -15,8 +15,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from whichgpu.engine.core import Codes, Facts, FactTable, NumberColumn, Value
-from whichgpu.engine.rules.inference.evaluator import Evaluator
+from whichgpu.engine.core import Codes, Facts, FactTable, NumberColumn, Value, WordColumn
+from whichgpu.engine.rules.inference.evaluator import Branch, Evaluator
 from whichgpu.engine.rules.inference.parts import Part
 from whichgpu.engine.rules.language.columns import Rows, View
 from whichgpu.engine.rules.rulebook.model import Rule, Verdict
@@ -50,8 +50,8 @@ class Evaluation(ABC):
         """All facts of a row, the shared ones included."""
 
     @abstractmethod
-    def fact_values(self, name: str, rows: Sequence[int]) -> Sequence[Value | None]:
-        """One fact of rows, None where it is not known."""
+    def numbered(self, name: str, rows: Sequence[int]) -> tuple[Sequence[int], Sequence[Value | None]]:
+        """One fact of rows: the number of its value in each, and the values; None for unknown."""
 
     @abstractmethod
     def own_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
@@ -85,9 +85,9 @@ class Evaluation(ABC):
         """The truth of a part on a row."""
         return self._local(part, row) if self.parts[part].local else self.common(part)
 
-    def values(self, part: int, rows: Sequence[int]) -> list[bool | None]:
-        """The truth of a local part on some rows."""
-        return [self._local(part, row) for row in rows]
+    def holds(self, part: int, rows: Sequence[int]) -> list[bool]:
+        """On which of some rows a local part holds."""
+        return [self._local(part, row) is True for row in rows]
 
     def outcome(self, rule: str, row: int = 0) -> bool | None:
         """True: all conditions hold. False: one does not. None: undecided for want of a fact."""
@@ -125,22 +125,35 @@ class Evaluation(ABC):
         """The verdict on every rule on a row, sorted by rule."""
         return [self.verdict(rule, row) for rule in self.rules]
 
+    def not_dismissed(self) -> list[str]:
+        """The rules of which the shared facts dismiss no condition, sorted by id."""
+        local = self._evaluator.local
+        branches = self._branches(undecided=True)
+        return sorted(
+            rule for each in branches for rule in (*each.certain, *(local[number][0] for number in each.waiting))
+        )
+
     def _standing(self) -> tuple[list[str], list[int]]:
-        """What the shared facts do not dismiss: rules that hold by them alone, and numbers of those with more parts."""
+        """What holds by the shared facts: rules that have no further parts, and numbers of those that have."""
         certain: list[str] = []
         waiting: list[int] = []
+        for branch in self._branches(undecided=False):
+            certain += branch.certain
+            waiting += branch.waiting
+        return certain, waiting
+
+    def _branches(self, *, undecided: bool) -> list[Branch]:
+        """The branches of the tree of rules whose common parts all hold; ``undecided``: or are unknown."""
+        found = [self._evaluator.tree]
         known, scalar, shared = self._common, self._evaluator.scalar, self.shared
-        for guard in self._evaluator.guards:
-            for part in guard.parts:
+        for branch in found:  # It grows meanwhile.
+            for part, further in branch.branches.items():
                 if part not in known:
                     value = scalar(part)(shared)
                     known[part] = value if value is True or value is False else None
-                if known[part] is not True:
-                    break
-            else:
-                certain += guard.certain
-                waiting += guard.waiting
-        return certain, waiting
+                if known[part] is True or (undecided and known[part] is None):
+                    found.append(further)
+        return found
 
 
 class CaseEvaluation(Evaluation):
@@ -170,9 +183,9 @@ class CaseEvaluation(Evaluation):
         """The facts of the case."""
         return self._facts
 
-    def fact_values(self, name: str, rows: Sequence[int]) -> Sequence[Value | None]:
+    def numbered(self, name: str, rows: Sequence[int]) -> tuple[Sequence[int], Sequence[Value | None]]:
         """One fact of the case."""
-        return [self._facts.get(name) for _ in rows]
+        return [0] * len(rows), [self._facts.get(name)]
 
     def own_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
         """The facts of the case."""
@@ -230,6 +243,10 @@ class TableEvaluation(Evaluation):
         codes, groups = self._grouped()
         return [groups[code] for code in codes.tolist()]
 
+    def on(self, table: FactTable) -> TableEvaluation:
+        """What the rules come to on another table, without a workload."""
+        return TableEvaluation(self._evaluator, {}, table)
+
     def matching(self, rule: str) -> Rows:
         """On which rows a rule matches."""
         if rule in self._certain:
@@ -241,10 +258,12 @@ class TableEvaluation(Evaluation):
         """All facts of a row, the shared ones included."""
         return {**self.shared, **self.table.row(row)}
 
-    def fact_values(self, name: str, rows: Sequence[int]) -> Sequence[Value | None]:
-        """One fact of rows, None where it is not known."""
+    def numbered(self, name: str, rows: Sequence[int]) -> tuple[Sequence[int], Sequence[Value | None]]:
+        """One fact of rows: the number of its value in each, and the values; None for unknown."""
         column = self.table.column(name)
-        return [None] * len(rows) if column is None else column.values_at(np.array(rows, np.intp))
+        if isinstance(column, WordColumn):
+            return column.codes[rows].tolist(), (*column.words, None)  # Which -1 points to.
+        return range(len(rows)), [None] * len(rows) if column is None else column.values_at(np.array(rows, np.intp))
 
     def own_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
         """What the conditions read of rows alone."""
@@ -258,9 +277,11 @@ class TableEvaluation(Evaluation):
                 self._columns[part] = self._where(part).view(np.int8) - fails.view(np.int8)
         return self._columns[part]
 
-    def values(self, part: int, rows: Sequence[int]) -> list[bool | None]:
-        """The truth of a local part on some rows."""
-        return [truth > 0 if truth else None for truth in self.column(part)[rows].tolist()]
+    def holds(self, part: int, rows: Sequence[int]) -> list[bool]:
+        """On which of some rows a local part holds."""
+        with np.errstate(all="ignore"):
+            held: list[bool] = self._where(part)[rows].tolist()
+        return held
 
     def undecided_alike(self, rule: str) -> Iterable[Sequence[int]]:
         """The rows on which the rule is undecided, those together that lack the same facts for the same parts."""

@@ -7,6 +7,7 @@ share, that of the GPUs, are judged there, once for all decisions.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
 from weakref import WeakKeyDictionary
@@ -15,19 +16,24 @@ import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.core import FactTable
-from whichgpu.engine.rules.inference.parts import Parts, parts_of
+from whichgpu.engine.rules.inference.parts import Parts, dismissing_first, parts_of
 from whichgpu.engine.rules.language import Compiled, compile_expr
 from whichgpu.engine.rules.language.columns import Rows, Unsuited, View, Where, where_fails, where_holds
 from whichgpu.engine.rules.language.tree import is_local
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
-class Guard(Struct, frozen=True):
-    """Common parts, and the rules that they stand before: those without a further part, and numbers of the others."""
+class Branch(Struct, frozen=True):
+    """A common part, behind those on the way to it, and the rules that have these and no further common part.
 
-    parts: tuple[int, ...]
-    certain: list[str]
-    waiting: list[int]
+    Rules share the beginning of the way, where those parts come first that dismiss most: one that does not hold
+    dismisses all rules behind it at once.
+    """
+
+    part: int
+    branches: dict[int, Branch]  # by their part
+    certain: list[str]  # rules without a further part
+    waiting: list[int]  # numbers of rules with local parts
 
 
 class Sharing(Struct, frozen=True):
@@ -49,17 +55,19 @@ class Evaluator:
         self.scalar: Callable[[int], Compiled] = cache(lambda part: compile_expr(parts[part].expr))
         #: Rules with local parts, and those parts.
         self.local: list[tuple[str, tuple[int, ...]]] = []
-        #: The distinct sets of common parts.
-        self.guards: list[Guard] = []
-        guards: dict[tuple[int, ...], Guard] = {}
+        #: The rules by their common parts. The root stands for no part.
+        self.tree = Branch(-1, {}, [], [])
+        uses = Counter(part for common in {common for common, _ in self.parts.split.values()} for part in common)
+        first = dismissing_first(parts, uses)
         for rule, (common, local) in self.parts.split.items():
-            guard = guards.setdefault(common, Guard(common, [], []))
+            branch = self.tree
+            for part in sorted(common, key=first):
+                branch = branch.branches.setdefault(part, Branch(part, {}, [], []))
             if local:
-                guard.waiting.append(len(self.local))
+                branch.waiting.append(len(self.local))
                 self.local.append((rule, local))
             else:
-                guard.certain.append(rule)
-        self.guards.extend(guards.values())
+                branch.certain.append(rule)
         #: Facts of a plan or GPU that some condition reads.
         self.local_reads: tuple[str, ...] = tuple(
             sorted({fact for part in parts if part.local for fact in part.reads if is_local(fact)})

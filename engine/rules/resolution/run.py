@@ -213,7 +213,7 @@ def _fire(step: _Step, compiled: RuleLevel, run: _Run) -> None:
     firing = fire(compiled, run.facts, [run.context], ["workload"])
     resolution = step.resolver.resolve(firing.matches[0], run.facts | run.context)
     run.judged.append(LevelJudgement(firing.evaluation, resolution))
-    by_id = {rule.id: rule for rule in step.level.rules}
+    by_id = compiled.rules
     run.fired.extend(by_id[name] for name in resolution.fired)
     run.collisions.extend(resolution.collisions)
     run.blocked.update(c.fact for c in resolution.collisions if c.fact not in run.resolved)

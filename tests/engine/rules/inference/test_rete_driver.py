@@ -11,8 +11,8 @@ import pytest
 from whichgpu.engine.core.errors import InternalError
 from whichgpu.engine.rules.inference.differences import gathering_differences
 from whichgpu.engine.rules.inference.driver import BATCH, Session
-from whichgpu.engine.rules.inference.durable import _indexes
 from whichgpu.engine.rules.inference.firing import Level, fire
+from whichgpu.engine.rules.inference.rulesets import numbers_of
 from whichgpu.engine.rules.language.tree import Compare, Const, FactRef
 
 
@@ -81,13 +81,13 @@ def test_too_large_a_batch_is_refused():
 
 
 def test_a_second_firing_on_one_fact_is_an_internal_error():
-    fact = '{"id":"007"}'
-    good = '{"r":[{"m":' + fact + '},{"m":{"id":"008"}}]}'
-    assert _indexes("r", good, len(fact)) == [7, 8]
+    good = '{"r":[{"m":{"id":"007"}},{"m":{"id":"008"}}]}'
+    assert numbers_of("r", good) == [7, 8]
     with pytest.raises(InternalError, match="twice"):
-        _indexes("r", good.replace("008", "007"), len(fact))
-    with pytest.raises(InternalError, match="unknown form"):
-        _indexes("r", good + " ", len(fact))
+        numbers_of("r", good.replace("008", "007"))
+    for strange in (good + " ", good.replace("r", "q"), good.replace("008", "x08"), '{"r":[]}'):
+        with pytest.raises(InternalError, match="unknown form"):
+            numbers_of("r", strange)
 
 
 def test_ids_of_a_batch_have_distinct_hashes():

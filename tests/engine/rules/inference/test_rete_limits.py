@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import numpy as np
 import pytest
 
-from whichgpu.engine.rules.inference.compile import batches
-from whichgpu.engine.rules.inference.driver import BATCH
-from whichgpu.engine.rules.inference.firing import Level, fire
+from whichgpu.engine.core import FactTable
+from whichgpu.engine.rules.inference.driver import BATCH, Session
+from whichgpu.engine.rules.inference.firing import Level, confirm, fire
 from whichgpu.engine.rules.language.tree import And, Compare, Const, FactRef, Member, Or
 
 
@@ -134,20 +135,53 @@ def test_rules_without_conditions_always_match(rule_of):
     assert agreed([rule_of("r")], {}, []) == []
 
 
-def test_compiled_form_keeps_the_limits(rule_of, generator):
+def test_compiled_form_keeps_the_limits(generator):
     rulebook = generator(random.Random(3), facts=120, odd=0.0).rules(1500)
-    split = 0
+    rules = Counter[str]()
     for ruleset in Level(rulebook).durable().rulesets():
         shelves = Counter(bucket.shelf for bucket in ruleset.buckets)
         fullest = max(len(bucket.units) for bucket in ruleset.buckets)
         assert len(shelves) + max(shelves.values()) + fullest <= 60
-        found = batches(ruleset, frozenset(bucket.guard for bucket in ruleset.buckets))
-        raised: list[str] = []
-        for batch in found:
-            flags = [flag.removesuffix(":1").strip('"') for flag in batch.flags.split(",")[1:]]
-            assert len(flags) + len(batch.fields) + len(batch.conditions) + len(("id", "sid")) <= 250
-            raised += [flag for flag in flags if flag not in shelves]
-        assert sorted(raised) == sorted(bucket.flag for bucket in ruleset.buckets)
-        assert batches(ruleset, frozenset({-2})) == []
-        split += len(found) > 1
-    assert split > 0
+        assert len({bucket.flag for bucket in ruleset.buckets}) == len(ruleset.buckets)
+        for bucket in ruleset.buckets:
+            assert len(("id", "sid", *bucket.flags.split(",")[1:], *bucket.common, *bucket.own)) <= 250
+            rules.update(unit.name for unit in bucket.units)
+    assert {rules[f"r{number}"] for number in range(len(rulebook))} == {1}
+
+
+def test_a_part_of_many_rules_is_a_gate(rule_of):
+    rules = [rule_of(f"r{limit}", FactRef("serving"), above("n", limit), above("m", 0)) for limit in range(9)]
+    rules += [rule_of(f"p{limit}", FactRef("serving"), above("n", limit), above("plan.n", limit)) for limit in range(9)]
+    gates, *behind = Level(rules).durable().rulesets()
+    assert [unit.name[0] for bucket in gates.buckets for unit in bucket.units] == ["h"]
+    assert behind
+    for serving, n, m in [(True, 5, 1), (True, 5, 0), (False, 5, 1), (None, 5, 1)]:
+        shared = {"n": n, "m": m} | ({} if serving is None else {"serving": serving})
+        found = agreed(rules, shared, [{"plan.n": 3}, {}])
+        assert [*map(len, found)] == ([5 * m + 3, 5 * m] if serving else [0, 0])
+
+
+def test_what_only_gpus_differ_in_is_fired_once_for_each(rule_of, monkeypatch):
+    level = Level([rule_of("big", above("gpu.gb", 40)), rule_of("both", above("gpu.gb", 40), above("plan.count", 2))])
+    gpus = FactTable.of([{"gpu.gb": size} for size in (24, 48, 80)])
+    told: list[str] = []
+    real = Session.run
+    monkeypatch.setattr(Session, "run", lambda self, facts: told.extend(facts) or real(self, facts))
+    for count in range(4):
+        plans = FactTable.of([{"plan.count": count}] * 6).sharing(gpus, np.arange(6) % 3)
+        evaluation = level.evaluate_table({}, plans)
+        assert confirm(level, evaluation, range(6)) == "durable"
+        assert [("big" in matched, "both" in matched) for matched in evaluation.matches[:3]] == [
+            (False, False),
+            (True, count > 2),
+            (True, count > 2),
+        ]
+        assert len(told) == 3 + 3 * (count + 1)  # Each GPU once, and once for each plan count.
+
+
+def test_a_gpu_that_no_fact_can_tell_of(rule_of):
+    level = Level([rule_of("big", above("gpu.gb", 40)), rule_of("named", Compare("==", FactRef("gpu.gb"), Const("x")))])
+    gpus = FactTable.of([{"gpu.gb": size} for size in (24, 80, 1e300)])
+    evaluation = level.evaluate_table({}, FactTable.of([{}] * 3).sharing(gpus, np.arange(3)))
+    assert confirm(level, evaluation, range(3)) == "durable"
+    assert [*map(len, evaluation.matches)] == [0, 1, 1]
