@@ -11,17 +11,17 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Judged, Outcome, loss_of
+from whichgpu.engine.advisor import Judged, Outcome, Probed, loss_of
 from whichgpu.engine.explain.influencing_facts import InfluencingFacts, best_of, judged_of
 from whichgpu.engine.explain.rerun import (
     FactChange,
     OutOfDecisionsError,
-    Tried,
     WhatIfSearch,
     between,
     is_number,
     probes,
 )
+from whichgpu.engine.explain.walks import Walks
 from whichgpu.engine.rules import FactDef
 
 
@@ -46,7 +46,7 @@ _OUTSIDE = 15.0
 
 
 #: What says which plans there are, and which is chosen.
-Judgement = Outcome | Tried
+Judgement = Outcome | Probed
 
 
 class Nearest(Struct, frozen=True):
@@ -88,6 +88,8 @@ class _NearestSearch:
         tried = self.what_if.tried(changes, self.gpus if self.rejected else frozenset())
         if len(changes) == 1:
             self.gaps[changes[0]] = gap(tried, self.gpus)
+        if tried is None:
+            return {}
         chosen = tried.chosen.ranked.plan.id if tried.chosen else None
         plans = {goal: REACHED[goal](tried, self.gpus) for goal in goals}
         return {goal: Nearest(goal, changes, chosen, plan) for goal, plan in plans.items() if plan is not None}
@@ -117,11 +119,12 @@ def nearest_changes(
         goals = [goal for goal in ("fits", "wins") if base is None or REACHED[goal](base, gpus) is None]
         search.rejected = "fits" in goals
         singles = _singles(base, influencing, search)
-        complete = _try_singles(search, singles, goals)
+        walks = Walks(singles, what_if.advisor.rulebook.rules, base.final.facts if base else what_if.given)
+        complete = _try_singles(search, walks, singles, goals)
         _try_pairs(search, base, goals, influencing.first)
         missed = [goal for goal in goals if not search.found[goal]]
         if missed and not complete:  # What pairs left of the decisions goes to the values left out.
-            complete = _try_singles(search, singles, missed, for_pairs=0)
+            complete = _try_singles(search, walks, singles, missed, for_pairs=0)
     except OutOfDecisionsError:
         complete = False
     return Search(
@@ -162,7 +165,11 @@ def _list_changes(fact: FactDef, search: _NearestSearch) -> list[FactChange]:
 
 
 def _try_singles(
-    search: _NearestSearch, singles: list[FactChange], goals: list[Goal], for_pairs: int = _FOR_PAIRS
+    search: _NearestSearch,
+    walks: Walks,
+    singles: list[FactChange],
+    goals: list[Goal],
+    for_pairs: int = _FOR_PAIRS,
 ) -> bool:
     """Try single changes in order; False when the search had to leave some out for pairs."""
     reserve = min(for_pairs, search.what_if.limit // 3)
@@ -173,13 +180,29 @@ def _try_singles(
             return True
         if search.what_if.made > search.what_if.limit - reserve and not search.found[goals[-1]]:
             return False
-        if all(change.fact in reached[goal] for goal in open_goals):
+        if all(change.fact in reached[goal] for goal in open_goals) or walks.told_by_another(change):
             continue
         for goal, nearest in search.try_out((change,), open_goals).items():
             if change.fact not in reached[goal]:
                 reached[goal].add(change.fact)
-                search.found[goal].append(_brought_nearer(search, nearest))
+                search.found[goal].append(_brought_nearer(search, _first(search, walks, nearest)))
     return True
+
+
+def _first(search: _NearestSearch, walks: Walks, nearest: Nearest) -> Nearest:
+    """The first value that reaches the goal among those that one told of."""
+    found = {nearest.changes[0]: nearest}
+
+    def reaches(change: FactChange) -> bool:
+        tried = search.try_out((change,), (nearest.goal,))
+        if tried:
+            found[change] = tried[nearest.goal]
+        return bool(tried)
+
+    def misses(change: FactChange) -> bool:
+        return change in search.gaps and not reaches(change)  # What was tried before takes no further decision.
+
+    return found[walks.first(nearest.changes[0], misses, reaches)]
 
 
 def _brought_nearer(search: _NearestSearch, nearest: Nearest, position: int = 0) -> Nearest:

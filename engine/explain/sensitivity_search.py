@@ -22,6 +22,7 @@ from whichgpu.engine.explain.rerun import (
     unstated_objective,
     valid,
 )
+from whichgpu.engine.explain.walks import Walks, side_of
 from whichgpu.engine.interview import Answered, answered
 from whichgpu.engine.rules import FactDef
 
@@ -32,7 +33,7 @@ SENSITIVITY_DECISIONS = 400
 _FOR_NARROWING = 150
 #: Factors by which a number without a threshold nearby is varied.
 _FACTORS = (0.5, 0.8, 1.25, 2.0)
-_BISECTIONS = 8
+_BISECTIONS = 12
 #: Choices of one fact that are shown flipping the decision.
 _CHOICES = 3
 
@@ -80,10 +81,12 @@ def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = S
     if base is None:  # The recorded facts were read, so they decide; this tells the type checker.
         return Sensitivity(Answered(None, None, "undecided"), (), (), what_if.made, limit, complete=True)
     origins = _origins(base, decision, advisor)
-    study = _Study(what_if, answered(base), advisor.vocabulary.facts, origins)
+    tries = _tries(base, origins, advisor)
+    walks = Walks(tries, advisor.rulebook.rules, base.final.facts)
+    study = _Study(what_if, answered(base), advisor.vocabulary.facts, origins, walks)
     complete = True
     try:
-        study.coarse(_tries(base, origins, advisor))
+        study.coarse(tries)
     except OutOfDecisionsError:
         complete = False
     narrowed = [study.narrow(turn) for turn in sorted(study.turns, key=_nearness)]
@@ -105,6 +108,7 @@ class _Study:
     base: Answered
     facts: Mapping[str, FactDef]
     origins: Mapping[str, str]
+    walks: Walks
     tried: dict[FactChange, bool] = field(default_factory=dict)  # whether it flips
     turns: list[Turn] = field(default_factory=list)
 
@@ -115,27 +119,41 @@ class _Study:
         for change in tries:
             if self.what_if.made >= self.what_if.limit - reserve:
                 raise OutOfDecisionsError
-            side = _side(change)
+            side = side_of(change)
             if seen.get((change.fact, side), 0) >= (_CHOICES if side is None else 1):
                 continue
+            if self.walks.told_by_another(change):
+                continue
             turn = self.turn(change)
+            if turn is not None and side is not None:
+                turn = self.first(turn)
             known = [(other.change.fact, other.verdict) for other in self.turns]
             if turn is not None and (side is not None or (change.fact, turn.verdict) not in known):
                 seen[change.fact, side] = seen.get((change.fact, side), 0) + 1
                 self.turns.append(turn)
 
+    def first(self, turn: Turn) -> Turn:
+        """The first flip among the values that this one told of."""
+        found = {turn.change: turn}
+
+        def flips(change: FactChange) -> bool:
+            other = self.turn(change)
+            if other is not None:
+                found[change] = other
+            return other is not None
+
+        return found[self.walks.first(turn.change, lambda change: self.tried.get(change) is False, flips)]
+
     def turn(self, change: FactChange) -> Turn | None:
         """The flip that a change makes, if it makes one. A workload that contradicts itself is no flip."""
-        outcome = self.what_if.outcome((change,))
-        contradictory = outcome is None or (outcome.no_answer is not None and outcome.no_answer.kind == "contradictory")
-        verdict = self.base if contradictory or outcome is None else answered(outcome)
+        verdict = self.what_if.answer((change,)) or self.base
         flips = self.base.differs_in(verdict)
         self.tried[change] = bool(flips)
         return Turn(change, self.origins[change.fact], verdict, flips, narrowed=False) if flips else None
 
     def narrow(self, turn: Turn) -> Turn:
         """Halve the way between the flip and the nearest value that keeps the decision."""
-        side, fact = _side(turn.change), self.facts[turn.change.fact]
+        side, fact = side_of(turn.change), self.facts[turn.change.fact]
         after, before = turn.change.after, turn.change.before
         if not is_number(after) or not is_number(before):
             return turn
@@ -144,7 +162,7 @@ class _Study:
             for change, flips in self.tried.items()
             if change.fact == fact.name
             and not flips
-            and _side(change) == side
+            and side_of(change) == side
             and is_number(change.after)
             and abs(change.after - before) < abs(after - before)
         ]
@@ -164,12 +182,6 @@ class _Study:
             else:
                 best = closer
         return replace(best, narrowed=whole)
-
-
-def _side(change: FactChange) -> bool | None:
-    """Whether a number rises; None for anything else."""
-    before, after = change.before, change.after
-    return after > before if is_number(before) and is_number(after) else None
 
 
 def _origins(base: Outcome, decision: Mapping[str, Any], advisor: Advisor) -> dict[str, str]:

@@ -1,0 +1,78 @@
+"""Walks: the values of a number worth trying, to either side of the present one, and which of them tell of the others.
+
+Between two values on which every condition of the rules comes to the same, rules change nothing: what changes there
+follows from figures that rise or fall with the number. So the farthest of such values is tried; only where it brings
+another answer are those before it looked at, by halving, for the first that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+
+from whichgpu.engine.core import Facts
+from whichgpu.engine.explain.rerun import FactChange, is_number
+from whichgpu.engine.rules import Expr, Rule, compile_expr, facts_read, leaves
+
+
+class Walks:
+    """The changes of numbers among some changes, each number's to one side in order."""
+
+    def __init__(self, changes: Iterable[FactChange], rules: Iterable[Rule], facts: Facts) -> None:
+        """Sort them.
+
+        Args:
+            changes: to be tried.
+            rules: all that may judge the workload.
+            facts: of the workload as it is.
+        """
+        self._walks: dict[tuple[str, bool | None], list[FactChange]] = {}
+        for change in changes:
+            if is_number(change.after):
+                self._walks.setdefault((change.fact, side_of(change)), []).append(change)
+        reading: dict[str, dict[str, Expr]] = {name: {} for name, _ in self._walks}
+        for rule in rules:
+            for name in rule.reads & reading.keys():
+                parts = (leaf for condition in rule.when for leaf in leaves(condition.expr))
+                reading[name].update((repr(leaf), leaf) for leaf in parts if name in facts_read(leaf))
+        compiled = {name: [compile_expr(leaf) for leaf in parts.values()] for name, parts in reading.items()}
+        self._told: set[FactChange] = set()  # by a farther one
+        for (_, side), walk in self._walks.items():
+            walk.sort(key=lambda change: change.after, reverse=side is False)  # type: ignore[arg-type, return-value]
+
+            def truths(change: FactChange) -> list[object]:
+                seen = facts if change.after is None else {**facts, change.fact: change.after}
+                return [holds(seen) for holds in compiled[change.fact]]
+
+            alike = [[*group] for _, group in groupby(walk, truths)]
+            # From a value that is not known both ends are as near.
+            self._told |= {change for group in alike for change in (group[1:-1] if side is None else group[:-1])}
+
+    def told_by_another(self, change: FactChange) -> bool:
+        """Whether a value beside it is tried in place of this one."""
+        return change in self._told
+
+    def first(
+        self, change: FactChange, kept: Callable[[FactChange], bool], differs: Callable[[FactChange], bool]
+    ) -> FactChange:
+        """The first value on the way to one that brings another answer that does so too, found by halving.
+
+        Args:
+            change: it brings another answer.
+            kept: whether it is known of a value that it keeps the answer.
+            differs: decides whether a value brings another answer.
+        """
+        side = side_of(change)
+        walk: Sequence[FactChange] = () if side is None else self._walks.get((change.fact, side), ())
+        far = walk.index(change) if walk else 0
+        near = max((place for place in range(far) if kept(walk[place])), default=-1)
+        while far - near > 1:
+            middle = (near + far) // 2
+            near, far = (near, middle) if differs(walk[middle]) else (middle, far)
+        return walk[far] if walk else change
+
+
+def side_of(change: FactChange) -> bool | None:
+    """Whether a number rises; None for anything else."""
+    before, after = change.before, change.after
+    return after > before if is_number(before) and is_number(after) else None

@@ -1,0 +1,48 @@
+"""Of the values of a number that the rules take alike the farthest is tried, and the first that differs is found."""
+
+from __future__ import annotations
+
+from whichgpu import Advisor
+from whichgpu.engine.explain.rerun import FactChange
+from whichgpu.engine.explain.walks import Walks, side_of
+
+
+def to(*values: int | None, before: int | None = 10) -> list[FactChange]:
+    return [FactChange("concurrency", before, value) for value in values]
+
+
+def test_without_a_condition_in_between_the_farthest_value_stands_for_the_others() -> None:
+    changes = to(11, 12, 40, 8, 2, None)
+    walks = Walks(changes, (), {})
+    assert [change.after for change in changes if not walks.told_by_another(change)] == [40, 2, None]
+
+
+def test_from_an_unknown_value_both_ends_are_tried() -> None:
+    changes = to(1, 5, 9, before=None)
+    walks = Walks(changes, (), {})
+    assert [change.after for change in changes if not walks.told_by_another(change)] == [1, 9]
+
+
+def test_values_that_a_condition_tells_apart_are_all_tried(advisor: Advisor) -> None:
+    changes = [FactChange("param_count_b", 1.0, value) for value in (2.0, 1000.0, 2000.0)]
+    apart = Walks(changes, advisor.rulebook.rules, {})
+    alone = Walks(changes, (), {})
+    assert not apart.told_by_another(changes[0])
+    assert alone.told_by_another(changes[0])
+
+
+def test_the_first_value_that_differs_is_found_by_halving() -> None:
+    changes = to(*range(11, 111))
+    walks = Walks(changes, (), {})
+    looked: list[object] = []
+
+    def differs(change: FactChange) -> bool:
+        looked.append(change.after)
+        return isinstance(change.after, int) and change.after >= 57
+
+    assert walks.first(changes[-1], lambda _: False, differs).after == 57
+    assert len(looked) <= 7
+
+
+def test_a_number_rises_or_falls_and_anything_else_does_neither() -> None:
+    assert [side_of(change) for change in to(11, 9, None)] == [True, False, None]
