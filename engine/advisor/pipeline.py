@@ -9,7 +9,6 @@ from functools import partial
 from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from whichgpu.engine.advisor.candidates import judge_candidates
 from whichgpu.engine.advisor.intake import Workload
@@ -160,14 +159,18 @@ class Probed(Struct, frozen=True):
 def choice_on(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> Probed | None:
     """What is chosen on these facts, without what follows from it; None where they are refused or contradictory."""
     try:
-        intake, model = context.resolve(given)
-        if _contradiction(context.stages.contradictions, intake):
-            return None
-        if _must_ask(context.vocabulary, intake):
-            return Probed(intake)
-        found = context.plan_round(context.plan_maker(model, intake), intake, objective)
+        return _choice(context, given, objective)
     except InputError:
         return None
+
+
+def _choice(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> Probed | None:
+    intake, model = context.resolve(given)
+    if _contradiction(context.stages.contradictions, intake):
+        return None
+    if _must_ask(context.vocabulary, intake):
+        return Probed(intake)
+    found = context.plan_round(context.plan_maker(model, intake), intake, objective)
     return Probed(intake, found, found.judged[0] if found.judged else None)
 
 
@@ -225,6 +228,7 @@ def _phases(
     given.pop("trains_and_serves", None)
     if profile_of(str(other)).serves:
         given.pop("peft_method", None)
-    best = decide_workload(context, replace(workload, given=given), objective).chosen
+    other_phase = _choice(context, given, objective)
+    best = other_phase.chosen if other_phase else None
     training, serving = (chosen, best) if profile.trains else (best, chosen)
     return (("training", training), ("serving", serving))
