@@ -119,7 +119,8 @@ def nearest_changes(
         goals = [goal for goal in ("fits", "wins") if base is None or REACHED[goal](base, gpus) is None]
         search.rejected = "fits" in goals
         singles = _singles(base, influencing, search)
-        walks = Walks(singles, what_if.advisor.rulebook.rules, base.final.facts if base else what_if.given)
+        settled = base.final.facts if base else what_if.given
+        walks = Walks(singles, what_if.advisor.rulebook.rules, settled, what_if.given)
         complete = _try_singles(search, walks, singles, goals)
         _try_pairs(search, base, goals, influencing.first)
         missed = [goal for goal in goals if not search.found[goal]]

@@ -82,7 +82,7 @@ def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = S
         return Sensitivity(Answered(None, None, "undecided"), (), (), what_if.made, limit, complete=True)
     origins = _origins(base, decision, advisor)
     tries = _tries(base, origins, advisor)
-    walks = Walks(tries, advisor.rulebook.rules, base.final.facts)
+    walks = Walks(tries, advisor.rulebook.rules, base.final.facts, given)
     study = _Study(what_if, answered(base), advisor.vocabulary.facts, origins, walks)
     complete = True
     try:

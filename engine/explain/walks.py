@@ -12,19 +12,20 @@ from itertools import groupby
 
 from whichgpu.engine.core import Facts
 from whichgpu.engine.explain.rerun import FactChange, is_number
-from whichgpu.engine.rules import Expr, Rule, compile_expr, facts_read, leaves
+from whichgpu.engine.rules import Expr, Rule, compile_expr, evaluate, facts_read, leaves
 
 
 class Walks:
     """The changes of numbers among some changes, each number's to one side in order."""
 
-    def __init__(self, changes: Iterable[FactChange], rules: Iterable[Rule], facts: Facts) -> None:
+    def __init__(self, changes: Iterable[FactChange], rules: Iterable[Rule], facts: Facts, given: Facts) -> None:
         """Sort them.
 
         Args:
             changes: to be tried.
             rules: all that may judge the workload.
             facts: of the workload as it is.
+            given: those that were stated, which stay as they are while another one changes.
         """
         self._walks: dict[tuple[str, bool | None], list[FactChange]] = {}
         for change in changes:
@@ -32,7 +33,10 @@ class Walks:
                 self._walks.setdefault((change.fact, side_of(change)), []).append(change)
         reading: dict[str, dict[str, Expr]] = {name: {} for name, _ in self._walks}
         for rule in rules:
+            kept_back = _kept_back(rule, given)
             for name in rule.reads & reading.keys():
+                if any(name not in read for read in kept_back):
+                    continue  # It cannot fire, whatever the number.
                 parts = (leaf for condition in rule.when for leaf in leaves(condition.expr))
                 reading[name].update((repr(leaf), leaf) for leaf in parts if name in facts_read(leaf))
         compiled = {name: [compile_expr(leaf) for leaf in parts.values()] for name, parts in reading.items()}
@@ -70,6 +74,12 @@ class Walks:
             middle = (near + far) // 2
             near, far = (near, middle) if differs(walk[middle]) else (middle, far)
         return walk[far] if walk else change
+
+
+def _kept_back(rule: Rule, given: Facts) -> list[frozenset[str]]:
+    """The facts of each condition that is false by what was stated."""
+    read = ((condition, frozenset(facts_read(condition.expr))) for condition in rule.when)
+    return [names for condition, names in read if names <= given.keys() and evaluate(condition.expr, given) is False]
 
 
 def side_of(change: FactChange) -> bool | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whichgpu import Advisor
+from whichgpu.engine.core import Value
 from whichgpu.engine.explain.rerun import FactChange
 from whichgpu.engine.explain.walks import Walks, side_of
 
@@ -13,27 +14,37 @@ def to(*values: int | None, before: int | None = 10) -> list[FactChange]:
 
 def test_without_a_condition_in_between_the_farthest_value_stands_for_the_others() -> None:
     changes = to(11, 12, 40, 8, 2, None)
-    walks = Walks(changes, (), {})
+    walks = Walks(changes, (), {}, {})
     assert [change.after for change in changes if not walks.told_by_another(change)] == [40, 2, None]
 
 
 def test_from_an_unknown_value_both_ends_are_tried() -> None:
     changes = to(1, 5, 9, before=None)
-    walks = Walks(changes, (), {})
+    walks = Walks(changes, (), {}, {})
     assert [change.after for change in changes if not walks.told_by_another(change)] == [1, 9]
 
 
 def test_values_that_a_condition_tells_apart_are_all_tried(advisor: Advisor) -> None:
     changes = [FactChange("param_count_b", 1.0, value) for value in (2.0, 1000.0, 2000.0)]
-    apart = Walks(changes, advisor.rulebook.rules, {})
-    alone = Walks(changes, (), {})
+    apart = Walks(changes, advisor.rulebook.rules, {}, {})
+    alone = Walks(changes, (), {}, {})
     assert not apart.told_by_another(changes[0])
     assert alone.told_by_another(changes[0])
 
 
+def test_a_rule_that_what_was_stated_keeps_back_tells_no_values_apart(advisor: Advisor) -> None:
+    changes = [FactChange("param_count_b", 1.0, float(value)) for value in range(2, 200)]
+
+    def tried(given: dict[str, Value]) -> int:
+        walks = Walks(changes, advisor.rulebook.rules, given, given)
+        return sum(not walks.told_by_another(change) for change in changes)
+
+    assert tried({"task": "inference"}) < tried({})
+
+
 def test_the_first_value_that_differs_is_found_by_halving() -> None:
     changes = to(*range(11, 111))
-    walks = Walks(changes, (), {})
+    walks = Walks(changes, (), {}, {})
     looked: list[object] = []
 
     def differs(change: FactChange) -> bool:
