@@ -1,8 +1,8 @@
 """Walks: the values of a number worth trying, to either side of the present one, and which of them tell of the others.
 
 Between two values on which every condition of the rules comes to the same, rules change nothing: what changes there
-follows from figures that rise or fall with the number. So the farthest of such values is tried; only where it brings
-another answer are those before it looked at, by halving, for the first that does.
+follows from figures that rise or fall with the number. So of such values within 10 % the farthest is tried; only where
+it brings another answer are those before it looked at, by halving, for the first that does.
 """
 
 from __future__ import annotations
@@ -13,6 +13,10 @@ from itertools import groupby
 from whichgpu.engine.core import Facts
 from whichgpu.engine.explain.rerun import FactChange, is_number
 from whichgpu.engine.rules import Expr, Rule, compile_expr, evaluate, facts_read, leaves
+
+
+#: So near, as the logarithm of a ratio, one value may stand for another: about 10 %.
+_NEAR = 0.1
 
 
 class Walks:
@@ -49,8 +53,13 @@ class Walks:
                 return [holds(seen) for holds in compiled[change.fact]]
 
             alike = [[*group] for _, group in groupby(walk, truths)]
-            # From a value that is not known both ends are as near.
-            self._told |= {change for group in alike for change in (group[1:-1] if side is None else group[:-1])}
+            for group in alike:
+                last = group[-1]
+                for change in group[-2::-1]:
+                    if _apart(change, last) < _NEAR:
+                        self._told.add(change)
+                    else:  # Farther away figures may have come and gone in between.
+                        last = change
 
     def told_by_another(self, change: FactChange) -> bool:
         """Whether a value beside it is tried in place of this one."""
@@ -74,6 +83,10 @@ class Walks:
             middle = (near + far) // 2
             near, far = (near, middle) if differs(walk[middle]) else (middle, far)
         return walk[far] if walk else change
+
+
+def _apart(one: FactChange, other: FactChange) -> float:
+    return FactChange(one.fact, one.after, other.after).distance
 
 
 def _kept_back(rule: Rule, given: Facts) -> list[frozenset[str]]:
