@@ -21,7 +21,6 @@ from whichgpu.engine.explain.rerun import (
     is_number,
     probes,
 )
-from whichgpu.engine.explain.walks import Walks
 from whichgpu.engine.rules import FactDef
 
 
@@ -119,13 +118,11 @@ def nearest_changes(
         goals = [goal for goal in ("fits", "wins") if base is None or REACHED[goal](base, gpus) is None]
         search.rejected = "fits" in goals
         singles = _singles(base, influencing, search)
-        settled = base.final.facts if base else what_if.given
-        walks = Walks(singles, what_if.advisor.rulebook.rules, settled, what_if.given)
-        complete = _try_singles(search, walks, singles, goals)
+        complete = _try_singles(search, singles, goals)
         _try_pairs(search, base, goals, influencing.first)
         missed = [goal for goal in goals if not search.found[goal]]
         if missed and not complete:  # What pairs left of the decisions goes to the values left out.
-            complete = _try_singles(search, walks, singles, missed, for_pairs=0)
+            complete = _try_singles(search, singles, missed, for_pairs=0)
     except OutOfDecisionsError:
         complete = False
     return Search(
@@ -166,11 +163,7 @@ def _list_changes(fact: FactDef, search: _NearestSearch) -> list[FactChange]:
 
 
 def _try_singles(
-    search: _NearestSearch,
-    walks: Walks,
-    singles: list[FactChange],
-    goals: list[Goal],
-    for_pairs: int = _FOR_PAIRS,
+    search: _NearestSearch, singles: list[FactChange], goals: list[Goal], for_pairs: int = _FOR_PAIRS
 ) -> bool:
     """Try single changes in order; False when the search had to leave some out for pairs."""
     reserve = min(for_pairs, search.what_if.limit // 3)
@@ -181,29 +174,13 @@ def _try_singles(
             return True
         if search.what_if.made > search.what_if.limit - reserve and not search.found[goals[-1]]:
             return False
-        if all(change.fact in reached[goal] for goal in open_goals) or walks.told_by_another(change):
+        if all(change.fact in reached[goal] for goal in open_goals):
             continue
         for goal, nearest in search.try_out((change,), open_goals).items():
             if change.fact not in reached[goal]:
                 reached[goal].add(change.fact)
-                search.found[goal].append(_brought_nearer(search, _first(search, walks, nearest)))
+                search.found[goal].append(_brought_nearer(search, nearest))
     return True
-
-
-def _first(search: _NearestSearch, walks: Walks, nearest: Nearest) -> Nearest:
-    """The first value that reaches the goal among those that one told of."""
-    found = {nearest.changes[0]: nearest}
-
-    def reaches(change: FactChange) -> bool:
-        tried = search.try_out((change,), (nearest.goal,))
-        if tried:
-            found[change] = tried[nearest.goal]
-        return bool(tried)
-
-    def misses(change: FactChange) -> bool:
-        return change in search.gaps and not reaches(change)  # What was tried before takes no further decision.
-
-    return found[walks.first(nearest.changes[0], misses, reaches)]
 
 
 def _brought_nearer(search: _NearestSearch, nearest: Nearest, position: int = 0) -> Nearest:

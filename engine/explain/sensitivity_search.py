@@ -22,7 +22,6 @@ from whichgpu.engine.explain.rerun import (
     unstated_objective,
     valid,
 )
-from whichgpu.engine.explain.walks import Walks, side_of
 from whichgpu.engine.interview import Answered, answered
 from whichgpu.engine.rules import FactDef
 
@@ -82,8 +81,7 @@ def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = S
         return Sensitivity(Answered(None, None, "undecided"), (), (), what_if.made, limit, complete=True)
     origins = _origins(base, decision, advisor)
     tries = _tries(base, origins, advisor)
-    walks = Walks(tries, advisor.rulebook.rules, base.final.facts, given)
-    study = _Study(what_if, answered(base), advisor.vocabulary.facts, origins, walks)
+    study = _Study(what_if, answered(base), advisor.vocabulary.facts, origins)
     complete = True
     try:
         study.coarse(tries)
@@ -108,7 +106,6 @@ class _Study:
     base: Answered
     facts: Mapping[str, FactDef]
     origins: Mapping[str, str]
-    walks: Walks
     tried: dict[FactChange, bool] = field(default_factory=dict)  # whether it flips
     turns: list[Turn] = field(default_factory=list)
 
@@ -119,30 +116,14 @@ class _Study:
         for change in tries:
             if self.what_if.made >= self.what_if.limit - reserve:
                 raise OutOfDecisionsError
-            side = side_of(change)
+            side = _side(change)
             if seen.get((change.fact, side), 0) >= (_CHOICES if side is None else 1):
                 continue
-            if self.walks.told_by_another(change):
-                continue
             turn = self.turn(change)
-            if turn is not None and side is not None:
-                turn = self.first(turn)
             known = [(other.change.fact, other.verdict) for other in self.turns]
             if turn is not None and (side is not None or (change.fact, turn.verdict) not in known):
                 seen[change.fact, side] = seen.get((change.fact, side), 0) + 1
                 self.turns.append(turn)
-
-    def first(self, turn: Turn) -> Turn:
-        """The first flip among the values that this one told of."""
-        found = {turn.change: turn}
-
-        def flips(change: FactChange) -> bool:
-            other = self.turn(change)
-            if other is not None:
-                found[change] = other
-            return other is not None
-
-        return found[self.walks.first(turn.change, lambda change: self.tried.get(change) is False, flips)]
 
     def turn(self, change: FactChange) -> Turn | None:
         """The flip that a change makes, if it makes one. A workload that contradicts itself is no flip."""
@@ -153,7 +134,7 @@ class _Study:
 
     def narrow(self, turn: Turn) -> Turn:
         """Halve the way between the flip and the nearest value that keeps the decision."""
-        side, fact = side_of(turn.change), self.facts[turn.change.fact]
+        side, fact = _side(turn.change), self.facts[turn.change.fact]
         after, before = turn.change.after, turn.change.before
         if not is_number(after) or not is_number(before):
             return turn
@@ -162,7 +143,7 @@ class _Study:
             for change, flips in self.tried.items()
             if change.fact == fact.name
             and not flips
-            and side_of(change) == side
+            and _side(change) == side
             and is_number(change.after)
             and abs(change.after - before) < abs(after - before)
         ]
@@ -182,6 +163,12 @@ class _Study:
             else:
                 best = closer
         return replace(best, narrowed=whole)
+
+
+def _side(change: FactChange) -> bool | None:
+    """Whether a number rises; None for anything else."""
+    before, after = change.before, change.after
+    return after > before if is_number(before) and is_number(after) else None
 
 
 def _origins(base: Outcome, decision: Mapping[str, Any], advisor: Advisor) -> dict[str, str]:
