@@ -31,8 +31,10 @@ else:
 
     from whichgpu import InputError, load_advisor
     from whichgpu.engine.explain.derivation import Phrases
+    from whichgpu.engine.explain.rerun import decide_again, recorded_facts
     from whichgpu.engine.explain.sensitivity_search import sensitivity
     from whichgpu.engine.explain.whynot import why_not
+    from whichgpu.engine.interview import answered
     from whichgpu.engine.rules import probing
 
 
@@ -79,6 +81,62 @@ class Side:
         decision = self._decided(hand[0]).to_dict()
         return self._each(hand[:1], lambda _: sensitivity(decision, self._advisor))
 
+    def findings(self, facts: Facts, gpu: str) -> dict[str, Any]:
+        """What both searches find: changes by goal, each with the answer that it is said to bring; CPU seconds."""
+        try:
+            decision = self._decided(facts).to_dict()
+        except InputError:
+            return {}
+        began = time.process_time()
+        found = why_not(decision, gpu, self._advisor, phrases=self._phrases)
+        between = time.process_time()
+        flips = sensitivity(decision, self._advisor)
+        plan = decision["recommendation"]
+        return {
+            "answer": [plan["gpu"], plan["count"]] if plan else None,
+            "standing": found.standing,
+            "seconds": [between - began, time.process_time() - between],
+            "why_not": [
+                [goal, [_change(change) for change in nearest.changes], nearest.recommendation, nearest.plan]
+                for goal in ("fits", "wins")
+                for nearest in (getattr(found.search, goal) if found.search else ())
+            ],
+            "sensitivity": [
+                [
+                    list(turn.flips),
+                    [_change(turn.change)],
+                    [turn.verdict.gpu, turn.verdict.count],
+                    turn.verdict.procurement,
+                ]
+                for turn in flips.turns
+            ],
+        }
+
+    def checked(self, facts: Facts, found: dict[str, Any]) -> list[Any]:
+        """The claims of this checkout's searches that a decision in full does not bear out."""
+        advisor, wrong = self._advisor, []
+        decision = self._decided(facts).to_dict()
+        given, before = recorded_facts(decision, advisor), answered(decide_again(decision, advisor).outcome)
+        for kind in ("why_not", "sensitivity"):
+            for claim in found[kind]:
+                changed = dict(given)
+                for name, after in claim[1]:
+                    changed.pop(name, None)
+                    if after is not None:
+                        changed[name] = tuple(after) if isinstance(after, list) else after
+                outcome = decide_again(decision, advisor, given=changed).outcome
+                now = answered(outcome)
+                if kind == "sensitivity":
+                    true = [[now.gpu, now.count], now.procurement] == claim[2:] and list(
+                        before.differs_in(now)
+                    ) == claim[0]
+                else:
+                    chosen = outcome.chosen.ranked.plan.id if outcome.chosen else None
+                    true = chosen == claim[2] and claim[3] in {entry.ranked.plan.id for entry in outcome.judged}
+                if not true:
+                    wrong.append([kind, claim])
+        return wrong
+
     def memory_mb(self) -> float:
         """Memory in use."""
         pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
@@ -107,6 +165,10 @@ class Side:
             except InputError:  # Refused by this side, and quickly.
                 continue
         return time.process_time() - began
+
+
+def _change(change: Any) -> list[Any]:
+    return [change.fact, list(change.after) if isinstance(change.after, tuple) else change.after]
 
 
 def _more_gpus(knowledge: Any, times: int) -> Any:

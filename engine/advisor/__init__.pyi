@@ -29,14 +29,22 @@ from .choice import (
 from .intake import Workload as Workload
 from .losses import Loss as Loss, LossKind as LossKind, first_by_evidence as first_by_evidence, loss_of as loss_of
 from .objectives import ObjectivesFile as ObjectivesFile, shipped_objectives as shipped_objectives
-from .outcome import Judged as Judged, Outcome as Outcome, PlanRound as PlanRound, fired_rules as fired_rules
+from .outcome import (
+    Judged as Judged,
+    Outcome as Outcome,
+    PlanRound as PlanRound,
+    Rejection as Rejection,
+    fired_rules as fired_rules,
+)
 from .pipeline import (
     DecisionContext as DecisionContext,
+    Probed as Probed,
     ResolvedIntake as ResolvedIntake,
     asked_counts as asked_counts,
+    choice_on as choice_on,
     round_on as round_on,
 )
-from .procurement import compute as compute
+from .procurement import Procurement as Procurement, compute as compute
 from .rank import Objective as Objective
 from .record import Record as Record, Saved as Saved, make_record as make_record, read_saved as read_saved
 from .round import run_round as run_round

@@ -22,7 +22,7 @@ from whichgpu.engine.advisor.shortlist import answer_alone
 from whichgpu.engine.advisor.stages import RuleSet, Stages
 from whichgpu.engine.catalogue import Knowledge, ModelSpec, profile_of
 from whichgpu.engine.core import Facts, InputError, Value
-from whichgpu.engine.plans import PlanMaker, PlanTable, candidate_plans
+from whichgpu.engine.plans import Plan, PlanMaker, PlanTable, candidate_plans
 from whichgpu.engine.rules import Ask, ConsiderCounts, ResolvedFacts, Rule, Vocabulary
 from whichgpu.engine.sizing import job_from_facts
 
@@ -67,6 +67,15 @@ class DecisionContext(Struct, frozen=True):
         plans = self.make_plans(maker.job, intake.facts, self.knowledge, asked, maker=maker)
         return run_round(plans, intake, self.stages, self.knowledge, self.unstated, objective)
 
+    def procurement(self, facts: Facts, plan: Plan | None, today: date | None) -> Procurement:
+        """Renting and owning compared for the chosen plan; see ``compute``."""
+        return compute(facts, plan, today, gpus=self.knowledge.gpus)
+
+    def final(self, before: ResolvedFacts, chosen: Judged | None, procurement: Procurement) -> ResolvedFacts:
+        """The facts with what the advise rules on the workload and on the chosen plan set."""
+        settler = self.stages.outcome_of_chosen if chosen else self.stages.outcome
+        return settler.run({}, extra=procurement.claims, before=before, context=chosen.facts if chosen else {})
+
 
 def decide_workload(
     context: DecisionContext, workload: Workload, objective: Objective, today: date | None = None
@@ -84,8 +93,9 @@ def decide_workload(
         no_answer = _nothing_fits(plan_round, context, workload, objective)
     chosen = plan_round.judged[0] if plan_round and plan_round.judged else None
     phases = _phases(context, workload, intake, objective, chosen) if no_answer is None else ()
-    procurement = compute(intake.facts, chosen.ranked.plan if chosen else None, today, gpus=context.knowledge.gpus)
-    final, fired = _advise(context.stages, plan_round.survey if plan_round else intake, chosen, procurement)
+    procurement = context.procurement(intake.facts, chosen.ranked.plan if chosen else None, today)
+    final = context.final(plan_round.survey if plan_round else intake, chosen, procurement)
+    fired = _advised(final, chosen)
     candidates = judge_candidates(maker, final.facts, context.knowledge, context.stages.reject, plan_round)
     fired = (*fired, *_advise_candidates(context.stages.candidate, final.facts, candidates))
     return Outcome(
@@ -139,19 +149,36 @@ def _must_ask(vocabulary: Vocabulary, intake: ResolvedFacts) -> NoAnswer | None:
     return NoAnswer("facts_missing", facts=missing) if missing else None
 
 
-def round_on(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> PlanRound | None:
-    """The plans on these facts, judged, without what follows from the choice; None where the facts allow no round."""
+class Probed(Struct, frozen=True):
+    """The choice on changed facts, without what is said of it."""
+
+    intake: ResolvedFacts
+    round: PlanRound | None = None  # None where facts that must be asked are missing
+    chosen: Judged | None = None
+
+
+def choice_on(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> Probed | None:
+    """What is chosen on these facts, without what follows from it; None where they are refused or contradictory."""
     try:
-        return _round_on(context, given, objective)
+        return _choice(context, given, objective)
     except InputError:
         return None
 
 
-def _round_on(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> PlanRound | None:
+def _choice(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> Probed | None:
     intake, model = context.resolve(given)
-    if _contradiction(context.stages.contradictions, intake) or _must_ask(context.vocabulary, intake):
+    if _contradiction(context.stages.contradictions, intake):
         return None
-    return context.plan_round(context.plan_maker(model, intake), intake, objective)
+    if _must_ask(context.vocabulary, intake):
+        return Probed(intake)
+    found = context.plan_round(context.plan_maker(model, intake), intake, objective)
+    return Probed(intake, found, found.judged[0] if found.judged else None)
+
+
+def round_on(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> PlanRound | None:
+    """The plans on these facts, judged; None where the facts allow no round."""
+    found = choice_on(context, given, objective)
+    return found.round if found else None
 
 
 def _nothing_fits(
@@ -171,16 +198,11 @@ def _nothing_fits(
     return NoAnswer("nothing_fits", (), tuple(rules), find)
 
 
-def _advise(
-    stages: Stages, before: ResolvedFacts, chosen: Judged | None, procurement: Procurement
-) -> tuple[ResolvedFacts, tuple[Fired, ...]]:
-    """Run the advise rules on the workload and the chosen plan. What they set becomes part of the facts."""
-    chosen_facts: Facts = chosen.facts if chosen else {}
-    settler = stages.outcome_of_chosen if chosen else stages.outcome
-    final = settler.run({}, extra=procurement.claims, before=before, context=chosen_facts)
-    facts = {**final.facts, **chosen_facts}
+def _advised(final: ResolvedFacts, chosen: Judged | None) -> tuple[Fired, ...]:
+    """The advise rules that fired, each with the facts that it saw."""
+    facts = {**final.facts, **(chosen.facts if chosen else {})}
     scopes = {"chosen": chosen.ranked.plan.id} if chosen else {}
-    return final, tuple(Fired(rule, scopes.get(rule.each, "workload"), facts) for rule in final.fired)
+    return tuple(Fired(rule, scopes.get(rule.each, "workload"), facts) for rule in final.fired)
 
 
 def _advise_candidates(rules: RuleSet, facts: Facts, candidates: Sequence[CandidateJudgement]) -> tuple[Fired, ...]:
@@ -208,7 +230,7 @@ def _phases(
     if profile_of(str(other)).serves:
         given.pop("peft_method", None)
     with answer_alone():
-        found = _round_on(context, given, objective)
-    best = found.judged[0] if found and found.judged else None
+        other_phase = _choice(context, given, objective)
+    best = other_phase.chosen if other_phase else None
     training, serving = (chosen, best) if profile.trains else (best, chosen)
     return (("training", training), ("serving", serving))

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Advisor, Judged, Outcome, PlanRound, loss_of
+from whichgpu.engine.advisor import Advisor, Judged, Outcome, PlanRound, Probed, loss_of
 from whichgpu.engine.core import registered
-from whichgpu.engine.explain.rerun import Tried
 from whichgpu.engine.interview import Watched
 from whichgpu.engine.rules import Fallback, Points, Rule, evaluate, facts_read
 
@@ -39,7 +38,7 @@ def influencing_facts(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) 
     return InfluencingFacts(_changeable(advisor, names, outcome), tuple(rules[name] for name in sorted(rules)), first)
 
 
-def best_of(outcome: Outcome | Tried, gpus: frozenset[str]) -> Judged | None:
+def best_of(outcome: Outcome | Probed, gpus: frozenset[str]) -> Judged | None:
     """The best plan of some GPUs that no rule rejects."""
     return next(judged_of(outcome.round, gpus), None) if outcome.round else None
 

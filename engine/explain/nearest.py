@@ -11,12 +11,11 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Judged, Outcome, loss_of
+from whichgpu.engine.advisor import Judged, Outcome, Probed, loss_of
 from whichgpu.engine.explain.influencing_facts import InfluencingFacts, best_of, judged_of
 from whichgpu.engine.explain.rerun import (
     FactChange,
     OutOfDecisionsError,
-    Tried,
     WhatIfSearch,
     between,
     is_number,
@@ -46,7 +45,7 @@ _OUTSIDE = 15.0
 
 
 #: What says which plans there are, and which is chosen.
-Judgement = Outcome | Tried
+Judgement = Outcome | Probed
 
 
 class Nearest(Struct, frozen=True):
@@ -88,6 +87,8 @@ class _NearestSearch:
         tried = self.what_if.tried(changes, self.gpus if self.rejected else frozenset())
         if len(changes) == 1:
             self.gaps[changes[0]] = gap(tried, self.gpus)
+        if tried is None:
+            return {}
         chosen = tried.chosen.ranked.plan.id if tried.chosen else None
         plans = {goal: REACHED[goal](tried, self.gpus) for goal in goals}
         return {goal: Nearest(goal, changes, chosen, plan) for goal, plan in plans.items() if plan is not None}

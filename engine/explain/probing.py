@@ -9,67 +9,48 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import date
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import DecisionContext, Objective, PlanRound, asked_counts, is_job, run_round
+from whichgpu.engine.advisor import (
+    DecisionContext,
+    Judged,
+    Objective,
+    PlanRound,
+    Probed,
+    Procurement,
+    Rejection,
+    asked_counts,
+    is_job,
+    run_round,
+)
 from whichgpu.engine.catalogue import ModelSpec
-from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.core import Facts, NumberColumn, OnDemand, Value
+from whichgpu.engine.explain.watched_job import WatchedJob
+from whichgpu.engine.explain.workload_side import Signature, WorkloadSide
 from whichgpu.engine.interview import Watched
-from whichgpu.engine.plans import PlanMaker, PlanTable
-from whichgpu.engine.rules import Compiled, FactCandidate, ResolvedFacts, Rule, compile_expr, facts_read
+from whichgpu.engine.plans import Plan, PlanMaker, PlanTable, band_problems
+from whichgpu.engine.rules import FactCandidate, ResolvedFacts
 from whichgpu.engine.sizing import Job, job_from_facts
-
-
-Signature = tuple[Hashable, ...]
-
-
-class WorkloadSide:
-    """All that rules on plans make of the facts of the workload."""
-
-    def __init__(self, rules: Iterable[Rule], *, by_value: bool = False, by_presence: bool = False) -> None:
-        """Prepare.
-
-        Args:
-            rules: rules on plans.
-            by_value: the rules compute with facts, so that each value counts.
-            by_presence: which facts are known counts too, and not only what conditions come to.
-        """
-        conditions: dict[str, Compiled] = {}
-        values: set[str] = set()
-        present: set[str] = set()
-        for rule in rules:
-            for condition in rule.when:
-                reads = {name for name in facts_read(condition.expr) if "." not in name}
-                present |= reads
-                if len(reads) < len(facts_read(condition.expr)):
-                    values |= reads
-                elif reads:
-                    conditions.setdefault(repr(condition.expr), compile_expr(condition.expr))
-            if by_value:
-                values |= {name for name in rule.reads if "." not in name}
-        self._conditions = tuple(conditions.values())
-        self._values = tuple(sorted(values))
-        self._present = tuple(sorted(present)) if by_presence else ()
-
-    def of(self, facts: Facts) -> Signature:
-        """What tells workloads apart on which these rules may judge a plan differently."""
-        return (
-            *(condition(facts) for condition in self._conditions),
-            *(facts.get(name) for name in self._values),
-            *(name in facts for name in self._present),
-        )
 
 
 class _Made(Struct, frozen=True):
     """Plans, and what they were made for."""
 
     job: Job
-    asked: Mapping[int, str]
-    facts: Mapping[str, Value]
+    looked_at: frozenset[str] | None  # what making them looks at of the job; None where nobody watched
     plans: PlanTable
+
+    def are_for(self, job: Job) -> bool:
+        """Whether the plans of a job are these."""
+        if self.looked_at is None:
+            return self.job == job
+        return all(getattr(self.job, name) == getattr(job, name) for name in self.looked_at)
 
 
 class _Rejected(Struct, frozen=True):
@@ -79,14 +60,51 @@ class _Rejected(Struct, frozen=True):
     rounds: dict[Signature, PlanRound]
 
 
+class _Compared(Struct, frozen=True):
+    """Renting and owning compared, and the facts that this looked at."""
+
+    plan: Hashable
+    today: date | None
+    facts: Facts  # None where one is not known
+    procurement: Procurement
+
+
+class _Planned(NamedTuple):
+    """Plans, and those made before that equal them in all that rules and the choice look at."""
+
+    own: PlanTable
+    alike: PlanTable
+    exactly: bool  # in what is said of them, too: the bands of their figures are those of this job
+
+
 @dataclass(slots=True)
 class _Kept:
     rejecting: WorkloadSide
     deriving: WorkloadSide
     preferring: WorkloadSide
+    advising: tuple[str, ...]  # facts that the last rules read or set
+    watched: WatchedJob | None = None  # the first job
     read: set[str] = field(default_factory=set)  # facts that making plans has looked at so far
-    made: list[_Made] = field(default_factory=list)
+    made: dict[Signature, list[_Made]] = field(default_factory=dict)  # by the counts that rules ask for, and facts read
+    every: list[tuple[Mapping[int, str], Facts, _Made]] = field(default_factory=list)
+    tables: dict[Hashable, PlanTable] = field(default_factory=dict)  # by all that is in them
     rejected: dict[Signature, _Rejected] = field(default_factory=dict)
+    compared: list[_Compared] = field(default_factory=list)
+    verdicts: dict[Hashable, Value] = field(default_factory=dict)
+
+    def key(self, asked: Mapping[int, str], facts: Facts) -> Signature:
+        """What plans are told apart by, beside the job."""
+        return tuple(asked.items()), *(facts.get(name) for name in self.read)
+
+    def keep(self, asked: Mapping[int, str], facts: Facts, made: _Made, read: set[str]) -> None:
+        """Remember plans, and which facts making them looked at."""
+        self.every.append((asked, facts, made))
+        if not read <= self.read:
+            self.read |= read
+            self.made.clear()
+            for before, known, other in self.every[:-1]:
+                self.made.setdefault(self.key(before, known), []).append(other)
+        self.made.setdefault(self.key(asked, facts), []).append(made)
 
 
 class ProbingContext(DecisionContext, frozen=True):
@@ -95,42 +113,141 @@ class ProbingContext(DecisionContext, frozen=True):
     kept: Any = None
 
     def plan_maker(self, model: ModelSpec | None, intake: ResolvedFacts) -> PlanMaker:
-        """Makes plans, and remembers which facts it looks at."""
-        return PlanMaker(
-            job_from_facts(intake.facts, model, assumed=intake.assumed), Watched(intake.facts), self.knowledge
-        )
+        """Makes plans, and remembers which facts it looks at, and the first of all what of the job."""
+        kept: _Kept = self.kept
+        job = job_from_facts(intake.facts, model, assumed=intake.assumed)
+        if kept.watched is None:
+            kept.watched = WatchedJob(job)
+        if job == kept.watched.job:
+            job = kept.watched.watching
+        return PlanMaker(job, Watched(intake.facts), self.knowledge)
 
     def plan_round(self, maker: PlanMaker, intake: ResolvedFacts, objective: Objective) -> PlanRound:
         """The plans of one settled workload, judged."""
         kept: _Kept = self.kept
-        plans = self._plans(maker, intake)
+        planned = self._planned(maker, intake)
         facts = intake.facts
-        key = (id(plans), objective, is_job(facts), kept.deriving.of(facts), kept.rejecting.of(facts))
+        key = (id(planned.alike), objective, is_job(facts), kept.deriving.of(facts), kept.rejecting.of(facts))
         known = kept.rejected.get(key)
         survey = self.stages.survey.run({}, extra=known.claims, before=intake) if known else None
         if known and survey and (same := known.rounds.get(kept.preferring.of(survey.facts))):
-            return replace(same, survey=survey)
-        found = run_round(plans, intake, self.stages, self.knowledge, self.unstated, objective)
-        if known is None:
-            known = kept.rejected[key] = _Rejected(_claims(intake, found.survey), {})
-        known.rounds[kept.preferring.of(found.survey.facts)] = found
+            found = replace(same, survey=survey)
+            if planned.own is not planned.alike:
+                found = _with_plans(found, planned.own)
+        else:
+            found = run_round(planned.own, intake, self.stages, self.knowledge, self.unstated, objective)
+            if planned.own is not planned.alike:
+                return found
+            if known is None:
+                known = kept.rejected[key] = _Rejected(_claims(intake, found.survey), {})
+            known.rounds[kept.preferring.of(found.survey.facts)] = found
+        if planned.exactly or _bands_hold(found, planned, maker):
+            return found
+        plans = self.make_plans(maker.job, maker.facts, self.knowledge, asked_counts(intake.fired), maker=maker)
+        return run_round(plans, intake, self.stages, self.knowledge, self.unstated, objective)
+
+    def procurement(self, facts: Facts, plan: Plan | None, today: date | None) -> Procurement:
+        """Renting and owning compared; once where the facts are alike that this looks at."""
+        kept: _Kept = self.kept
+        offer = _offer(plan)
+        for before in kept.compared:
+            if (before.plan, before.today) == (offer, today) and _alike(before.facts, facts, before.facts):
+                return before.procurement
+        watched = Watched(facts)
+        found = super().procurement(watched, plan, today)
+        read = {*facts, *watched.read} if watched.copied else watched.read
+        kept.compared.append(_Compared(offer, today, {name: facts.get(name) for name in read}, found))  # type: ignore[misc]
         return found
 
-    def _plans(self, maker: PlanMaker, intake: ResolvedFacts) -> PlanTable:
+    def rent_or_buy(self, probed: Probed, today: date) -> Value:
+        """What the advise rules make of renting and owning after a choice."""
         kept: _Kept = self.kept
-        asked = asked_counts(intake.fired)
-        for made in kept.made:
-            if made.asked == asked and made.job == maker.job and _alike(made.facts, intake.facts, kept.read):
-                return made.plans
-        watched = maker.facts
-        plans = self.make_plans(maker.job, watched, self.knowledge, asked, maker=maker)
-        if isinstance(watched, Watched):
-            if not kept.made:
-                list(plans)  # Whatever is made only when asked for looks at its facts now.
-            looked_at = set(intake.facts) if watched.copied else watched.read
-            kept.read |= looked_at
-        kept.made.append(_Made(maker.job, asked, intake.facts, plans))
-        return plans
+        chosen, before = probed.chosen, probed.round.survey if probed.round else probed.intake
+        compared = self.procurement(probed.intake.facts, chosen.ranked.plan if chosen else None, today)
+        own = chosen.facts if chosen else {}
+        read = tuple(own.get(name) if "." in name else before.facts.get(name) for name in kept.advising)
+        key = (id(compared), chosen is None, read)  # The comparison is kept, so that no other takes its place.
+        if key not in kept.verdicts:
+            kept.verdicts[key] = self.final(before, chosen, compared).facts.get("procurement", "undecided")
+        return kept.verdicts[key]
+
+    def _planned(self, maker: PlanMaker, intake: ResolvedFacts) -> _Planned:
+        kept: _Kept = self.kept
+        first, asked = kept.watched, asked_counts(intake.fired)
+        if first is None:  # A maker comes from ``plan_maker``, which watches the first; this tells the type checker.
+            raise RuntimeError("no job was watched")
+        watching = maker.job is first.watching
+        job = first.job if watching else maker.job
+        for made in kept.made.get(kept.key(asked, intake.facts), ()):
+            if made.are_for(job):
+                return _Planned(made.plans, made.plans, exactly=made.job == job or first.agrees_with(job))
+        facts = maker.facts
+        plans = self.make_plans(maker.job, facts, self.knowledge, asked, maker=maker)
+        if not kept.every:
+            list(plans)  # Whatever is made only when asked for looks at its facts now.
+        read = set[str]()
+        if isinstance(facts, Watched):
+            read = set(intake.facts) if facts.copied else facts.read
+        looked_at = frozenset(first.read) if watching else None
+        kept.keep(asked, intake.facts, _Made(job, looked_at, plans), read)
+        alike = kept.tables.setdefault(_digest(plans), plans)
+        return _Planned(plans, alike, exactly=alike is plans)
+
+
+def _bands_hold(found: PlanRound, planned: _Planned, maker: PlanMaker) -> bool:
+    """Whether what is planned for a job much like another's is not refused for the bands of its figures."""
+    if found.refused:
+        return False
+    if not found.judged:
+        return True
+    plan = found.judged[0].ranked.plan
+    if planned.own is planned.alike:
+        plan = maker.plan(plan.gpu, plan.count, plan.why_count, layout=plan.layout)
+    return not band_problems(plan)
+
+
+def _with_plans(found: PlanRound, plans: PlanTable) -> PlanRound:
+    """A round with plans in place of equal ones."""
+    rows = {name: row for row, name in enumerate(plans.ids)}
+    rejected, surviving = ([rows[name] for name in table.ids] for table in (found.rejected, found.surviving))
+
+    def rejection(place: int) -> Rejection:
+        return replace(found.rejections[place], plan=plans[rejected[place]])
+
+    def judged(place: int) -> Judged:
+        entry = found.judged[place]
+        return replace(entry, ranked=replace(entry.ranked, plan=plans[surviving[place]]))
+
+    return replace(
+        found,
+        plans=plans,
+        rejected=plans.take(np.array(rejected, np.intp)),
+        rejections=OnDemand(len(rejected), rejection),
+        surviving=plans.take(np.array(surviving, np.intp)),
+        judged=OnDemand(len(surviving), judged),
+    )
+
+
+def _digest(plans: PlanTable) -> Hashable:
+    """What plans are to rules and to the choice."""
+    found = blake2b()
+    for name in sorted(plans.facts.names):
+        column = plans.facts.own(name)
+        if isinstance(column, NumberColumn):
+            found.update(f"{name} {column.whole}".encode())
+            found.update(column.values.tobytes())
+        elif column is not None:
+            found.update(f"{name} {column.words}".encode())
+            found.update(column.codes.tobytes())
+    return tuple(plans.ids), plans.doubtful.tobytes(), found.digest()
+
+
+def _offer(plan: Plan | None) -> Hashable:
+    """What is looked at of a plan in comparing renting with owning: not its work, nor what a piece of that costs."""
+    if plan is None:
+        return None
+    cost = replace(plan.cost, usd_per_month=None, usd_per_run=None, usd_per_1m_tokens=None, usd_per_1k_samples=None)
+    return plan.gpu.id, plan.count, cost
 
 
 def _alike(one: Facts, other: Facts, names: Iterable[str]) -> bool:
@@ -151,10 +268,12 @@ def probing_context(context: DecisionContext, gpus: frozenset[str] | None = None
         gpus: plan with these alone; what rules reject of them does not hang on other GPUs.
     """
     stages = context.stages
+    last = [rule for settler in (stages.outcome, stages.outcome_of_chosen) for rule in settler.rules]
     kept = _Kept(
         rejecting=WorkloadSide(stages.reject.rules, by_presence=True),
         deriving=WorkloadSide((rule for level in stages.plan_levels for rule in level.rules), by_value=True),
         preferring=WorkloadSide(stages.prefer.rules),
+        advising=tuple(sorted({name for rule in last for name in rule.reads | rule.writes})),
     )
     knowledge = context.knowledge
     if gpus is not None:

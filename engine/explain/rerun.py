@@ -11,9 +11,10 @@ from typing import Any, TypeGuard
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Advisor, Decision, Judged, Outcome, PlanRound, Workload, round_on
+from whichgpu.engine.advisor import Advisor, Decision, Outcome, Probed, Workload, choice_on
 from whichgpu.engine.core import InputError, Problem, Scalar, Value, collection_paused, json_value, rounded
 from whichgpu.engine.explain.probing import ProbingContext, probing_context
+from whichgpu.engine.interview import Answered
 from whichgpu.engine.rules import FactDef, Rule, coerce, constants_compared, probing
 
 
@@ -139,13 +140,6 @@ class OutOfDecisionsError(Exception):
     """The search has used up the decisions that it may make."""
 
 
-class Tried(Struct, frozen=True):
-    """A variation with its plans judged, without what follows from the choice."""
-
-    round: PlanRound | None = None
-    chosen: Judged | None = None
-
-
 @dataclass(slots=True)
 class WhatIfSearch:
     """Decides variations of one workload, at most ``limit`` of them."""
@@ -173,8 +167,17 @@ class WhatIfSearch:
         found: Outcome | None = self._once(("whole", _key(changes)), lambda: self._decide(changes))
         return found
 
-    def tried(self, changes: tuple[FactChange, ...], unless_rejected: frozenset[str] = frozenset()) -> Tried:
-        """The plans with these facts changed, judged.
+    def answer(self, changes: tuple[FactChange, ...]) -> Answered | None:
+        """The answer with these facts changed; None where the workload is then refused or contradicts itself.
+
+        Raises:
+            OutOfDecisionsError: a further decision would be needed.
+        """
+        found: Answered | None = self._once(("answer", _key(changes)), lambda: self._answer(changes))
+        return found
+
+    def tried(self, changes: tuple[FactChange, ...], unless_rejected: frozenset[str] = frozenset()) -> Probed | None:
+        """The choice with these facts changed; None where the workload is then refused or contradicts itself.
 
         Args:
             changes: the facts.
@@ -183,7 +186,7 @@ class WhatIfSearch:
         Raises:
             OutOfDecisionsError: a further decision would be needed.
         """
-        found: Tried = self._once((unless_rejected, _key(changes)), lambda: self._try(changes, unless_rejected))
+        found: Probed | None = self._once((unless_rejected, _key(changes)), lambda: self._try(changes, unless_rejected))
         return found
 
     def _once(self, key: tuple[Hashable, ...], decide: Callable[[], Any]) -> Any:
@@ -217,22 +220,34 @@ class WhatIfSearch:
 
     @probing()
     @collection_paused()
-    def _try(self, changes: tuple[FactChange, ...], unless_rejected: frozenset[str]) -> Tried:
+    def _answer(self, changes: tuple[FactChange, ...]) -> Answered | None:
+        found = self._choice(self._context, changes)
+        if found is None:
+            return None
+        verdict = self._context.rent_or_buy(found, self.decided_at.date())
+        plan = found.chosen.ranked.plan if found.chosen else None
+        return Answered(plan.gpu.id if plan else None, plan.count if plan else None, verdict)
+
+    @probing()
+    @collection_paused()
+    def _try(self, changes: tuple[FactChange, ...], unless_rejected: frozenset[str]) -> Probed | None:
+        if unless_rejected:
+            if unless_rejected not in self._of_some:
+                self._of_some[unless_rejected] = probing_context(self.advisor.context, unless_rejected)
+            theirs = self._choice(self._of_some[unless_rejected], changes)
+            if theirs is None or theirs.round is None or not (theirs.round.judged or theirs.round.refused):
+                return theirs
+        return self._choice(self._context, changes)
+
+    def _choice(self, context: ProbingContext, changes: tuple[FactChange, ...]) -> Probed | None:
         facts, named = self._changed(changes)
         try:
             objective = self.advisor.objective(named, facts)
         except InputError:
-            return Tried()
+            return None
         if named is not None:
             facts["objective"] = named
-        if unless_rejected:
-            if unless_rejected not in self._of_some:
-                self._of_some[unless_rejected] = probing_context(self.advisor.context, unless_rejected)
-            theirs = round_on(self._of_some[unless_rejected], facts, objective)
-            if theirs is None or not (theirs.judged or theirs.refused):
-                return Tried(theirs)
-        found = round_on(self._context, facts, objective)
-        return Tried(found, found.judged[0] if found and found.judged else None)
+        return choice_on(context, facts, objective)
 
 
 def _key(changes: tuple[FactChange, ...]) -> tuple[Hashable, ...]:

@@ -32,7 +32,7 @@ SENSITIVITY_DECISIONS = 400
 _FOR_NARROWING = 150
 #: Factors by which a number without a threshold nearby is varied.
 _FACTORS = (0.5, 0.8, 1.25, 2.0)
-_BISECTIONS = 8
+_BISECTIONS = 12
 #: Choices of one fact that are shown flipping the decision.
 _CHOICES = 3
 
@@ -80,10 +80,11 @@ def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = S
     if base is None:  # The recorded facts were read, so they decide; this tells the type checker.
         return Sensitivity(Answered(None, None, "undecided"), (), (), what_if.made, limit, complete=True)
     origins = _origins(base, decision, advisor)
+    tries = _tries(base, origins, advisor)
     study = _Study(what_if, answered(base), advisor.vocabulary.facts, origins)
     complete = True
     try:
-        study.coarse(_tries(base, origins, advisor))
+        study.coarse(tries)
     except OutOfDecisionsError:
         complete = False
     narrowed = [study.narrow(turn) for turn in sorted(study.turns, key=_nearness)]
@@ -126,9 +127,7 @@ class _Study:
 
     def turn(self, change: FactChange) -> Turn | None:
         """The flip that a change makes, if it makes one. A workload that contradicts itself is no flip."""
-        outcome = self.what_if.outcome((change,))
-        contradictory = outcome is None or (outcome.no_answer is not None and outcome.no_answer.kind == "contradictory")
-        verdict = self.base if contradictory or outcome is None else answered(outcome)
+        verdict = self.what_if.answer((change,)) or self.base
         flips = self.base.differs_in(verdict)
         self.tried[change] = bool(flips)
         return Turn(change, self.origins[change.fact], verdict, flips, narrowed=False) if flips else None

@@ -129,8 +129,8 @@ class FactResolver:
         Raises:
             RulebookError: producers feed each other in a circle.
         """
-        defaults = tuple(defaults)
-        self.levels = build_levels(calculators, rules, defaults)
+        defaults, self.rules = tuple(defaults), tuple(rules)
+        self.levels = build_levels(calculators, self.rules, defaults)
         self._defaults: dict[str, list[Default]] = {}
         for default in defaults:
             self._defaults.setdefault(default.fact, []).append(default)

@@ -14,6 +14,7 @@ from whichgpu.engine.core import InputError
 from whichgpu.engine.explain.nearest import gap
 from whichgpu.engine.explain.probing import probing_context
 from whichgpu.engine.explain.rerun import FactChange, WhatIfSearch, probes
+from whichgpu.engine.interview import answered
 from whichgpu.engine.rules import probing
 
 
@@ -68,9 +69,38 @@ def test_plans_are_made_again_only_for_facts_that_they_look_at(advisor: Advisor)
     kept = search._context.kept
     search.outcome()
     search.outcome((FactChange("cloud_tested", False, True),))
-    assert len(kept.made) == 1
+    assert len(kept.every) == 1
     search.outcome((FactChange("concurrency", 16, 64),))
-    assert len(kept.made) == 2
+    assert len(kept.every) == 2
+
+
+def test_plans_are_not_made_again_for_what_they_do_not_look_at_of_the_job(advisor: Advisor) -> None:
+    search = WhatIfSearch(advisor, SERVICE, None, MOMENT, 10)
+    search.outcome()
+    search.outcome((FactChange("optimizer", None, "adafactor"),))
+    assert len(search._context.kept.every) == 1
+
+
+@pytest.mark.parametrize("given", [SERVICE, TUNING])
+def test_an_answer_is_that_of_the_whole_decision(advisor: Advisor, given: dict[str, Any]) -> None:
+    search = WhatIfSearch(advisor, given, None, MOMENT, 200)
+    chance = random.Random(5)
+    inputs = [fact for fact in advisor.vocabulary.facts.values() if fact.scope == "workload" and fact.role == "input"]
+    base = search.outcome()
+    assert base is not None
+    for fact in chance.sample(inputs, 25):
+        changes = probes(fact, base.intake.facts.get(fact.name), advisor.rulebook.rules, stated=fact.name in given)
+        for change in chance.sample(changes, min(1, len(changes))):
+            facts = {name: value for name, value in given.items() if name != fact.name}
+            if change.after is not None:
+                facts[fact.name] = change.after
+            with probing():
+                try:
+                    alone = advisor.decide(Workload(facts), decided_at=MOMENT).outcome
+                except InputError:
+                    alone = None
+            none = alone is None or (alone.no_answer is not None and alone.no_answer.kind == "contradictory")
+            assert search.answer((change,)) == (None if none or alone is None else answered(alone)), change
 
 
 def test_a_rejected_gpu_is_as_far_off_without_the_others(advisor: Advisor) -> None:
