@@ -43,6 +43,7 @@ class Replica(NamedTuple):
     steps: Steps
     answer: Any  # tokens
     places: Any  # requests that a copy holds at most
+    first_prompt: Any  # seconds that a prompt adds to a step of one request
     budget_share: Any  # of the tokens of a step that a prompt has, above 1 where it is spread over several
     constants: ServingSpeed
 
@@ -101,7 +102,8 @@ def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica
     # A plan that holds none is refused for its memory, and timed as if it held them.
     places = np.where(room >= 1, np.clip(held, 1.0, limit), limit * 1.0)
     budget = np.where(small_card, serving.step_tokens_small.value, serving.step_tokens.value)
-    return Replica(steps, answer, places, steps.prompt_tokens / budget, serving)
+    first_prompt = steps.at(1.0, 1.0) - steps.at(1.0)
+    return Replica(steps, answer, places, first_prompt, steps.prompt_tokens / budget, serving)
 
 
 def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
@@ -212,7 +214,9 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     # Stages of a pipeline take prompts of different requests at a time.
     shared = added / np.minimum(present, steps.stages)
     token = step / steps.accepted
-    prompts = held * shared
+    # The more decode, the more experts a step has read anyway, so that a prompt adds less; no queue is shorter for it.
+    queued = np.maximum(added, replica.first_prompt)
+    prompts = held * queued / np.minimum(present, steps.stages)
     # A step takes no more tokens than the engine lets it.
     each = np.minimum(others / answer, 1.0 / replica.budget_share) * shared
     waits = np.maximum(0.0, others * replica.budget_share - answer) * (step + shared / replica.budget_share)
@@ -220,7 +224,7 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     return _Work(
         step=step,
         own=np.maximum(0.0, replica.budget_share - 1.0) * step + passing,
-        unit=added + step * np.minimum(1.0, replica.budget_share),
+        unit=queued + step * np.minimum(1.0, replica.budget_share),
         token=token + each,
         busy=busy,
         # As many prompts come while one answers as an independent stream brings.
