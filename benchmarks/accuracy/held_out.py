@@ -18,7 +18,7 @@ from whichgpu.engine.core import Facts
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.plans import Plan, PlanMaker
 from whichgpu.engine.sizing import JobSpeed
-from whichgpu.engine.sizing.speed import capacity_asked, targets_of
+from whichgpu.engine.sizing.demand import demand_of
 from whichgpu.engine.sizing.speed_constants import speed_constants
 
 
@@ -70,7 +70,7 @@ class _Asked:
         free = job.training and "batch_size_per_gpu" in job.unstated
         batch = plan.facts.get("plan.max_micro_batch") if free else None
         batch = int(batch) if isinstance(batch, int | float) else None
-        asking = JobSpeed(job, targets_of(self.facts), capacity=capacity_asked(job, self.facts))
+        asking = JobSpeed(job, demand_of(job, self.facts))
         found = asking.estimate(plan.gpu, plan.layout, plan.link, plan.node_link, nodes=plan.nodes, batch=batch)
         return dict(found.values) if found is not None else {}
 

@@ -133,6 +133,8 @@ def line_of(row: Row) -> Line:
     line["model_name"] = re.sub(r"\b[\d.]+/([\d.]+)\b", r"\1", facts["model"])
     line |= _sizes(facts) | _precision(facts, line["task"]) | _parallelism(facts)
     line |= _serving(facts) if line["task"] == "inference" else _training(facts)
+    if line["task"] == "inference" and "concurrency" not in line and row.get("measured", {}).get("tokens_per_s"):
+        line["serving_mode"] = "batch"  # A rate without a load is that of as many requests as the server holds.
     if "resolution" in facts:
         pixels = _pixels(facts["resolution"])
         if pixels:

@@ -95,6 +95,9 @@ def headline_speed(speed: Mapping[str, float | None]) -> str:
         value = speed.get(name)
         if value is not None:
             shows = _LABELS[name][1](value)
+            most = speed.get("capacity_tokens_per_s") if name == "tokens_per_s" else None
+            if most is not None:  # What flows at the stated load is the same for every plan that is large enough.
+                shows = f"{shows} of {number(most)}"
             return shows if name in ("hours", "latency_ms") else f"{shows} {_SHORT[name]}"
     return UNKNOWN
 

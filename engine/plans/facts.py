@@ -11,7 +11,8 @@ from whichgpu.engine.plans.costs.cost import NONE, OFFER, OWNED, PURCHASE, CostC
 from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.size_columns import mean_latency_ms
-from whichgpu.engine.sizing import SHARDINGS, Bools, Floats, GpuTable, Ints, at_percentile, ceiling
+from whichgpu.engine.plans.targets import Goals, judged
+from whichgpu.engine.sizing import SHARDINGS, Bools, Floats, GpuTable, Ints, ceiling
 
 
 #: Links over which several GPUs wait for each other: the bus of the machine, or none at all.
@@ -28,8 +29,13 @@ _SPEEDS = (
     "qps",
     "hours",
 )
-#: Times that are judged at a percentile where targets are stated.
-_JUDGED = ("ttft", "tpot", "latency")
+#: Figures by which targets are judged, and those that rules read of them.
+_JUDGED = {
+    "ttft_ms": "plan.ttft_judged_ms",
+    "tpot_ms": "plan.tpot_judged_ms",
+    "latency_ms": "plan.latency_judged_ms",
+    "tokens_per_s": "plan.tokens_judged_per_s",
+}
 
 
 def fact_columns(
@@ -43,7 +49,7 @@ def fact_columns(
     precisions: Sequence[str],
     named: Bools,
     meets_target: Column | None,
-    percentile: float,
+    goals: Goals,
 ) -> dict[str, Column]:
     """All ``plan.*`` facts up to the survey; names and units as in the architecture page.
 
@@ -57,7 +63,7 @@ def fact_columns(
         precisions: of each GPU of the table: of the weights, or of the arithmetic in training.
         named: of each GPU of the table, whether the user named it.
         meets_target: None where no target is stated.
-        percentile: at which targets of time are judged.
+        goals: that plans are judged by.
     """
     which, layouts = found.gpu, found.layouts
     count = layouts.gpus
@@ -87,7 +93,7 @@ def fact_columns(
         facts["plan.replicas"] = _whole(layouts.data)
     facts["plan.precision"] = WordColumn(which, tuple(precisions))
     facts |= _memory(found, gpus, count)
-    facts |= _speed(found, percentile)
+    facts |= _speed(found, goals)
     if meets_target is not None:
         facts["plan.meets_target"] = meets_target
     facts |= _cost(costs)
@@ -126,14 +132,14 @@ def _memory(found: Found, gpus: GpuTable, count: Ints) -> dict[str, Column]:
     }
 
 
-def _speed(found: Found, percentile: float) -> dict[str, Column]:
+def _speed(found: Found, goals: Goals) -> dict[str, Column]:
     facts: dict[str, Column] = {"plan.max_micro_batch": _whole(np.where(found.timed, found.room, np.nan))}
     for name in _SPEEDS:
         if name in found.speed:
             facts[f"plan.{name}"] = NumberColumn(found.speed[name])
-    for name in _JUDGED:
-        if f"{name}_ms" in found.speed:
-            facts[f"plan.{name}_judged_ms"] = NumberColumn(at_percentile(found.speed, f"{name}_ms", percentile))
+    for name, fact in _JUDGED.items():
+        if name in found.speed:
+            facts[fact] = NumberColumn(judged(goals, found.speed, name))
     if "latency_ms" in found.speed:
         facts["plan.latency_mean_ms"] = NumberColumn(mean_latency_ms(found.speed))
     if "overloaded" in found.speed:

@@ -150,7 +150,7 @@ class PlanMaker(PlanSizes):
             precisions=[self._precision(gpu) for gpu in gpus.gpus],
             named=np.array([gpu.id in self._named for gpu in gpus.gpus], np.bool_),
             meets_target=self._meets_target(found),
-            percentile=self.goals.percentile,
+            goals=self.goals,
         )
         names = enumerate(zip(which.tolist(), count.tolist(), found.is_usual.tolist(), strict=True))
         ids = [

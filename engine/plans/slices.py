@@ -46,6 +46,7 @@ _RATE_FACTS = (
     "plan.max_concurrency",
     "plan.capacity_tokens_per_s",
     "plan.in_flight",
+    "plan.tokens_judged_per_s",
 )
 
 

@@ -40,23 +40,24 @@ class Demand(NamedTuple):
 
 
 def demand_of(job: Job, facts: Facts) -> Demand:
-    """The demand that facts state. Without any, one request is in flight at a time."""
+    """The demand that facts state. Without any, one request is in flight at a time.
+
+    Where both a rate and a number in flight are stated the rate makes the load, and memory has to hold the number.
+    """
     if job.training:
         return Demand()
     capacity = capacity_asked(job, facts)
     percentile = number(facts, "slo_percentile") or PERCENTILE
     demand = Demand(targets_of(facts), percentile=percentile, capacity=capacity)
-    if not capacity:
-        return demand
     if facts.get("serving_mode") == "batch":
-        return demand._replace(at_hand=True)
+        return demand._replace(at_hand=capacity)
     pattern = facts.get("traffic_pattern")
     bursts = speed_constants().serving.bursts
     burst = bursts[pattern if isinstance(pattern, str) and pattern in bursts else "unstated"].value
     rate, tokens = number(facts, "peak_qps"), number(facts, "min_tokens_per_s")
     if rate:
         return demand._replace(rate=rate, tokens_per_s=rate * job.output_tokens, burst=burst)
-    if tokens and job.family == "llm":
+    if capacity and tokens and job.family == "llm":
         return demand._replace(rate=tokens / max(1, job.output_tokens), tokens_per_s=tokens, burst=burst)
     return demand
 

@@ -103,7 +103,7 @@ def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica
     places = np.where(room >= 1, np.clip(held, 1.0, limit), limit * 1.0)
     budget = np.where(small_card, serving.step_tokens_small.value, serving.step_tokens.value)
     first_prompt = steps.at(1.0, 1.0) - steps.at(1.0)
-    return Replica(steps, answer, places, first_prompt, steps.prompt_tokens / budget, serving)
+    return Replica(steps, answer, places, first_prompt, np.maximum(1.0, steps.prompt_tokens) / budget, serving)
 
 
 def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:

@@ -140,7 +140,8 @@ def test_demand_is_read_from_facts() -> None:
 
     assert demand() == Demand(capacity=True)
     assert demand(concurrency=8) == Demand()
-    assert demand(concurrency=8, peak_qps=2.0).rate is None
+    assert demand(concurrency=8, peak_qps=2.0).rate == 2.0
+    assert demand(concurrency=8, min_tokens_per_s=500.0).rate is None
     assert demand(peak_qps=2.0)[:3] == (Targets(None, None, None), 2.0, 500.0)
     assert demand(min_tokens_per_s=500.0)[1:3] == (2.0, 500.0)
     assert demand(serving_mode="batch").at_hand
