@@ -58,12 +58,12 @@ def served(steps: Steps, answer: int, replica: Replica, load: Load) -> serving_l
     return serving_load.Replica(steps, answer, places, load.input_tokens / replica.token_budget, alone)
 
 
-def formula(steps: Steps, replica: Replica, load: Load, *, together: bool) -> dict[str, float]:
+def formula(steps: Steps, replica: Replica, load: Load) -> dict[str, float]:
     """What the engine's closed or open loop says."""
     answer = load.output_tokens
     copy = served(steps, answer, replica, load)
     if load.concurrency is not None:
-        times = serving_load.closed(copy, np.array([float(load.concurrency)]), together=together)
+        times = serving_load.closed(copy, np.array([float(load.concurrency)]))
         present = float(load.concurrency)
     else:
         times = serving_load.opened(copy, np.array([load.rate or 0.0]), 1.0)
@@ -104,7 +104,7 @@ def grid() -> Iterator[tuple[str, str, Steps, Replica, Load]]:
                 stagger = answered * step_s(0, concurrency, float(asked))
                 closed = replace(base, concurrency=concurrency, requests=amount, stagger_s=stagger)
                 yield name, "closed", steps, replica, closed
-                most = max(most, formula(steps, replica, closed, together=False)["tokens_per_s"] / answered)
+                most = max(most, formula(steps, replica, closed)["tokens_per_s"] / answered)
                 if concurrency in {16, 64}:
                     yield name, AT_ONCE, steps, replica, replace(closed, stagger_s=0.0, spread=0.0)
             for share in SHARES_OF_CAPACITY:
@@ -133,7 +133,7 @@ def main() -> None:
         found = simulated(simulate(replica, load))
         asked = f"{load.concurrency} in flight" if load.concurrency else f"{load.rate:.3g} a second"
         words = f"{name}, {load.input_tokens} in, {load.output_tokens} out, {kind}: {asked}"
-        for figure, value in formula(steps, replica, load, together=kind == AT_ONCE).items():
+        for figure, value in formula(steps, replica, load).items():
             if found[figure] > 0:
                 ratios[kind, figure].append((value / found[figure], words))
     print("formula / simulation: loads, median ratio, within 1.1, 1.3 and 2")

@@ -106,13 +106,12 @@ def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica
     return Replica(steps, answer, places, first_prompt, np.maximum(1.0, steps.prompt_tokens) / budget, serving)
 
 
-def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
+def closed(replica: Replica, present: Any) -> Times:
     """Times with ``present`` requests in flight; those without a place wait for one.
 
     Args:
         replica: the copies.
         present: requests in flight for each of them, 1 or more.
-        together: they came all at once, so that a request finds half of the others before it.
     """
     held = np.minimum(present, replica.places)
     others = np.maximum(0.0, held - 1.0)
@@ -122,8 +121,6 @@ def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
     clump = replica.constants.clump.value * np.sqrt(others) * work.busy
     queue = np.minimum(others / 2.0, clump) * work.unit + work.beyond + others * replica.attended_s
     tail = replica.constants.tail.value * others * work.busy * work.unit
-    if together:
-        queue, tail = np.maximum(queue, others / 2.0 * work.unit), np.maximum(tail, 0.95 * others * work.unit)
     first = replica.overhead_s + work.own + queue
     service = first + (replica.answer - 1) * work.token
     over = (present - held) / held * service
@@ -251,7 +248,7 @@ def load_values(job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Dem
     if demand.rate is None:
         flight = replica.places * data if demand.at_hand else rows.batch
         present = np.maximum(1.0, flight / data)
-        times = closed(replica, present, together=demand.at_hand)
+        times = closed(replica, present)
         requests = flight / times.end_to_end(answer)
         values["overloaded"] = np.where(np.isnan(requests), np.nan, 0.0)
         values["tokens_per_s"] = requests * answer
