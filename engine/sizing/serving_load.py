@@ -174,10 +174,10 @@ def _root(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Any:
 
 def _open_times(replica: Replica, held: Any, burst: float) -> Times:
     work = _at_work(replica, held, held)
-    queue = np.minimum(held / 2.0, work.busy / (2.0 * (1.0 - work.busy))) * work.unit * burst + work.beyond
-    queue = queue + held * replica.attended_s
+    queue = np.minimum(held / 2.0, work.busy / (2.0 * (1.0 - work.busy))) * work.unit * burst
     # Whoever comes at any time waits for the end of a step.
     own = replica.overhead_s + work.own + np.minimum(1.0, held) * work.step / 2.0
+    own = own + work.beyond + held * replica.attended_s
     p50, p95 = _of_tail(queue, work.busy, 0.5), _of_tail(queue, work.busy, 0.05)
     return Times(own + queue, own + p50, own + np.maximum(queue, p95), work.token, work.token_p95, held)
 
@@ -209,11 +209,11 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     passing = steps.own_pass(step, added, 1.0)
     added = np.where(steps.alone, passing, added)
     # Stages of a pipeline take prompts of different requests at a time.
-    shared = added / np.minimum(present, steps.stages)
+    shared = added / steps.stages
     token = step / steps.accepted
     # The more decode, the more experts a step has read anyway, so that a prompt adds less; no queue is shorter for it.
     queued = np.maximum(added, replica.first_prompt)
-    prompts = held * queued / np.minimum(present, steps.stages)
+    prompts = held * queued / steps.stages
     # A step takes no more tokens than the engine lets it.
     each = np.minimum(others / answer, 1.0 / replica.budget_share) * shared
     waits = np.maximum(0.0, others * replica.budget_share - answer) * (step + shared / replica.budget_share)
