@@ -29,7 +29,7 @@ from load.fit import inputs_of
 from load.points import points
 from load.simulator import Load, Outcome, Replica, simulate
 from whichgpu.engine.advisor.advisor import load_advisor
-from whichgpu.engine.sizing import serving_load, speed_serving
+from whichgpu.engine.sizing import queueing, speed_serving
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_serving import Steps
 
@@ -48,14 +48,16 @@ SEED = 14
 AT_ONCE = "closed, all at once"
 
 
-def served(steps: Steps, answer: int, replica: Replica, load: Load) -> serving_load.Replica:
+def served(steps: Steps, answer: int, replica: Replica, load: Load) -> queueing.Replica:
     """The engine's replica of a simulated one. The simulation knows no front end, which the engine adds."""
     constants = speed_constants().serving
     none = structs.replace(constants.tail, value=0.0, low=0.0)
     alone = structs.replace(constants, request_overhead_ms=none, token_attended_us=none)
     room = replica.cache_tokens / (load.input_tokens + answer / 2.0)
     places = np.clip(np.array([room]), 1.0, float(replica.max_batch))
-    return serving_load.Replica(steps, answer, places, load.input_tokens / replica.token_budget, alone)
+    first_prompt = steps.at(1.0, 1.0) - steps.at(1.0)
+    share = load.input_tokens / replica.token_budget
+    return queueing.Replica(steps, answer, places, first_prompt, share, alone)
 
 
 def formula(steps: Steps, replica: Replica, load: Load) -> dict[str, float]:
@@ -63,10 +65,10 @@ def formula(steps: Steps, replica: Replica, load: Load) -> dict[str, float]:
     answer = load.output_tokens
     copy = served(steps, answer, replica, load)
     if load.concurrency is not None:
-        times = serving_load.closed(copy, np.array([float(load.concurrency)]))
+        times = queueing.closed(copy, np.array([float(load.concurrency)]))
         present = float(load.concurrency)
     else:
-        times = serving_load.opened(copy, np.array([load.rate or 0.0]), 1.0)
+        times = queueing.opened(copy, np.array([load.rate or 0.0]), 1.0)
         present = (load.rate or 0.0) * float(times.end_to_end(answer)[0])
     return {
         "tokens_per_s": present * answer / float(times.end_to_end(answer)[0]),

@@ -34,7 +34,7 @@ from load.points import Point, points
 from load.scores import FIGURES, Prediction, Predictor, Score, held_out, scores_of, summary
 from whichgpu.engine.advisor.advisor import Advisor, load_advisor
 from whichgpu.engine.core import Banded
-from whichgpu.engine.sizing import demand, serving_load, speed_links, speed_serving
+from whichgpu.engine.sizing import demand, queueing, serving_load, speed_links, speed_serving
 from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
@@ -70,7 +70,7 @@ WEIGHT = {"tokens_per_s": 1.0, "ttft_ms": 1.0, "tpot_ms": 1.0, "ttft_p95_ms": 0.
 PULL = 0.35
 ROUNDS = 12
 #: Modules of the engine whose formulas read constants.
-_READERS = (demand, serving_load, speed_links, speed_serving)
+_READERS = (demand, queueing, speed_links, speed_serving)
 
 
 def learnable(point: Point) -> bool:

@@ -1,6 +1,6 @@
 """How long one step of a serving engine takes: roofline of decode and prefill, exchanges between GPUs, kernel starts.
 
-What a load of many requests makes of these steps is in ``serving_load``.
+What a load of many requests makes of these steps is in ``queueing``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,250 @@
+"""A served language model under load: a queue of requests in front of the steps of continuous batching.
+
+A replica holds ``held`` requests. Each step gives every one of them a token; the prompts of those that follow pass
+through in the same steps and lengthen them (Agrawal et al., "Sarathi-Serve", OSDI 2024). With ``added`` the seconds
+that one prompt adds, ``answer`` the tokens of an answer and ``step`` the seconds of a step of ``held``:
+
+    time per token = step + others x added / answer
+    busy = held x added / (held x added + answer x step)          share of the time that prompts take
+    time to first token = overhead + own pass + queue of prompts + wait for a place
+    end to end = time to first token + (answer - 1) x time per token
+    in flight = requests per second x end to end                  (Little's law)
+
+In a closed loop those in flight are given and the rate follows, in an open one the other way round. ``benchmarks/load``
+holds a simulated scheduler and measured services against these formulas.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.rows import Floats
+from whichgpu.engine.sizing.speed_constants import ServingSpeed, speed_constants
+from whichgpu.engine.sizing.speed_serving import Steps
+
+
+#: Beyond this share of capacity a queue is as long as one lets it grow; no formula tells how long.
+_FULL = 0.98
+#: Rounds of the searches for the requests in flight.
+_ROUNDS = 10
+#: The bracket begins with a replica that is idle nearly always.
+_IDLE = 1e-6
+
+
+class Replica(NamedTuple):
+    """Copies of the model, a row for each plan; what one of them is given to do."""
+
+    steps: Steps
+    answer: Any  # tokens
+    places: Any  # requests that a copy holds at most
+    first_prompt: Any  # seconds that a prompt adds to a step of one request
+    budget_share: Any  # of the tokens of a step that a prompt has, above 1 where it is spread over several
+    constants: ServingSpeed
+
+    @property
+    def overhead_s(self) -> float:
+        """Seconds that a request spends outside the model."""
+        return self.constants.request_overhead_ms.value / 1e3
+
+    @property
+    def attended_s(self) -> float:
+        """Seconds for which the server attends to each other request, whose text it sends on, before a new one."""
+        return self.constants.token_attended_us.value * 1e-6 * self.steps.prompt_tokens
+
+
+class Times(NamedTuple):
+    """Seconds of one request with so many in flight; the mean, what the median lacks of it, and the tail."""
+
+    first: Any  # mean time to first token
+    first_p50: Any
+    first_p95: Any
+    token: Any  # time per token
+    token_p95: Any
+    held: Any  # requests that hold a place
+
+    def end_to_end(self, answer: int) -> Any:
+        """Mean seconds of a whole answer."""
+        return self.first + (answer - 1) * self.token
+
+
+class _Work(NamedTuple):
+    """What a replica is busy with while it holds so many."""
+
+    step: Any
+    own: Any  # until one's own prompt has passed
+    unit: Any  # until a prompt has passed that came before
+    token: Any
+    busy: Any
+    token_p95: Any
+    beyond: Any  # what prompts wait where more of them come than all steps can take
+
+
+def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica:
+    """The copies of each plan.
+
+    Args:
+        job: what is served.
+        steps: of the plans.
+        room: sequences of the full context whose cache fits one replica; NaN where memory is unknown.
+        small_card: where engines take fewer tokens and requests at a time.
+    """
+    serving = speed_constants().serving
+    limit = np.where(small_card, serving.max_sequences_small.value, serving.max_sequences.value)
+    # Requests are half-way through their answers on average.
+    answer: Any = np.maximum(1, job.output_tokens)
+    held = room * np.maximum(1.0, job.context_tokens / (job.input_tokens + answer / 2.0))
+    # A plan that holds none is refused for its memory, and timed as if it held them.
+    places = np.where(room >= 1, np.clip(held, 1.0, limit), limit * 1.0)
+    budget = np.where(small_card, serving.step_tokens_small.value, serving.step_tokens.value)
+    first_prompt = steps.at(1.0, 1.0) - steps.at(1.0)
+    return Replica(steps, answer, places, first_prompt, np.maximum(1.0, steps.prompt_tokens) / budget, serving)
+
+
+def closed(replica: Replica, present: Any) -> Times:
+    """Times with ``present`` requests in flight; those without a place wait for one.
+
+    Args:
+        replica: the copies.
+        present: requests in flight for each of them, 1 or more.
+    """
+    held = np.minimum(present, replica.places)
+    others = np.maximum(0.0, held - 1.0)
+    work = _at_work(replica, held, others)
+    # Answers end with a step, and while a long one passes no other answer ends: whoever follows finds no queue but of
+    # those with whom it came together, about as many as the fluctuations of an independent stream.
+    clump = replica.constants.clump.value * np.sqrt(others) * work.busy
+    queue = np.minimum(others / 2.0, clump) * work.unit + work.beyond + others * replica.attended_s
+    tail = replica.constants.tail.value * others * work.busy * work.unit
+    first = replica.overhead_s + work.own + queue
+    service = first + (replica.answer - 1) * work.token
+    over = (present - held) / held * service
+    latest = replica.overhead_s + work.own + np.maximum(queue, tail) + over
+    return Times(first + over, first + over, latest, work.token, work.token_p95, held)
+
+
+def opened(replica: Replica, rate: Any, burst: float) -> Times:
+    """Times while ``rate`` requests a second come to each copy; near its capacity as long as a queue may grow.
+
+    Whoever comes by chance finds as many as there are on average. Prompts wait as in an M/D/1 queue, requests for a
+    place as in one of many servers (Sakasegawa 1977), times what bursts make of it (Allen and Cunneen).
+
+    Args:
+        replica: the copies.
+        rate: requests a second for each of them.
+        burst: how many times the wait of independent arrivals.
+    """
+
+    def beyond(held: Any) -> Any:
+        """Log of the rate at which so many are held / the rate: above 0 where too many are."""
+        return np.log(rate_of(replica, held, burst) / rate)
+
+    held, _ = held_where(replica, beyond)
+    return arriving(replica, held, burst)
+
+
+def _root(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Any:
+    """The logarithm at which a rising function is 0, within its ends: regula falsi as mended by Illinois."""
+    low, high = ends
+    at_low, at_high = beyond(np.exp(low)), beyond(np.exp(high))
+    low = np.where(at_high < 0, high, low)  # Not even the end is enough.
+    high = np.where(at_low > 0, low, high)
+    for _ in range(_ROUNDS):
+        width = at_high - at_low
+        middle = np.where(width > 0, (low * at_high - high * at_low) / np.where(width > 0, width, 1.0), high)
+        middle = np.clip(middle, low, high)
+        at = beyond(np.exp(middle))
+        rising = at > 0
+        # An end that stays counts half, so that the other one is reached from both sides.
+        at_low, at_high = np.where(rising, at_low / 2.0, at), np.where(rising, at, at_high / 2.0)
+        low, high = np.where(rising, low, middle), np.where(rising, middle, high)
+    return (low + high) / 2.0
+
+
+def arriving(replica: Replica, held: Any, burst: float) -> Times:
+    """Times while requests come at the rate at which each copy holds so many."""
+    return _with_wait(replica, _open_times(replica, held, burst), burst)
+
+
+def rate_of(replica: Replica, held: Any, burst: float) -> Any:
+    """The requests a second at which each copy holds so many."""
+    return held / _open_times(replica, held, burst).end_to_end(replica.answer)
+
+
+def full_rate(replica: Replica) -> Any:
+    """The requests a second that each copy answers while it is full and never idle."""
+    return replica.places / (replica.answer * _at_work(replica, replica.places, replica.places).token)
+
+
+def held_where(replica: Replica, beyond: Callable[[Any], Any]) -> tuple[Any, Any]:
+    """The requests held by each copy at which a rising function of them is 0, and what it is of an idle copy.
+
+    Args:
+        replica: the copies.
+        beyond: of the requests held; where it is not 0 anywhere, the nearer end is found.
+    """
+    idle = np.full(np.shape(replica.places), math.log(_IDLE))
+    ends = idle, np.log(_FULL * replica.places)
+    return np.exp(_root(beyond, ends)), beyond(np.exp(idle))
+
+
+def _open_times(replica: Replica, held: Any, burst: float) -> Times:
+    work = _at_work(replica, held, held)
+    queue = np.minimum(held / 2.0, work.busy / (2.0 * (1.0 - work.busy))) * work.unit * burst
+    # Whoever comes at any time waits for the end of a step.
+    own = replica.overhead_s + work.own + np.minimum(1.0, held) * work.step / 2.0
+    own = own + work.beyond + held * replica.attended_s
+    p50, p95 = _of_tail(queue, work.busy, 0.5), _of_tail(queue, work.busy, 0.05)
+    return Times(own + queue, own + p50, own + np.maximum(queue, p95), work.token, work.token_p95, held)
+
+
+def _with_wait(replica: Replica, times: Times, burst: float) -> Times:
+    """The same with the wait for a place, of those that find all taken."""
+    places = replica.places
+    share = np.minimum(_FULL, times.held / places)
+    waiting = share ** (np.sqrt(2.0 * (places + 1.0)) - 1.0)
+    mean = burst * waiting * times.end_to_end(replica.answer) / (places * (1.0 - share))
+    return times._replace(
+        first=times.first + mean,
+        first_p50=times.first_p50 + _of_tail(mean, waiting, 0.5),
+        first_p95=times.first_p95 + _of_tail(mean, waiting, 0.05),
+    )
+
+
+def _of_tail(mean: Any, waiting: Any, share: float) -> Any:
+    """The wait that only a share exceeds, where some wait at all and their waits fall off as an exponential."""
+    known = np.maximum(waiting, 1e-9)
+    return np.maximum(0.0, np.log(known / share)) * mean / known
+
+
+def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
+    steps, answer = replica.steps, replica.answer
+    present = np.maximum(1.0, held)
+    step = steps.at(present)
+    added = np.maximum(0.0, steps.at(present, 1.0) - step)
+    passing = steps.own_pass(step, added, 1.0)
+    added = np.where(steps.alone, passing, added)
+    # Stages of a pipeline take prompts of different requests at a time.
+    shared = added / steps.stages
+    token = step / steps.accepted
+    # The more decode, the more experts a step has read anyway, so that a prompt adds less; no queue is shorter for it.
+    queued = np.maximum(added, replica.first_prompt)
+    prompts = held * queued / steps.stages
+    # A step takes no more tokens than the engine lets it.
+    each = np.minimum(others / answer, 1.0 / replica.budget_share) * shared
+    waits = np.maximum(0.0, others * replica.budget_share - answer) * (step + shared / replica.budget_share)
+    busy = prompts / (prompts + answer * token)
+    return _Work(
+        step=step,
+        own=np.maximum(0.0, replica.budget_share - 1.0) * step + passing,
+        unit=queued + step * np.minimum(1.0, replica.budget_share),
+        token=token + each,
+        busy=busy,
+        # As many prompts come while one answers as an independent stream brings.
+        token_p95=token + each * (1.0 + 1.6 * np.sqrt(busy / np.maximum(1.0, others))),
+        beyond=waits,
+    )
