@@ -34,7 +34,6 @@ _JUDGED = {
     "ttft_ms": "plan.ttft_judged_ms",
     "tpot_ms": "plan.tpot_judged_ms",
     "latency_ms": "plan.latency_judged_ms",
-    "tokens_per_s": "plan.tokens_judged_per_s",
 }
 
 

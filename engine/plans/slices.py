@@ -46,7 +46,6 @@ _RATE_FACTS = (
     "plan.max_concurrency",
     "plan.capacity_tokens_per_s",
     "plan.in_flight",
-    "plan.tokens_judged_per_s",
 )
 
 

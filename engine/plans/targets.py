@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whichgpu.engine.core import Facts, number
-from whichgpu.engine.sizing import PERCENTILE, Job, Targets, at_percentile, demand_of, targets_of
+from whichgpu.engine.sizing import PERCENTILE, Job, Targets, at_percentile, targets_of
 
 
 class Goals(NamedTuple):
@@ -20,7 +20,6 @@ class Goals(NamedTuple):
     qps: float | None
     hours: float | None
     percentile: float = PERCENTILE  # at which the times are judged
-    of_full: bool = False  # tokens are judged by what full replicas deliver: the load itself brings no more
 
     @property
     def stated(self) -> bool:
@@ -39,7 +38,7 @@ def goals_of(job: Job, facts: Facts, *, timed: bool = False) -> Goals:
         return Goals(Targets(None, None, None), number(facts, "min_tokens_per_s"), None, hours)
     percentile = number(facts, "slo_percentile") or PERCENTILE
     rates = number(facts, "min_tokens_per_s"), number(facts, "peak_qps")
-    return Goals(targets_of(facts), *rates, None, percentile, of_full=demand_of(job, facts).rate is not None)
+    return Goals(targets_of(facts), *rates, None, percentile)
 
 
 def meets(goals: Goals, values: Mapping[str, float]) -> bool | None:
@@ -102,11 +101,9 @@ def _limits(goals: Goals, values: Mapping[str, Any]) -> Iterator[tuple[Any, floa
 
 
 def judged(goals: Goals, values: Mapping[str, Any], name: str) -> Any:
-    """The figure by which a goal is judged: a time at the percentile, tokens as the load allows; NaN if not known."""
+    """The figure by which a goal is judged, a time at the percentile; NaN where it is not known."""
     if name.endswith("_ms"):
         return at_percentile(values, name, goals.percentile)
-    if name == "tokens_per_s" and goals.of_full and "capacity_tokens_per_s" in values:
-        return values["capacity_tokens_per_s"]
     return values.get(name, math.nan)
 
 

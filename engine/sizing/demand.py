@@ -42,7 +42,8 @@ class Demand(NamedTuple):
 def demand_of(job: Job, facts: Facts) -> Demand:
     """The demand that facts state. Without any, one request is in flight at a time.
 
-    Where both a rate and a number in flight are stated the rate makes the load, and memory has to hold the number.
+    Where both a rate and a number in flight are stated the rate makes the load, and memory has to hold the number. Of
+    requests and tokens per second the greater demand counts.
     """
     if job.training:
         return Demand()
@@ -55,11 +56,14 @@ def demand_of(job: Job, facts: Facts) -> Demand:
     bursts = speed_constants().serving.bursts
     burst = bursts[pattern if isinstance(pattern, str) and pattern in bursts else "unstated"].value
     rate, tokens = number(facts, "peak_qps"), number(facts, "min_tokens_per_s")
-    if rate:
-        return demand._replace(rate=rate, tokens_per_s=rate * job.output_tokens, burst=burst)
-    if capacity and tokens and job.family == "llm":
-        return demand._replace(rate=tokens / max(1, job.output_tokens), tokens_per_s=tokens, burst=burst)
-    return demand
+    if not rate and not capacity:
+        return demand
+    if job.family != "llm":
+        tokens = None
+    asked = max((rate or 0.0) * job.output_tokens, tokens or 0.0)
+    if not asked:
+        return demand
+    return demand._replace(rate=asked / max(1, job.output_tokens), tokens_per_s=asked, burst=burst)
 
 
 def targets_of(facts: Facts) -> Targets:
