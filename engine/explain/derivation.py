@@ -136,7 +136,19 @@ class StepBuilder:
 _MADE_FROM = {
     "memory.": ("needed", "per_gpu", "allocated", "low_gb", "high_gb", "headroom", "fits", "smallest_fit", "available"),
     "cost.": ("usd_", "provider", "cost_vs"),
-    "speed.": ("tokens_per", "samples_per", "_ms", "qps", "concurrency", "hours", "meets_target", "speed_vs"),
+    "speed.": (
+        "tokens_per",
+        "samples_per",
+        "_ms",
+        "qps",
+        "concurrency",
+        "in_flight",
+        "utilization",
+        "overloaded",
+        "hours",
+        "meets_target",
+        "speed_vs",
+    ),
 }
 
 
