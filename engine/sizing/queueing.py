@@ -32,6 +32,8 @@ from whichgpu.engine.sizing.speed_serving import Steps
 _FULL = 0.98
 #: Rounds of the searches for the requests in flight.
 _ROUNDS = 10
+#: They end where the logarithm of a rate or a time is as near as this.
+_NEAR = 1e-10
 #: The bracket begins with a replica that is idle nearly always.
 _IDLE = 1e-6
 
@@ -158,6 +160,8 @@ def _root(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Any:
         middle = np.where(width > 0, (low * at_high - high * at_low) / np.where(width > 0, width, 1.0), high)
         middle = np.clip(middle, low, high)
         at = beyond(np.exp(middle))
+        if not np.any((np.abs(at) > _NEAR) & (high > low)):
+            return middle
         rising = at > 0
         # An end that stays counts half, so that the other one is reached from both sides.
         at_low, at_high = np.where(rising, at_low / 2.0, at), np.where(rising, at, at_high / 2.0)
