@@ -8,7 +8,7 @@ import click
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of
-from whichgpu.cli.inputs import read_saved
+from whichgpu.cli.records import read_saved
 from whichgpu.cli.report.page import report_page
 from whichgpu.engine.core import InputError, Problem
 from whichgpu.engine.explain import Explainer, Phrases, gather
@@ -35,7 +35,7 @@ def report(decision: str, target: str) -> int:
     advisor = load()
     names = names_of(advisor)
     explainer = Explainer(gather(saved.decision), Phrases(advisor.vocabulary), names.gpus)
-    page = report_page(saved.decision, names, explainer, saved.record.sha256 if saved.record else None)
+    page = report_page(saved, names, explainer)
     if target == "-":
         output.emit(page)
         return 0

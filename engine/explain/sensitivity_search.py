@@ -17,12 +17,10 @@ from whichgpu.engine.explain.rerun import (
     between,
     is_number,
     probes,
-    recorded_facts,
-    recorded_moment,
-    unstated_objective,
     valid,
 )
 from whichgpu.engine.interview import Answered, answered
+from whichgpu.engine.records import recorded_facts, recorded_moment, unstated_objective
 from whichgpu.engine.rules import FactDef
 
 

@@ -15,8 +15,9 @@ import pytest
 
 from whichgpu.cli.main import COMMANDS, LazyGroup
 from whichgpu.engine.advisor.answer.check import check_saved
-from whichgpu.engine.advisor.record import make_record
+from whichgpu.engine.core.canonical import canonical_json
 from whichgpu.engine.core.errors import InputError
+from whichgpu.engine.records.first_form import decision_digest, make_record
 
 
 Whichgpu = Callable[..., Any]
@@ -111,7 +112,9 @@ def _path(place: Place) -> str:
 
 def _run(whichgpu: Whichgpu, command: tuple[str, ...], value: Any, folder: Path) -> Any:
     file = folder / "record.json"
-    file.write_text(json.dumps(value), encoding="utf-8")
+    if isinstance(value.get("decision"), dict) and "sha256" in value:
+        value = {**value, "sha256": decision_digest(value["decision"])}  # As who changes a decision would seal it.
+    file.write_text(canonical_json(value) + "\n", encoding="utf-8")
     return whichgpu(*(word.replace("{}", str(file)) for word in command))
 
 

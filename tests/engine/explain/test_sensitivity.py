@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from whichgpu import Advisor
-from whichgpu.engine.explain.rerun import decide_again, read_back, recorded_facts, with_changes
+from whichgpu.engine.explain.rerun import read_back, with_changes
 from whichgpu.engine.explain.sensitivity_search import Sensitivity, sensitivity
 from whichgpu.engine.interview import answered
+from whichgpu.engine.records.again import decide_again, recorded_facts
 
 
 pytestmark = pytest.mark.usefixtures("decided_once")
