@@ -36,6 +36,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "verdicts": CommandEntry("verdicts", "verdicts", "What became of every rule."),
     "audit": CommandEntry("audit", "audit", "Whether a record is authentic, true as of its day, and current."),
     "keys": CommandEntry("keys", "keys", "Keys that sign records, and whose signatures count."),
+    "register": CommandEntry("register", "register", "Keep many decisions, compare and check them."),
     "report": CommandEntry("report", "report", "Write a decision as one self-contained page."),
     "gpus": CommandEntry("catalogue", "gpus", "Look at the GPUs, with sources."),
     "models": CommandEntry("catalogue", "models", "Look at the models, with sources."),

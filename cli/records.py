@@ -86,8 +86,10 @@ def marked(told: dict[str, Any], saved: Saved) -> dict[str, Any]:
     return {**told, "record": {"id": saved.id, "state": saved.standing.state, "says": saved.standing.says}}
 
 
-def save_record(decision: Decision, answer: Any, file: str, asked: Asked, *, sign: bool | None) -> dict[str, Any]:
-    """Save a decision as a record, signed where there is a key. ``.gz`` packs it.
+def save_record(
+    decision: Decision, answer: Any, file: str | None, asked: Asked, *, sign: bool | None
+) -> dict[str, Any]:
+    """Make a decision a record, signed where there is a key, and save it where a file is named. ``.gz`` packs it.
 
     Returns:
         The record. A line on standard error says whether it is signed.
@@ -99,9 +101,10 @@ def save_record(decision: Decision, answer: Any, file: str, asked: Asked, *, sig
     statement = make_statement(decision, answer, asked)
     digest = sha256_of(statement)
     signature = key.sign(digest, statement["id"]) if key else None
-    write_record(record_text(statement, signature), file)
+    if file:
+        write_record(record_text(statement, signature), file)
     how = f"signed by {key.public.name}" if key else "unsigned"
-    click.echo(f"Record {statement['id']}, {how}, saved in {file}", err=True)
+    click.echo(f"Record {statement['id']}, {how}{f', saved in {file}' if file else ''}", err=True)
     return {"format": "whichgpu.record/2", "sha256": digest, "signature": signature, "statement": statement}
 
 

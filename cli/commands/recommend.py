@@ -11,6 +11,7 @@ from whichgpu import Advisor
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of, now, read
 from whichgpu.cli.batch import answer_lines
+from whichgpu.cli.commands.register import add_record
 from whichgpu.cli.inputs import read_bytes
 from whichgpu.cli.options import (
     all_option,
@@ -39,6 +40,7 @@ from whichgpu.engine.rules import probing
 )
 @meta_option
 @sign_option
+@click.option("--register", "registered", is_flag=True, help="Append the record to the register.")
 @jsonl_option
 @full_option
 @compact_option
@@ -53,6 +55,7 @@ def recommend(
     save: str | None,
     meta: tuple[str, ...],
     sign: bool | None,
+    registered: bool,
     jsonl: bool,
     full: bool,
     compact: bool,
@@ -65,9 +68,10 @@ def recommend(
     With --jsonl, FILE holds one workload a line, and each is answered by one line of JSON. A line that is wrong is
     answered by an error and does not end the run; the exit code is 2 then.
     """
-    if jsonl and save:
+    kept = bool(save) or registered
+    if jsonl and kept:
         raise InputError(Problem("bad-option", "--save keeps one decision, so it does not go with --jsonl"))
-    if not save and (meta or sign is not None):
+    if not kept and (meta or sign is not None):
         raise InputError(Problem("bad-option", "--meta and --sign are about a record; say where with --save RECORD"))
     noted = read_meta(meta)
     if compact and (full or not jsonl):
@@ -77,13 +81,14 @@ def recommend(
         return _answer_short_lines(advisor, file, sets, objective)
     if jsonl:
         return _answer_lines(advisor, file, sets, objective=objective, full=full)
-    content = read_bytes(file)[0] if save else None
+    content = read_bytes(file)[0] if kept else None
     decision = advisor.decide(read(advisor, file, sets, content), objective=objective, decided_at=now())
     # A page shows no trace, and a third of the work is its making.
-    answer = decision.to_dict(full=True, trade_offs=True, traced=bool(save) or form == "json")
-    if save:
-        asked = Asked(file, content, _stated(sets, objective), noted)
-        save_record(decision, answer, save, asked, sign=sign)
+    answer = decision.to_dict(full=True, trade_offs=True, traced=kept or form == "json")
+    if kept:
+        record = save_record(decision, answer, save, Asked(file, content, _stated(sets, objective), noted), sign=sign)
+        if registered:
+            add_record(record, answer)
     if form == "json":
         output.emit_json(answer)
     else:

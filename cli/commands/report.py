@@ -34,7 +34,7 @@ def report(decision: str, target: str) -> int:
     saved = read_saved(decision)
     advisor = load()
     names = names_of(advisor)
-    explainer = Explainer(gather(saved.decision), Phrases(advisor.vocabulary), names.gpus)
+    explainer = Explainer(gather(saved.decision, saved.plans), Phrases(advisor.vocabulary), names.gpus)
     page = report_page(saved, names, explainer)
     if target == "-":
         output.emit(page)

@@ -11,6 +11,7 @@ from .rerun import (
 )
 from .sensitivity_search import (
     SENSITIVITY_DECISIONS as SENSITIVITY_DECISIONS,
+    NoFlip as NoFlip,
     Sensitivity as Sensitivity,
     Turn as Turn,
     sensitivity as sensitivity,

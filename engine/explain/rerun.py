@@ -185,7 +185,9 @@ def _key(changes: tuple[FactChange, ...]) -> tuple[Hashable, ...]:
     return tuple(sorted(((change.fact, change.after) for change in changes), key=lambda pair: pair[0]))
 
 
-def probes(fact: FactDef, now: Value | None, rules: tuple[Rule, ...], *, stated: bool) -> list[FactChange]:
+def probes(
+    fact: FactDef, now: Value | None, rules: tuple[Rule, ...], *, stated: bool, figures: tuple[float, ...] = ()
+) -> list[FactChange]:
     """Changes of one fact worth trying, nearest first: thresholds of these rules a step either way, and domain ends.
 
     Args:
@@ -193,8 +195,9 @@ def probes(fact: FactDef, now: Value | None, rules: tuple[Rule, ...], *, stated:
         now: its present value, stated or settled; None where it is unknown.
         rules: whose thresholds count.
         stated: whether the workload states it, so that it can be taken away.
+        figures: further thresholds: the figures of plans that rules hold against the fact.
     """
-    found = [value for value in _values(fact, rules) if value != now]
+    found = [value for value in _values(fact, rules, figures) if value != now]
     essential = fact.when_unstated == "must_ask" and now is not None
     changes = [FactChange(fact.name, now, value, essential) for value in dict.fromkeys(found)]
     if stated and not essential:
@@ -208,7 +211,7 @@ def thresholds(fact: str, rules: tuple[Rule, ...]) -> list[Scalar]:
     return sorted(constants_compared(reading).get(fact, frozenset()), key=lambda value: (str(type(value)), str(value)))
 
 
-def _values(fact: FactDef, rules: tuple[Rule, ...]) -> Iterator[Value]:
+def _values(fact: FactDef, rules: tuple[Rule, ...], figures: tuple[float, ...]) -> Iterator[Value]:
     if fact.type == "bool":
         yield from (True, False)
     elif fact.type == "enum":
@@ -217,7 +220,7 @@ def _values(fact: FactDef, rules: tuple[Rule, ...]) -> Iterator[Value]:
         yield from (choice for choice in fact.choices if choice not in wanted)
     elif fact.numeric:
         ends = [end for end in (fact.min, fact.max) if end is not None]
-        marks = [float(m) for m in thresholds(fact.name, rules) if is_number(m)]
+        marks = [*(float(m) for m in thresholds(fact.name, rules) if is_number(m)), *figures]
         tries = [*(near for mark in marks for near in (mark, mark - step(fact, mark), mark + step(fact, mark))), *ends]
         yield from (allowed for value in tries if (allowed := valid(fact, value)) is not None)
 

@@ -13,7 +13,9 @@ from .as_of import (
 from .canonical import sha256_of as sha256_of
 from .first_form import Record as Record, decision_digest as decision_digest, make_record as make_record
 from .keyring import Keyring as Keyring
+from .policy import Breach as Breach, breaches as breaches
 from .reading import MAX_BYTES as MAX_BYTES, Saved as Saved, Standing as Standing, read_saved as read_saved
+from .register import Entry as Entry, Register as Register, by_quarter as by_quarter
 from .signing import PublicKey as PublicKey, SigningKey as SigningKey, can_sign as can_sign, read_public as read_public
 from .statement import (
     Asked as Asked,

@@ -41,19 +41,29 @@ class Standing(Struct, frozen=True):
 class Saved(Struct, frozen=True):
     """A decision as it was found.
 
-    ``statement`` is None in a record of the first form, ``sha256`` also in a bare decision.
+    ``record`` is None in a record of the first form, ``sha256`` also in a bare decision.
     """
 
     name: str
     decision: Mapping[str, Any]
     standing: Standing
     sha256: str | None = None
-    statement: Mapping[str, Any] | None = None
+    record: Mapping[str, Any] | None = None  # of the second form, as its file holds it
+
+    @property
+    def statement(self) -> Mapping[str, Any] | None:
+        """What a record of the second form states."""
+        return self.record["statement"] if self.record else None
 
     @property
     def id(self) -> str | None:
         """The decision's id, where the record states one."""
         return self.statement["id"] if self.statement else None
+
+    @property
+    def plans(self) -> tuple[Mapping[str, Any], ...]:
+        """A line for every plan that was evaluated; none where the record states none."""
+        return tuple(self.statement["plans"]) if self.statement else ()
 
     @property
     def mark(self) -> str:
@@ -108,7 +118,7 @@ def _second_form(value: dict[str, Any], text: str, name: str, trusted: Mapping[s
     decision = unpacked(statement["answer"])
     check_saved(decision, name)
     standing = _standing(value, text, trusted)
-    return Saved(name, decision, standing, value["sha256"], statement)
+    return Saved(name, decision, standing, value["sha256"], value)
 
 
 def _standing(value: Mapping[str, Any], text: str, trusted: Mapping[str, PublicKey]) -> Standing:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -78,7 +77,7 @@ def test_a_record_is_written_whole_or_not_at_all(whichgpu: Whichgpu, workload: s
     assert whichgpu("recommend", workload, "--save", str(link)).code == 0
     assert link.is_symlink()
     assert json.loads(target.read_text())["format"] == "whichgpu.record/2"
-    if os.path.exists("/dev/full"):
+    if Path("/dev/full").exists():
         full = whichgpu("recommend", workload, "--save", "/dev/full")
         assert (full.code, "cannot write /dev/full" in full.err) == (2, True)
     assert whichgpu("recommend", workload, "--save", "/dev/null").code == 0
@@ -88,7 +87,7 @@ def test_a_record_is_written_whole_or_not_at_all(whichgpu: Whichgpu, workload: s
 def test_what_was_altered_is_refused_by_all_but_audit(whichgpu: Whichgpu, workload: str, tmp_path: Path) -> None:
     record, altered = tmp_path / "r.json", tmp_path / "altered.json"
     whichgpu("recommend", workload, "--save", str(record))
-    altered.write_text(record.read_text().replace('"objective":"', '"objective":"x', 1))
+    altered.write_text(record.read_text().replace('"standing":"alternative"', '"standing":"outranked"', 1))
     for command in (
         ("why",),
         ("verdicts",),
@@ -102,3 +101,29 @@ def test_what_was_altered_is_refused_by_all_but_audit(whichgpu: Whichgpu, worklo
         name, *more = command
         ran = whichgpu(name, str(altered), *more)
         assert (ran.code, ran.out, "is not what was saved" in ran.err) == (2, "", True), name
+
+
+def test_a_register_holds_lists_compares_and_checks(whichgpu: Whichgpu, workload: str, tmp_path: Path) -> None:
+    record = tmp_path / "r.json"
+    whichgpu("recommend", workload, "--save", str(record), "--register", "--meta", "ticket=T-1")
+    name = json.loads(record.read_text())["statement"]["id"]
+    assert whichgpu("register", "add", str(record)).out == f"{name}: entry 1\n"
+    listed = json.loads(whichgpu("register", "list", "--meta", "ticket=T-1", "--format", "json").out)
+    assert [entry["id"] for entry in listed] == [name]
+    assert json.loads(whichgpu("register", "list", "--gpu", "nvidia-b200", "--format", "json").out) == []
+    assert whichgpu("register", "show", name).out == record.read_text()
+    assert name in whichgpu("register", "export").out
+    assert json.loads(whichgpu("register", "export", "--format", "jsonl").out)["summary"]["meta"] == {"ticket": "T-1"}
+    assert "1 entry" in whichgpu("register", "verify").out
+    assert next(iter(json.loads(whichgpu("register", "compare", "--format", "json").out).values()))["decisions"] == 1
+    policy = tmp_path / "policy"
+    policy.mkdir()
+    (policy / "house.yaml").write_text(
+        "- id: house-no-inference\n  title: No inference in this house\n  stage: reject\n  each: plan\n"
+        "  when: [task == inference]\n  then: {reject: The house says so}\n"
+        "  because: The house says so.\n  sources: [whichgpu-judgement]\n"
+    )
+    checked = whichgpu("register", "check", "--rules", str(policy))
+    assert (checked.code, "house-no-inference" in checked.out, name in checked.out) == (1, True, True), checked.err
+    (policy / "house.yaml").write_text((policy / "house.yaml").read_text().replace("== inference", "== pretraining"))
+    assert whichgpu("register", "check", str(record), "--rules", str(policy)).code == 0
