@@ -28,8 +28,10 @@ from whichgpu.engine.explain import Explainer, Phrases, gather
 def report(decision: str, target: str) -> int:
     """Write DECISION as one self-contained HTML page, readable without network and without scripts.
 
-    It shows the plan, memory against capacity, the points, cost over time, the derivation, what was rejected and why,
-    sources, disagreements and assumptions. It prints well. Only its owner may read the file that is written.
+    First what a committee reads: what was asked, the answer and its price, the best alternatives, what would change it,
+    risks, signature and sign-off, on up to five printed pages. Then, folded, everything behind it: memory, cost over
+    time, the derivation, what was rejected and why, sources, disagreements. Unfold it to print it too. Only its owner
+    may read the file that is written.
     """
     saved = read_saved(decision)
     advisor = load()

@@ -1,4 +1,4 @@
-"""The whole page: what a manager reads first, then what an auditor checks."""
+"""The whole page: what a committee reads and signs, and folded below it what an auditor checks."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ from whichgpu.cli.render.plan import (
 from whichgpu.cli.render.procurement import procurement_blocks, procurement_sentence
 from whichgpu.cli.render.reasons import reason_blocks
 from whichgpu.cli.render.speed import UNKNOWN, headline_speed
+from whichgpu.cli.report.committee import committee_pages
 from whichgpu.cli.report.figures import cost_figure, memory_figure, points_figure
 from whichgpu.cli.report.html import slug, to_html
 from whichgpu.cli.report.markup import Markup, join, tag, verbatim
 from whichgpu.cli.report.sections import provenance, rejected_section, source_section, tree_section
-from whichgpu.engine.explain import Explainer
+from whichgpu.engine.explain import Explainer, quick_checks
 from whichgpu.engine.records import Saved
 
 
@@ -76,8 +77,14 @@ def report_page(saved: Saved, names: Names, explainer: Explainer) -> str:
         _opening(saved, names),
         tag(
             "main",
-            tag("nav", tag("ul", *links), aria_label="Contents"),
-            *(tag("section", content, aria_labelledby=slug(name)) for name, content in shown),
+            committee_pages(saved, names, explainer, quick_checks(saved)),
+            tag(
+                "details",
+                tag("summary", "Appendix: everything behind this answer"),
+                tag("nav", tag("ul", *links), aria_label="Contents"),
+                *(tag("section", content, aria_labelledby=slug(name)) for name, content in shown),
+                class_="appendix",
+            ),
             id="main",
         ),
     )

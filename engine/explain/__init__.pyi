@@ -1,4 +1,10 @@
-from .auditing import Check as Check, Verdict as Verdict, audit as audit, verdict_of as verdict_of
+from .auditing import (
+    Check as Check,
+    Verdict as Verdict,
+    audit as audit,
+    quick_checks as quick_checks,
+    verdict_of as verdict_of,
+)
 from .comparing import compare as compare
 from .derivation import Phrases as Phrases, Step as Step, cut_at as cut_at, to_dict as to_dict
 from .differences import Change as Change, Comparison as Comparison, shown as shown

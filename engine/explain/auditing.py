@@ -22,6 +22,8 @@ from whichgpu.engine.interview import check_certificate
 from whichgpu.engine.records import (
     DecidedAgain,
     Saved,
+    arithmetic_of,
+    check_arithmetic,
     decide_again,
     decide_from_folder,
     decide_from_slice,
@@ -65,7 +67,7 @@ def audit(
         as_of: a folder with ``rules`` and ``knowledge`` of the record's day, in place of what the record carries.
         samples: how many completions of unasked facts to decide.
     """
-    complete = check_complete(saved.decision)
+    complete = check_complete(saved)
     return (
         check_authentic(saved),
         complete,
@@ -73,6 +75,11 @@ def audit(
         check_silence(saved.decision, advisor, samples),
         check_same_today(saved, advisor, today),
     )
+
+
+def quick_checks(saved: Saved) -> tuple[Check, ...]:
+    """What can be checked of a record without deciding anything again."""
+    return check_authentic(saved), check_complete(saved)
 
 
 def verdict_of(checks: tuple[Check, ...]) -> Verdict:
@@ -96,11 +103,15 @@ def check_authentic(saved: Saved) -> Check:
     return Check("authentic", holds, standing.says, standing.findings)
 
 
-def check_complete(decision: Mapping[str, Any]) -> Check:
-    """Whether every figure, point, advice and rejection traces to an input or a source."""
+def check_complete(saved: Saved) -> Check:
+    """Whether every figure, point, advice and rejection traces to an input or a source, and its arithmetic holds."""
+    decision = saved.decision
     found = loose_ends(gather(decision))
-    amount = len(decision["trace"])
-    says = f"everything traces to an input or a source, over {amount} trace entries"
+    says = f"everything traces to an input or a source, over {len(decision['trace'])} trace entries"
+    if saved.statement is not None:
+        sums = check_arithmetic(decision, saved.statement["arithmetic"])
+        found += sums.faults
+        says += f"; {sums.derived} figures were evaluated again, {sums.in_words} end in a formula in words"
     return Check("complete", not found, says if not found else f"{len(found)} loose ends", tuple(found))
 
 
@@ -170,6 +181,8 @@ def _differences_then(saved: Saved, again: DecidedAgain, *, carried: bool) -> tu
         found.append("the digests of the rules are not those of the rules that it carries")
     if sha256_of(vocabulary_in(statement["data"])) != statement["digests"]["vocabulary"]:
         found.append("the digest of the vocabulary is not that of the one that it carries")
+    if statement["arithmetic"] != arithmetic_of(saved.decision, statement["data"]["knowledge"]):
+        found.append("the expressions that it states are not those of its figures")
     for part in ("rulebook", "knowledge"):
         if statement["digests"][part] != saved.decision[part]["digest"]:
             found.append(f"the digest of the {part} is not the one in its answer")

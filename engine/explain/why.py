@@ -94,14 +94,14 @@ class Explainer:
     def _plan(self, plan: Mapping[str, Any]) -> Step:
         scope = plan_id(plan)
         chosen = scope == self.evidence.chosen
-        says = f"{self._name(plan)} is recommended" if chosen else f"{self._name(plan)}: {self._standing(plan)}"
+        says = f"{self._name(plan)} is recommended" if chosen else f"{self._name(plan)}: {self.standing(plan)}"
         steps = [*self._stands_in(plan), self._score(plan), self._count(plan)]
         cost = self._known(("plan.usd_per_hour",), scope)
         speed = self._known(("speed.tokens_per_s", "speed.samples_per_s", "speed.hours"), scope)
         steps += [*speed[:1], *cost]
         others = self.evidence.decision["alternatives"] if chosen else ()
         if others and others[0]["score"] is not None:
-            steps.append(Step(f"next best: {self._name(others[0])}, {self._standing(others[0])}", "conclusion"))
+            steps.append(Step(f"next best: {self._name(others[0])}, {self.standing(others[0])}", "conclusion"))
         return Step(says, "conclusion", steps=tuple(steps))
 
     def _stands_in(self, plan: Mapping[str, Any]) -> tuple[Step, ...]:
@@ -116,7 +116,8 @@ class Explainer:
         whole = self.evidence.plans.get(first["id"])
         return (Step(says, "conclusion", steps=(self._score(whole),) if whole else ()),)
 
-    def _standing(self, plan: Mapping[str, Any]) -> str:
+    def standing(self, plan: Mapping[str, Any]) -> str:
+        """Why a plan that does the work is not the answer."""
         best = self.evidence.decision["recommendation"]
         if best is None or plan["score"] is None or best["score"] is None:
             return "judged because it was named"

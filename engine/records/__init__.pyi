@@ -4,6 +4,7 @@ from .again import (
     recorded_moment as recorded_moment,
     unstated_objective as unstated_objective,
 )
+from .arithmetic import Arithmetic as Arithmetic, arithmetic_of as arithmetic_of, check_arithmetic as check_arithmetic
 from .as_of import (
     DecidedAgain as DecidedAgain,
     answer_request as answer_request,

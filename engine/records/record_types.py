@@ -52,6 +52,32 @@ class PlanLine(TypedDict):
     figures: Annotated[dict[str, Amount], doc("Money, speed and memory, by the plan.* fact without its head.")]
 
 
+class Constant(TypedDict):
+    """A number that expressions read by its name."""
+
+    name: Annotated[Word, doc("Its name.")]
+    value: Annotated[Amount, doc("The number.")]
+    unit: Annotated[str, doc("What it is counted in.")]
+    source: Annotated[str, doc("On whose word.")]
+
+
+Expression = TypedDict(
+    "Expression",
+    {
+        "figure": Annotated[Word, doc("The figure that it gives.")],
+        "expression": Annotated[Word, doc("Arithmetic over figures of the same plan, facts and constants.")],
+        "except": Annotated[list[Word], doc("Plans whose figure is another, for a reason told in its trace.")],
+    },
+)
+
+
+class Arithmetic(TypedDict):
+    """How figures follow from each other."""
+
+    constants: Annotated[list[Constant], doc("Numbers by name.")]
+    expressions: Annotated[list[Expression], doc("One for each figure; it holds for every plan shown whole.")]
+
+
 class Data(TypedDict):
     """The rules, knowledge and offers that the decision was made with: enough to make it again."""
 
@@ -69,6 +95,7 @@ class Statement(TypedDict):
     meta: Annotated[dict[str, str], doc("Who asked, for what, under which ticket: what --meta stated.")]
     plans: Annotated[list[PlanLine], doc("Every plan that was evaluated.")]
     rules: Annotated[dict[str, Digest], doc("The digest of every rule that fired, was overridden or undecided.")]
+    arithmetic: Annotated[Arithmetic, doc("How figures follow from each other.")]
     data: Annotated[Data, doc("What the decision was made with.")]
     digests: Annotated[Digests, doc("SHA-256 over what the decision was made with.")]
     versions: Annotated[dict[str, str], doc("Of the program, of Python, and of what fires the rules.")]

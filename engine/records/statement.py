@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from whichgpu.engine.advisor import Decision
 from whichgpu.engine.core import VERSION, InputError, Problem, json_value
+from whichgpu.engine.records.arithmetic import arithmetic_of
 from whichgpu.engine.records.canonical import canonical_text, sha256_of
 from whichgpu.engine.records.data_slice import digests_of, slice_of
 from whichgpu.engine.records.packing import packed
@@ -73,6 +74,7 @@ def make_statement(decision: Decision, answer: Mapping[str, Any], asked: Asked) 
         "meta": dict(asked.meta),
         "plans": plan_lines(decision, answer),
         "rules": digests_of(advisor.rulebook, answer["rules"]),
+        "arithmetic": arithmetic_of(answer, data["knowledge"]),
         "data": data,
         "digests": {
             "rulebook": advisor.rulebook.digest,

@@ -108,8 +108,8 @@ def test_a_figure_that_was_changed_and_sealed_again_does_not_trace(decided: Deci
     ]
     for number, edit in enumerate(edits):
         decision = changed(edit)
-        assert check_complete(decision).holds is False, number
-    assert check_complete(decided("llm-serving-70b")).holds
+        assert check_complete(from_disk(decision)).holds is False, number
+    assert check_complete(from_disk(decided("llm-serving-70b"))).holds
 
 
 def test_another_answer_under_a_good_seal_is_not_reproduced(decided: Decided, advisor: Advisor) -> None:
