@@ -16,6 +16,7 @@ from .first_form import Record as Record, decision_digest as decision_digest, ma
 from .keyring import Keyring as Keyring
 from .policy import Breach as Breach, breaches as breaches
 from .reading import MAX_BYTES as MAX_BYTES, Saved as Saved, Standing as Standing, read_saved as read_saved
+from .record_types import SignedRecord as SignedRecord
 from .register import Entry as Entry, Register as Register, by_quarter as by_quarter
 from .signing import PublicKey as PublicKey, SigningKey as SigningKey, can_sign as can_sign, read_public as read_public
 from .statement import (
