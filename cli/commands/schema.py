@@ -28,8 +28,9 @@ from whichgpu.engine.core import InputError, Problem, nearest_words
 def schema(*, shape: str, page: bool, folder: Path | None, rules: tuple[str, ...]) -> int:
     """Print the JSON Schema (draft 2020-12) of SHAPE, a decision unless given.
 
-    SHAPE is decision, decision_line, compact_line, record, record_2, size_answer, refused_line or finding; or a kind of
-    file: rules, vocabulary, codes, gpus, models, sources, ... With --rules, the names of your own layer are offered too.
+    SHAPE is decision, decision_line, compact_line, record, record_2, size_answer, refused_line or finding; or a kind
+    of file: rules, vocabulary, codes, gpus, models, sources, ... With --rules, the names of your own layer are offered
+    too.
     """
     if folder is not None:
         return _write(folder, rules)

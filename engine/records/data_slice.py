@@ -64,7 +64,6 @@ def _layers(advisor: Advisor) -> Iterator[JsonObject]:
         entry: JsonObject = {"name": layer.name, "rules": rules}
         more = {} if folder == own else knowledge_files(folder)
         entry["knowledge"] = {name: _plain(path) for name, path in more.items() if name != _PRICES}
-        entry["brings_knowledge"] = any(Path(laid.folder) == folder for laid in advisor.knowledge.layers)
         yield entry
 
 
