@@ -131,8 +131,8 @@ class _Scope(Struct, frozen=True):
             return None
         try:
             given = self._value(ast.parse(expression, mode="eval").body)
-        except (KeyError, ValueError, ZeroDivisionError, SyntaxError, TypeError, OverflowError):
-            return None
+        except (ArithmeticError, KeyError, ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            return None  # Of a record that anyone may have written.
         return not math.isclose(value, given, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
 
     def _value(self, node: ast.AST) -> float:
@@ -203,7 +203,7 @@ def _constants(knowledge: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         holder = value = knowledge.get(file)
         for key in path:
             holder, value = value, value.get(key) if isinstance(value, dict) else None
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value.keys() >= {"value", "source"}:
             yield {"name": name, "value": value["value"], "unit": unit, "source": value["source"]}
         elif _number(value) and isinstance(holder, dict):
             yield {"name": name, "value": value, "unit": unit, "source": ", ".join(holder.get("sources", [file]))}

@@ -72,14 +72,17 @@ def decide_from_folder(
             "decided_at": decision["decided_at"],
         },
     }
-    ran = subprocess.run(  # noqa: S603 - no shell, and our own words.
-        [sys.executable, "-P", "-c", _START, json.dumps(sys.path)],
-        input=json.dumps(request).encode(),
-        capture_output=True,
-        check=False,
-        timeout=_SECONDS,
-        env={**os.environ, "WHICHGPU_CACHE": "off"},
-    )
+    try:
+        ran = subprocess.run(  # noqa: S603 - no shell, and our own words.
+            [sys.executable, "-P", "-c", _START, json.dumps(sys.path)],
+            input=json.dumps(request).encode(),
+            capture_output=True,
+            check=False,
+            timeout=_SECONDS,
+            env={**os.environ, "WHICHGPU_CACHE": "off"},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InputError(Problem("undecided", f"deciding by the data of the record failed: {error}")) from error
     try:
         answered = json.loads(ran.stdout)
     except ValueError as error:
