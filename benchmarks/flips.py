@@ -2,9 +2,9 @@
 
     python benchmarks/flips.py [--decisions 15] [--limit 400] [--seed 1]
 
-The workloads are those of ``explain.py``. Of each, every flip is decided again at its first and its last value, and every
-fact for which no flip was found at every value that is said to have been tried. A claim that does not hold is printed,
-and the exit code is 1.
+The workloads are those of ``explain.py``. Of each, every flip is decided again at its first and its last value, and
+every fact for which no flip was found at every value that is said to have been tried. A claim that does not hold is
+printed, and the exit code is 1.
 """
 
 from __future__ import annotations

@@ -125,16 +125,19 @@ def _risks(decision: JsonObject, names: Names, explainer: Explainer) -> Markup:
     taken = [entry for entry in decision["assumptions"] if entry["may_change"]][:_ASSUMED]
     if taken:
         phrases = explainer.phrases
-        items = tuple(Item(f"{phrases.says(entry['fact'], entry['value'])}. {entry['because']}") for entry in taken)
+        items = tuple(
+            Item(f"{phrases.says(entry['fact'], entry['value'])}. {entry.get('because') or ''}") for entry in taken
+        )
         told += [tag("p", "Assumed, because nothing was said:"), to_html([Bullets(items)])]
     return join(*told)
 
 
 def _bands(plan: JsonObject, explainer: Explainer) -> Iterator[tuple[str, ...]]:
     memory, phrases = plan["memory"], explainer.phrases
-    if memory and memory.get("low_gb") is not None and memory["needed_gb"]:
+    ends = (memory["low_gb"], memory["high_gb"]) if memory else (None, None)
+    if memory and memory["needed_gb"] and memory["per_gpu_gb"] is not None and None not in ends:
         share = memory["per_gpu_gb"] / memory["needed_gb"]  # The band is that of all GPUs together.
-        values = (memory["low_gb"] * share, memory["per_gpu_gb"], memory["high_gb"] * share)
+        values = (ends[0] * share, memory["per_gpu_gb"], ends[1] * share)
         yield "memory per GPU", *(gb(_short(value)) for value in values)
     speed = plan["speed"]
     for name in _BANDED:
