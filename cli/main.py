@@ -26,6 +26,8 @@ COMMANDS: dict[str, CommandEntry] = {
     "resume": CommandEntry("ask", "resume", "Go on with an interview that was begun with ask."),
     "recommend": CommandEntry("recommend", "recommend", "Recommend GPUs for a workload file."),
     "size": CommandEntry("size", "size", "Memory, speed and fit on GPUs that you have or name."),
+    "fit": CommandEntry("fit", "fit", "Which models run on the GPUs that are here, or that you name."),
+    "here": CommandEntry("fit", "here", "Which GPUs this machine has, and what is free of their memory."),
     "init": CommandEntry("init", "init", "Write a commented workload file to fill in."),
     "why": CommandEntry("why", "why", "How a conclusion came about, down to inputs and sources."),
     "why-not": CommandEntry("why_not", "why_not", "What stands against a GPU, and the nearest change for it."),

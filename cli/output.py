@@ -7,10 +7,11 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 
 from whichgpu.cli.render.blocks import Block
@@ -56,6 +57,27 @@ def emit_blocks(blocks: Iterable[Block], form: str) -> bool:
     if form == "markdown":
         return emit(to_markdown(blocks))
     return emit(to_text(blocks, screen()))
+
+
+def emit_csv(headers: Iterable[str], rows: Iterable[Iterable[object]]) -> bool:
+    """A table for spreadsheets and programs."""
+    import csv  # noqa: PLC0415 - few commands write any.
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(headers)
+    writer.writerows(rows)
+    return emit(text.getvalue())
+
+
+@contextlib.contextmanager
+def progress(length: int, label: str) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error while something goes on that may take seconds; nothing where no person looks at it."""
+    if not sys.stderr.isatty():
+        yield lambda _steps: None
+        return
+    with click.progressbar(length=length, label=label, file=sys.stderr, show_pos=True) as bar:
+        yield bar.update
 
 
 def screen() -> Screen:

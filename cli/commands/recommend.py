@@ -12,10 +12,12 @@ from whichgpu import Advisor
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of, now, read
 from whichgpu.cli.batch import answer_lines
+from whichgpu.cli.hardware import owned_here
 from whichgpu.cli.options import (
     all_option,
     compact_option,
     full_option,
+    here_option,
     jsonl_option,
     output_format,
     rules_options,
@@ -30,6 +32,7 @@ from whichgpu.engine.rules import probing
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @set_option
+@here_option
 @click.option("--objective", type=click.Choice([*shipped_objectives()]), help="What to rank by.")
 @output_format("text", "json", "markdown")
 @click.option("--save", metavar="RECORD", type=click.Path(dir_okay=False), help="Save the decision record here.")
@@ -42,6 +45,7 @@ def recommend(
     *,
     file: str,
     sets: tuple[str, ...],
+    here: bool,
     objective: str | None,
     form: str,
     save: str | None,
@@ -62,6 +66,8 @@ def recommend(
     if compact and (full or not jsonl):
         raise InputError(Problem("bad-option", "--compact goes with --jsonl, and without --full"))
     advisor = load(rules, builtin=builtin, tests=False)
+    if here:
+        sets = (owned_here(advisor.knowledge), *sets)
     if jsonl and compact:
         return _answer_short_lines(advisor, file, sets, objective)
     if jsonl:
