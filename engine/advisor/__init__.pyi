@@ -6,6 +6,7 @@ from .answer.answer_types import (
     SizeAnswer as SizeAnswer,
 )
 from .answer.keys import FactValues as FactValues, Word as Word, doc as doc
+from .answer.launch import LaunchFile as LaunchFile, launch_file as launch_file
 from .answer.outranked import loss_text as loss_text, named as named
 from .answer.part_types import Interview as Interview, UnaskedFact as UnaskedFact, UnknownFact as UnknownFact
 from .answer.plan_types import Recommendation as Recommendation

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from whichgpu.engine.advisor import FitFile, ObjectivesFile
+from whichgpu.engine.advisor import FitFile, LaunchFile, ObjectivesFile
 from whichgpu.engine.authoring.testing.expectations import EXPECTATIONS
 from whichgpu.engine.catalogue import Knowledge, TasksFile, entry_schemas, knowledge_file_schemas
 from whichgpu.engine.core import FrozenModel, model_of
@@ -42,6 +42,7 @@ LAYER_SCHEMAS = (
 _WHOLE_FILES: dict[str, type[FrozenModel]] = {
     "economics": EconomicsConstants,
     "fit": FitFile,
+    "launch": LaunchFile,
     "objectives": ObjectivesFile,
     "plans": PlanConstants,
     "sizing": SizingConstants,

@@ -146,7 +146,7 @@ def _gpu(_fact: FactDef, raw: object, context: _Context) -> Value:
 
 def _list(fact: FactDef, raw: object, context: _Context) -> Value:
     if isinstance(raw, str):
-        bare = raw.strip().removeprefix("[").removesuffix("]")  # A list as YAML has it, in a change on the command line.
+        bare = raw.strip().removeprefix("[").removesuffix("]")  # As YAML has lists.
         parts: list[object] = [part.strip() for part in bare.split(",") if part.strip()]
         if fold(raw) in {"none", "[]"} and fact.choice("none") is None:
             return ()
