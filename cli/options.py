@@ -7,13 +7,20 @@ from typing import Any, TypeVar
 
 import click
 
+from whichgpu.cli import completing
+
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Decorator = Callable[[Function], Function]
 
 
 set_option = click.option(
-    "--set", "sets", metavar="FACT=VALUE", multiple=True, help="State a fact, over the file. May be repeated."
+    "--set",
+    "sets",
+    metavar="FACT=VALUE",
+    multiple=True,
+    shell_complete=completing.changes,
+    help="State a fact, over the file. May be repeated.",
 )
 
 all_option = click.option("--all", "everything", is_flag=True, help="Leave nothing out.")

@@ -9,7 +9,7 @@ import click
 from msgspec import to_builtins
 
 from whichgpu import Advisor
-from whichgpu.cli import output
+from whichgpu.cli import completing, output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.devices import Device
 from whichgpu.cli.hardware import NOTHING_FOUND, Group, groups_here, groups_in
@@ -51,8 +51,13 @@ def here(*, listing: str | None, form: str) -> int:
 
 
 @click.command()
-@click.argument("name", required=False)
-@click.option("--gpu", metavar="ID", help="The GPU, by id or any of its names, in place of those of this machine.")
+@click.argument("name", required=False, shell_complete=completing.model_names)
+@click.option(
+    "--gpu",
+    metavar="ID",
+    shell_complete=completing.gpu_names,
+    help="The GPU, by id or any of its names, in place of those of this machine.",
+)
 @click.option("--count", metavar="N", type=click.IntRange(1, 1024), help="How many of them serve one model together.")
 @_from_option
 @click.option("--kind", metavar="KIND", help="Only models of this kind: llm, diffusion_image, speech, ...")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from msgspec.structs import asdict
 
-from whichgpu.cli import output
+from whichgpu.cli import completing, output
 from whichgpu.cli.inputs import read_text
 from whichgpu.cli.layers import load_catalogue
 from whichgpu.cli.options import layers_option, output_format
@@ -31,7 +31,7 @@ def prices() -> None:
 
 
 @prices.command()
-@click.argument("gpu", required=False)
+@click.argument("gpu", required=False, shell_complete=completing.gpu_names)
 @click.option("--provider", metavar="NAME", help="Only offers of this provider.")
 @output_format("text", "json", "markdown")
 @layers_option

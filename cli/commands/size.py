@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from whichgpu import Workload
-from whichgpu.cli import output
+from whichgpu.cli import completing, output
 from whichgpu.cli.advisor import load, names_of, read
 from whichgpu.cli.batch import answer_lines
 from whichgpu.cli.hardware import groups_here
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
-@click.option("--gpu", metavar="ID", help="The GPU, by id or any of its names.")
+@click.option("--gpu", metavar="ID", shell_complete=completing.gpu_names, help="The GPU, by id or any of its names.")
 @click.option("--count", metavar="N", type=click.IntRange(1), help="How many of them.")
 @set_option
 @here_option
