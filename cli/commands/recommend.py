@@ -12,7 +12,6 @@ from whichgpu import Advisor
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of, now, read
 from whichgpu.cli.batch import answer_lines
-from whichgpu.cli.hardware import owned_here
 from whichgpu.cli.options import (
     all_option,
     compact_option,
@@ -67,6 +66,8 @@ def recommend(
         raise InputError(Problem("bad-option", "--compact goes with --jsonl, and without --full"))
     advisor = load(rules, builtin=builtin, tests=False)
     if here:
+        from whichgpu.cli.hardware import owned_here  # noqa: PLC0415 - it starts programs, as few commands do.
+
         sets = (owned_here(advisor.knowledge), *sets)
     if jsonl and compact:
         return _answer_short_lines(advisor, file, sets, objective)

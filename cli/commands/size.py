@@ -10,7 +10,6 @@ from whichgpu import Workload
 from whichgpu.cli import completing, output
 from whichgpu.cli.advisor import load, names_of, read
 from whichgpu.cli.batch import answer_lines
-from whichgpu.cli.hardware import groups_here
 from whichgpu.cli.options import here_option, jsonl_option, output_format, set_option
 from whichgpu.cli.render.size import size_blocks
 from whichgpu.engine.advisor import size_workload
@@ -46,6 +45,8 @@ def size(
     """
     advisor = load(tests=False)
     if here:
+        from whichgpu.cli.hardware import groups_here  # noqa: PLC0415 - it starts programs, as few commands do.
+
         first = groups_here(advisor.knowledge)[0]
         gpu = gpu or (first.gpu.id if first.gpu is not None else first.devices[0].name)
         count = count or first.count
