@@ -29,6 +29,10 @@ jsonl_option = click.option("--jsonl", is_flag=True, help="FILE holds one worklo
 
 compact_option = click.option("--compact", is_flag=True, help="With --jsonl: lines of under 1 KB, without reasons.")
 
+currency_option = click.option(
+    "--currency", metavar="CODE", default="USD", show_default=True, help="Show amounts in this currency: EUR, INR, ..."
+)
+
 here_option = click.option("--here", is_flag=True, help="The GPUs of this machine are owned, as its tools list them.")
 
 full_option = click.option("--full", is_flag=True, help="With --jsonl: keep trace, rules and rejected.")

@@ -62,8 +62,12 @@ def emit_short_line(value: Any) -> bool:
     return emit(escaped_json(msgspec.json.encode(value).decode()) + "\n")
 
 
-def emit_blocks(blocks: Iterable[Block], form: str) -> bool:
-    """A page, as ``text`` for this screen or as ``markdown``."""
+def emit_blocks(blocks: Iterable[Block], form: str, currency: str = "USD") -> bool:
+    """A page, as ``text`` for this screen or as ``markdown``, its amounts in a currency. Raises InputError."""
+    if currency.upper() != "USD":
+        from whichgpu.cli.render.money import in_currency  # noqa: PLC0415 - few pages need rates.
+
+        blocks = in_currency(blocks, currency)
     if form == "markdown":
         return emit(to_markdown(blocks))
     return emit(to_text(blocks, screen()))

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from whichgpu.cli import completing, output
 from whichgpu.cli.inputs import read_text
 from whichgpu.cli.layers import load_catalogue
-from whichgpu.cli.options import all_option, layers_option, output_format
+from whichgpu.cli.options import all_option, currency_option, layers_option, output_format
 from whichgpu.cli.pricefeeds import FoundPrices, from_folder, from_gpuhunt, from_gpuhunt_file
 from whichgpu.cli.prices import keep, own_offers, own_prices_file, read_offers, refuse_unfit
 from whichgpu.cli.render.figures import count_of
@@ -46,6 +46,7 @@ def prices() -> None:
 @click.option("--region", metavar="PART", help="Only regions whose names hold this: eu, us-east, ...")
 @click.option("--max-price", metavar="USD", type=float, help="Only offers of at most so much a GPU and hour.")
 @click.option("--spot", is_flag=True, help="Only what can be had interruptibly, cheapest first.")
+@currency_option
 @all_option
 @output_format("text", "json", "csv", "markdown")
 @layers_option
@@ -57,6 +58,7 @@ def show(
     region: str | None,
     max_price: float | None,
     spot: bool,
+    currency: str,
     everything: bool,
     form: str,
     rules: tuple[str, ...],
@@ -95,7 +97,7 @@ def show(
         values = ([asdict(offer)[column] for column in COLUMNS] for offer in offers)
         output.emit_csv(COLUMNS, (["" if value is None else value for value in row] for row in values))
     else:
-        output.emit_blocks(offer_list(offers, None if everything else MOST_LINES), form)
+        output.emit_blocks(offer_list(offers, None if everything else MOST_LINES), form, currency)
     return 0 if offers else 1
 
 

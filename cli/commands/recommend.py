@@ -15,6 +15,7 @@ from whichgpu.cli.batch import answer_lines
 from whichgpu.cli.options import (
     all_option,
     compact_option,
+    currency_option,
     full_option,
     here_option,
     jsonl_option,
@@ -31,6 +32,7 @@ from whichgpu.engine.rules import probing
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @set_option
+@currency_option
 @here_option
 @click.option("--objective", type=click.Choice([*shipped_objectives()]), help="What to rank by.")
 @output_format("text", "json", "markdown")
@@ -44,6 +46,7 @@ def recommend(
     *,
     file: str,
     sets: tuple[str, ...],
+    currency: str,
     here: bool,
     objective: str | None,
     form: str,
@@ -81,7 +84,7 @@ def recommend(
     if form == "json":
         output.emit_json(answer)
     else:
-        output.emit_blocks(decision_blocks(answer, names_of(advisor), everything=everything), form)
+        output.emit_blocks(decision_blocks(answer, names_of(advisor), everything=everything), form, currency)
     return decision.exit_code
 
 

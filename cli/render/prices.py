@@ -29,7 +29,7 @@ def offer_list(offers: Sequence[Offer], most: int | None = None) -> list[Block]:
     oldest, newest = min(offer.as_of for offer in offers), max(offer.as_of for offer in offers)
     lead = (
         f"{count_of(len(offers), 'offer')} of {count_of(len(shapes), 'machine')}, prices from {oldest} to {newest}, "
-        "in US dollars per hour without taxes. Of machines in several regions the cheapest is shown."
+        "per hour and without taxes. Of machines in several regions the cheapest is shown."
     )
     blocks: list[Block] = [Heading("Prices", 1), Paragraph(lead), Table(_HEADERS, rows, frozenset({1, 2, 3, 4}))]
     if len(shapes) > len(rows):

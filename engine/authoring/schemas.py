@@ -12,7 +12,14 @@ from typing import Any
 
 from whichgpu.engine.advisor import FitFile, LaunchFile, ObjectivesFile
 from whichgpu.engine.authoring.testing.expectations import EXPECTATIONS
-from whichgpu.engine.catalogue import Knowledge, PriceFeedsFile, TasksFile, entry_schemas, knowledge_file_schemas
+from whichgpu.engine.catalogue import (
+    CurrenciesFile,
+    Knowledge,
+    PriceFeedsFile,
+    TasksFile,
+    entry_schemas,
+    knowledge_file_schemas,
+)
 from whichgpu.engine.core import FrozenModel, model_of
 from whichgpu.engine.plans import EconomicsConstants, PlanConstants
 from whichgpu.engine.rules import Code, FactDef, Vocabulary, rule_file_schema
@@ -40,6 +47,7 @@ LAYER_SCHEMAS = (
 )
 
 _WHOLE_FILES: dict[str, type[FrozenModel]] = {
+    "currencies": CurrenciesFile,
     "economics": EconomicsConstants,
     "fit": FitFile,
     "launch": LaunchFile,
