@@ -16,7 +16,9 @@ from whichgpu.cli.inputs import read_bytes
 from whichgpu.cli.options import (
     all_option,
     compact_option,
+    currency_option,
     full_option,
+    here_option,
     jsonl_option,
     output_format,
     rules_options,
@@ -33,6 +35,8 @@ from whichgpu.engine.rules import probing
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @set_option
+@currency_option
+@here_option
 @click.option("--objective", type=click.Choice([*shipped_objectives()]), help="What to rank by.")
 @output_format("text", "json", "markdown")
 @click.option(
@@ -50,6 +54,8 @@ def recommend(
     *,
     file: str,
     sets: tuple[str, ...],
+    currency: str,
+    here: bool,
     objective: str | None,
     form: str,
     save: str | None,
@@ -77,6 +83,10 @@ def recommend(
     if compact and (full or not jsonl):
         raise InputError(Problem("bad-option", "--compact goes with --jsonl, and without --full"))
     advisor = load(rules, builtin=builtin, tests=False)
+    if here:
+        from whichgpu.cli.hardware import owned_here  # noqa: PLC0415 - it starts programs, as few commands do.
+
+        sets = (owned_here(advisor.knowledge), *sets)
     if jsonl and compact:
         return _answer_short_lines(advisor, file, sets, objective)
     if jsonl:
@@ -92,7 +102,7 @@ def recommend(
     if form == "json":
         output.emit_json(answer)
     else:
-        output.emit_blocks(decision_blocks(answer, names_of(advisor), everything=everything), form)
+        output.emit_blocks(decision_blocks(answer, names_of(advisor), everything=everything), form, currency)
     return decision.exit_code
 
 
