@@ -21,8 +21,8 @@ from whichgpu.engine.core import InputError, KnowledgeError, Problem, is_rule_fi
 from whichgpu.engine.rules import Rulebook, rule_digest
 
 
-#: What guides say in full and where it is encoded: read by those who write rules, never by a decision.
-_FOR_AUTHORS = frozenset({"heuristics.yaml", "coverage.yaml"})
+#: What no decision reads: what guides say in full and where it is encoded, where prices are had from, other currencies.
+_NOT_READ = frozenset({"heuristics.yaml", "coverage.yaml", "price_feeds.yaml", "currencies.yaml"})
 _PRICES = "prices.csv"
 #: Keys that decide nothing: of rules their tests, of facts what helps a person to answer.
 _OF_RULES = frozenset({"tests"})
@@ -42,7 +42,7 @@ def slice_of(advisor: Advisor, facts: Mapping[str, Any]) -> JsonObject:
     """
     named = {fact["value"] for fact in facts.values() if isinstance(fact["value"], str)}
     home = Path(advisor.knowledge.folder)
-    paths = sorted(path for path in home.rglob("*.yaml") if path.name not in _FOR_AUTHORS)
+    paths = sorted(path for path in home.rglob("*.yaml") if path.name not in _NOT_READ)
     return {
         "knowledge": {path.relative_to(home).as_posix(): _knowledge_of(path, named) for path in paths},
         "layers": list(_layers(advisor)),
