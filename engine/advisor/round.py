@@ -68,10 +68,8 @@ def run_round(
     contenders = _contenders(survivors, measures, evidence, proven)
     rows, order, implausible = _ordered(survivors, contenders, objective)
     sides = _Sides(knowledge, stages, table, facts, derived, rejecting)
-    ids = [survivors.ids[row] for row in rows.tolist()]
-    judging = _Judging(
-        sides, survivors, alive, seen, tuple(beside), measures, preferring, lacking, evidence, rows, ids, order
-    )
+    ids, by = [survivors.ids[row] for row in rows.tolist()], tuple(beside)
+    judging = _Judging(sides, survivors, alive, seen, by, measures, preferring, lacking, evidence, rows, ids, order)
     best = rows[order.order]
     surviving, scores = survivors.take(best), evidence.scores[best]
     shown = alternatives(surviving, scores, order.first_by_evidence)

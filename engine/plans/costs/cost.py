@@ -111,8 +111,7 @@ def cost_columns(
         hours: wall time of one run; ``run_hours`` where unknown.
     """
     constants = index.constants
-    hardware = hardware_rows(table, which, constants)
-    gpus = [table.gpus[place] for place in which.tolist()]
+    hardware, gpus = hardware_rows(table, which, constants), [table.gpus[place] for place in which.tolist()]
     rental = index.rental_numbers(gpus, counts, together, linked, interruptible=spending.interruptible)
     rent = index.rentals.figures(rental).usd_per_hour
     run = np.broadcast_to(np.where(np.isnan(hours), spending.run_hours or np.nan, hours), len(which))

@@ -58,7 +58,7 @@ def busy_hours(
     """
     found = _said(facts, count, constants, rent_usd_h, years, run_hours)
     if found is None and run_hours is not None:
-        found = _by_runs({"runs_cadence": "sporadic"}, constants, run_hours)
+        found = _said({"runs_cadence": "sporadic"}, count, constants, run_hours=run_hours)
     return None if found is None else found[0]
 
 
@@ -66,8 +66,8 @@ def _said(
     facts: Facts,
     count: Any,
     constants: EconomicsConstants,
-    rent_usd_h: Any,
-    years: float | None,
+    rent_usd_h: Any = None,
+    years: float | None = None,
     run_hours: Any = None,
 ) -> _Hours | None:
     year = constants["hours_per_year"].value
