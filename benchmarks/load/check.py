@@ -90,7 +90,7 @@ def grid() -> Iterator[tuple[str, str, Steps, Replica, Load]]:
         tokens = int(one.room[0] * one.job.context_tokens)
         for asked, answered in LENGTHS:
             job = structs.replace(one.job, input_tokens=asked, output_tokens=answered)
-            load = speed_serving.load_of(job, job.shape, one.split.rows.tensor)
+            load = speed_serving.load_of(job, job.shape, one.split.rows)
             rates = speed_serving.rates_of(job, one.table).take(one.which)
             # Prompts that start kernels one by one are no matter of queues.
             steps = speed_serving.steps_of(load, rates, one.split)._replace(eager_floor=0.0)

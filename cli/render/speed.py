@@ -36,6 +36,8 @@ _BANDS = ("_low", "_high")
 #: Beside the figure that they belong to, or in the JSON alone.
 _BESIDE = ("_p95_ms", "_p99_ms", "_mean_ms", "overloaded")
 _FRAMES_OF_A_STREAM = 30.0  # per second
+#: Figures that grow without end where more requests come than are answered.
+_GROWING = frozenset({"in_flight", "ttft_ms", "latency_ms"})
 
 
 def speed_pairs(speed: Mapping[str, float | None], levels: Mapping[str, str] = MappingProxyType({})) -> Rows:
@@ -128,6 +130,8 @@ def _label(name: str) -> str:
 
 
 def _value(name: str, known: Mapping[str, float]) -> str:
+    if name in _GROWING and known.get("overloaded"):
+        return "overloaded: more and more, as long as more requests come than are answered"
     form = _LABELS[name][1] if name in _LABELS else number
     low, high = known.get(f"{name}_low"), known.get(f"{name}_high")
     band = f" ({form(low)} to {form(high)})" if low is not None and high is not None else ""

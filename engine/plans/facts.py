@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -138,7 +139,7 @@ def _speed(found: Found, goals: Goals) -> dict[str, Column]:
             facts[f"plan.{name}"] = NumberColumn(found.speed[name])
     for name, fact in _JUDGED.items():
         if name in found.speed:
-            facts[fact] = NumberColumn(judged(goals, found.speed, name))
+            facts[fact] = NumberColumn(np.where(_only_overloaded(found), np.nan, judged(goals, found.speed, name)))
     if "latency_ms" in found.speed:
         facts["plan.latency_mean_ms"] = NumberColumn(mean_latency_ms(found.speed))
     if "overloaded" in found.speed:
@@ -146,6 +147,12 @@ def _speed(found: Found, goals: Goals) -> dict[str, Column]:
     if "max_concurrency" in found.speed:
         facts["plan.max_concurrency"] = _whole(np.floor(found.speed["max_concurrency"]))
     return facts
+
+
+def _only_overloaded(found: Found) -> Any:
+    """Where a limit on the rate refuses a plan: its times are those of a full queue, and say nothing of a promise."""
+    over = found.speed.get("overloaded")
+    return False if over is None else (over > 0) & ~np.isnan(found.speed["qps"])
 
 
 #: Figures of a cost that are facts of a plan.

@@ -107,21 +107,26 @@ def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica
     return Replica(steps, answer, places, first_prompt, np.maximum(1.0, steps.prompt_tokens) / budget, serving)
 
 
-def closed(replica: Replica, present: Any) -> Times:
+def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
     """Times with ``present`` requests in flight; those without a place wait for one.
 
     Args:
         replica: the copies.
         present: requests in flight for each of them, 1 or more.
+        together: they come at the same moment, and their followers when all of them are answered.
     """
     held = np.minimum(present, replica.places)
     others = np.maximum(0.0, held - 1.0)
-    work = _at_work(replica, held, others)
+    # Of those that come together half stand before one, and half lengthen the steps of one's answer.
+    work = _at_work(replica, held, others / 2.0 if together else others)
     # Answers end with a step, and while a long one passes no other answer ends: whoever follows finds no queue but of
     # those with whom it came together, about as many as the fluctuations of an independent stream.
     clump = replica.constants.clump.value * np.sqrt(others) * work.busy
     queue = np.minimum(others / 2.0, clump) * work.unit + work.beyond + others * replica.attended_s
     tail = replica.constants.tail.value * others * work.busy * work.unit
+    if together:
+        queue = others / 2.0 * (work.unit + replica.attended_s)
+        tail = 1.9 * queue
     first = replica.overhead_s + work.own + queue
     service = first + (replica.answer - 1) * work.token
     over = (present - held) / held * service
@@ -237,9 +242,10 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     token = step / steps.accepted
     # The more decode, the more experts a step has read anyway, so that a prompt adds less; no queue is shorter for it.
     queued = np.maximum(added, replica.first_prompt)
-    prompts = held * queued / steps.stages
+    # Copies that share their experts wait for one another: the prompts of all lengthen the steps of each.
+    prompts = held * steps.sharers * queued / steps.stages
     # A step takes no more tokens than the engine lets it.
-    each = np.minimum(others / answer, 1.0 / replica.budget_share) * shared
+    each = np.minimum(others * steps.sharers / answer, 1.0 / replica.budget_share) * shared
     waits = np.maximum(0.0, others * replica.budget_share - answer) * (step + shared / replica.budget_share)
     busy = prompts / (prompts + answer * token)
     return _Work(

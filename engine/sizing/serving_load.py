@@ -41,7 +41,7 @@ def load_values(job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Dem
     if demand.rate is None:
         flight = replica.places * data if demand.at_hand else rows.batch
         present = np.maximum(1.0, flight / data)
-        times = closed(replica, present)
+        times = closed(replica, present, together=demand.together)
         requests = flight / times.end_to_end(answer)
         values["overloaded"] = np.where(np.isnan(requests), np.nan, 0.0)
         values["tokens_per_s"] = requests * answer
@@ -87,7 +87,7 @@ def _promised_per_s(replica: Replica, demand: Demand, full_per_s: Any) -> Any:
     """Requests per second that a copy may be promised to answer: within the targets, and with capacity to spare.
 
     Returns:
-        NaN where not even a request alone keeps the targets.
+        0 where not even a request alone keeps the targets.
     """
     most = replica.constants.load_limit.value * full_per_s
     if demand.targets == (None, None, None):
@@ -97,7 +97,7 @@ def _promised_per_s(replica: Replica, demand: Demand, full_per_s: Any) -> Any:
         return _over_limits(replica, held, demand)
 
     held, alone = held_where(replica, over)
-    return np.where(alone <= 0, np.minimum(rate_of(replica, held, demand.burst), most), np.nan)
+    return np.where(alone <= 0, np.minimum(rate_of(replica, held, demand.burst), most), 0.0)
 
 
 def _over_limits(replica: Replica, held: Any, demand: Demand) -> Any:

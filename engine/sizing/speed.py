@@ -104,6 +104,12 @@ _ENCODER_WORDS = {
     "input_tokens_per_s": "requests per second x tokens read by each",
     "qps": "requests per second of the largest batch that keeps the targets x share of capacity planned for",
 }
+#: Which measured band a figure of serving has.
+_BANDED = {
+    **dict.fromkeys(("tokens_per_s", "requests_per_s", "capacity_tokens_per_s", "qps"), "rates"),
+    **{f"{name}{of}_ms": "token" for name in ("tpot", "latency") for of in ("", "_p95", "_p99", "_mean")},
+    **{f"ttft{of}_ms": "first" for of in ("", "_p95", "_p99")},
+}
 _SOURCE = "knowledge/speed.yaml: roofline with measured shares"
 
 
@@ -149,12 +155,12 @@ class JobSpeed:
         if self._work is not None:
             return training_values(job, shape, self._work, table, which, split, pick)
         rates = rates_of(job, table, pick).take(which)
-        tensor, demand = split.rows.tensor, self._demand
+        demand = self._demand
         if job.family == "encoder":
-            load = pass_of(job, shape, tensor)
+            load = pass_of(job, shape, split.rows)
             return encoder_values(job, load, rates, split, targets=demand.targets, capacity=demand.capacity)
-        known = np.full(len(tensor), np.nan) if room is None else room
-        steps = steps_of(load_of(job, shape, tensor), rates, split)
+        known = np.full(len(split.rows.tensor), np.nan) if room is None else room
+        steps = steps_of(load_of(job, shape, split.rows), rates, split)
         return load_values(job, steps, split.rows, room=known, demand=demand)
 
     def estimate(
@@ -225,9 +231,13 @@ class JobSpeed:
         """
         words, inputs = _words_of(self._job), _inputs(self._job, gpu, layout, link, batch)
         figures: dict[str, Figure] = {}
+        bands = speed_constants().serving_bands if words is _SERVING_WORDS else {}
         for name, value in values.items():
             ends = (value, slow.get(name, value), fast.get(name, value))
-            figures[name] = Figure(value, min(ends), max(ends), _UNITS[name], words[name], _SOURCE, inputs)
+            low, high = min(ends), max(ends)
+            if (band := bands.get(_BANDED.get(name, ""))) is not None:
+                low, high = band.ends(value, low, high)
+            figures[name] = Figure(value, low, high, _UNITS[name], words[name], _SOURCE, inputs)
         return figures
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from whichgpu.engine.sizing.demand import Targets
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.rows import ceiling
+from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_links import Split
@@ -62,9 +62,9 @@ def encoder_values(
     return values
 
 
-def pass_of(job: Job, shape: Shape, tensor: Any) -> Load:
+def pass_of(job: Job, shape: Shape, rows: Rows) -> Load:
     """One pass of the whole input: every token attends to every other one."""
     tokens = job.context_tokens
     attention = 4.0 * shape.full_layers * shape.heads * shape.head_dim * tokens**2
     flops = 2.0 * (shape.active_params - shape.embedding) * tokens + attention
-    return load_of(job, shape, tensor)._replace(prefill_flops=flops / tensor, token_flops=0.0)
+    return load_of(job, shape, rows)._replace(prefill_flops=flops / rows.tensor, token_flops=0.0)
