@@ -21,6 +21,7 @@ _LABELS: dict[str, tuple[str, Callable[[float], str]]] = {
     "in_flight": ("requests in flight", number),
     "utilization": ("share of capacity used", lambda value: f"{number(100 * value)} %"),
     "capacity_tokens_per_s": ("tokens per second, at most", number),
+    "capacity_samples_per_s": ("of full batches", number),
     "qps": ("requests per second, at most", number),
     "steps_per_s": ("steps per second", number),
     "max_concurrency": ("requests at a time, at most", number),

@@ -195,8 +195,8 @@ def rate(speed: dict[str, Floats]) -> Floats:
 
 
 def capacity(speed: dict[str, Floats]) -> Floats:
-    """Work per second at most: tokens of full replicas; elsewhere the rate."""
-    return speed.get("capacity_tokens_per_s", rate(speed))
+    """Work per second at most: tokens of full replicas, samples of full batches; elsewhere the rate."""
+    return speed.get("capacity_tokens_per_s", speed.get("capacity_samples_per_s", rate(speed)))
 
 
 def mean_latency_ms(speed: dict[str, Floats]) -> Floats:

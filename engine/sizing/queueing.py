@@ -29,13 +29,13 @@ from whichgpu.engine.sizing.speed_serving import Steps
 
 
 #: Beyond this share of capacity a queue is as long as one lets it grow; no formula tells how long.
-_FULL = 0.98
+FULL = 0.98
 #: Rounds of the searches for the requests in flight.
 _ROUNDS = 10
 #: They end where the logarithm of a rate or a time is as near as this.
 _NEAR = 1e-10
 #: The bracket begins with a replica that is idle nearly always.
-_IDLE = 1e-6
+IDLE = 1e-6
 
 
 class Replica(NamedTuple):
@@ -154,7 +154,7 @@ def opened(replica: Replica, rate: Any, burst: float) -> Times:
     return arriving(replica, held, burst)
 
 
-def _root(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Any:
+def rising_root(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Any:
     """The logarithm at which a rising function is 0, within its ends: regula falsi as mended by Illinois."""
     low, high = ends
     at_low, at_high = beyond(np.exp(low)), beyond(np.exp(high))
@@ -196,9 +196,9 @@ def held_where(replica: Replica, beyond: Callable[[Any], Any]) -> tuple[Any, Any
         replica: the copies.
         beyond: of the requests held; where it is not 0 anywhere, the nearer end is found.
     """
-    idle = np.full(np.shape(replica.places), math.log(_IDLE))
-    ends = idle, np.log(_FULL * replica.places)
-    return np.exp(_root(beyond, ends)), beyond(np.exp(idle))
+    idle = np.full(np.shape(replica.places), math.log(IDLE))
+    ends = idle, np.log(FULL * replica.places)
+    return np.exp(rising_root(beyond, ends)), beyond(np.exp(idle))
 
 
 def _open_times(replica: Replica, held: Any, burst: float) -> Times:
@@ -207,24 +207,24 @@ def _open_times(replica: Replica, held: Any, burst: float) -> Times:
     # Whoever comes at any time waits for the end of a step.
     own = replica.overhead_s + work.own + np.minimum(1.0, held) * work.step / 2.0
     own = own + work.beyond + held * replica.attended_s
-    p50, p95 = _of_tail(queue, work.busy, 0.5), _of_tail(queue, work.busy, 0.05)
+    p50, p95 = of_tail(queue, work.busy, 0.5), of_tail(queue, work.busy, 0.05)
     return Times(own + queue, own + p50, own + np.maximum(queue, p95), work.token, work.token_p95, held)
 
 
 def _with_wait(replica: Replica, times: Times, burst: float) -> Times:
     """The same with the wait for a place, of those that find all taken."""
     places = replica.places
-    share = np.minimum(_FULL, times.held / places)
+    share = np.minimum(FULL, times.held / places)
     waiting = share ** (np.sqrt(2.0 * (places + 1.0)) - 1.0)
     mean = burst * waiting * times.end_to_end(replica.answer) / (places * (1.0 - share))
     return times._replace(
         first=times.first + mean,
-        first_p50=times.first_p50 + _of_tail(mean, waiting, 0.5),
-        first_p95=times.first_p95 + _of_tail(mean, waiting, 0.05),
+        first_p50=times.first_p50 + of_tail(mean, waiting, 0.5),
+        first_p95=times.first_p95 + of_tail(mean, waiting, 0.05),
     )
 
 
-def _of_tail(mean: Any, waiting: Any, share: float) -> Any:
+def of_tail(mean: Any, waiting: Any, share: float) -> Any:
     """The wait that only a share exceeds, where some wait at all and their waits fall off as an exponential."""
     known = np.maximum(waiting, 1e-9)
     return np.maximum(0.0, np.log(known / share)) * mean / known

@@ -42,6 +42,7 @@ _UNITS = {
     "utilization": "share of capacity",
     "overloaded": "1 or 0",
     "capacity_tokens_per_s": "tokens/s",
+    "capacity_samples_per_s": "samples/s",
     "step_s": "s",
     "hours": "h",
     "max_concurrency": "requests",
@@ -74,12 +75,23 @@ _TRAINING_WORDS = {
     "hours": "stated tokens or steps / rate",
     "mfu": "model FLOPs (6 N, adapters 4 N, + attention) x tokens per second / (GPUs x dense peak)",
 }
+_BATCH_WORDS = {
+    "requests_per_s": "requests in flight / mean time of an answer; as stated where the load is a rate",
+    "in_flight": _SERVING_WORDS["in_flight"],
+    "utilization": "requests per second / requests per second of full batches",
+    "overloaded": "the stated rate is more than full batches answer",
+    "capacity_samples_per_s": "requests of a full batch / time of it, all copies",
+    "latency_mean_ms": "time of the batch + the rest of the one before it + the queue before full batches",
+    "latency_p95_ms": "the median, and the tail of the waits before it",
+    "latency_p99_ms": "the median, and the tail of the waits before it",
+    "qps": "requests per second that keep the targets, at most the share of capacity planned for",
+}
 _NETWORK_WORDS = {
+    **_BATCH_WORDS,
     "images_per_s": "GPUs x peak x share used / FLOPs per image",
     "samples_per_s": "GPUs x peak x share used / FLOPs per sample",
     "audio_hours_per_hour": "windows per second x seconds of sound in each",
     "latency_ms": "FLOPs / (peak x share used)",
-    "qps": "samples per second x share of capacity planned for",
     "step_s": "batch / samples per second",
     "hours": "stated steps x batch / samples per second",
 }
@@ -98,11 +110,10 @@ _SPEECH_WORDS = {
     "tokens_per_s": "samples per second x tokens of text in each",
 }
 _ENCODER_WORDS = {
-    "latency_ms": "(2 N T + attention) / (peak x share used) + request overhead: one pass answers",
-    "requests_per_s": "requests in one pass / time of the pass, all replicas",
-    "samples_per_s": "requests in one pass / time of the pass, all replicas",
+    **_BATCH_WORDS,
+    "latency_ms": "(2 N T + attention) / (peak x share used) + request overhead: one pass answers; and the wait",
+    "samples_per_s": "requests per second",
     "input_tokens_per_s": "requests per second x tokens read by each",
-    "qps": "requests per second of the largest batch that keeps the targets x share of capacity planned for",
 }
 #: Which measured band a figure of serving has.
 _BANDED = {
@@ -148,17 +159,17 @@ class JobSpeed:
     def _columns(self, table: GpuTable, which: Ints, split: Split, room: Floats | None, pick: Pick) -> dict[str, Any]:
         job, shape = self._job, self._job.shape
         if job.family == "speech":
-            values = speech_values(job, table, which, split.rows, pick, capacity=self._demand.capacity)
+            values = speech_values(job, table, which, split.rows, self._demand, pick)
             return _with_audio(job, values)
         if shape is None:
-            return image_values(job, table, which, split.rows, pick, capacity=self._demand.capacity)
+            return image_values(job, table, which, split.rows, self._demand, pick)
         if self._work is not None:
             return training_values(job, shape, self._work, table, which, split, pick)
         rates = rates_of(job, table, pick).take(which)
         demand = self._demand
         if job.family == "encoder":
             load = pass_of(job, shape, split.rows)
-            return encoder_values(job, load, rates, split, targets=demand.targets, capacity=demand.capacity)
+            return encoder_values(job, load, rates, split, demand)
         known = np.full(len(split.rows.tensor), np.nan) if room is None else room
         steps = steps_of(load_of(job, shape, split.rows), rates, split)
         return load_values(job, steps, split.rows, room=known, demand=demand)
