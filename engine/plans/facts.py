@@ -139,7 +139,7 @@ def _speed(found: Found, goals: Goals) -> dict[str, Column]:
             facts[f"plan.{name}"] = NumberColumn(found.speed[name])
     for name, fact in _JUDGED.items():
         if name in found.speed:
-            facts[fact] = NumberColumn(np.where(_only_overloaded(found), np.nan, judged(goals, found.speed, name)))
+            facts[fact] = NumberColumn(_promised(found, goals, name))
     if "latency_ms" in found.speed:
         facts["plan.latency_mean_ms"] = NumberColumn(mean_latency_ms(found.speed))
     if "overloaded" in found.speed:
@@ -149,10 +149,11 @@ def _speed(found: Found, goals: Goals) -> dict[str, Column]:
     return facts
 
 
-def _only_overloaded(found: Found) -> Any:
-    """Where a limit on the rate refuses a plan: its times are those of a full queue, and say nothing of a promise."""
-    over = found.speed.get("overloaded")
-    return False if over is None else (over > 0) & ~np.isnan(found.speed["qps"])
+def _promised(found: Found, goals: Goals, name: str) -> Any:
+    """A time as targets judge it; of an overloaded plan that of a request alone, since its own grow without end."""
+    time, over = judged(goals, found.speed, name), found.speed.get("overloaded")
+    alone = found.speed.get(f"_{name.replace('_ms', '_alone_ms')}")
+    return time if over is None or alone is None else np.where(over > 0, alone, time)
 
 
 #: Figures of a cost that are facts of a plan.

@@ -118,6 +118,8 @@ def _under_load(server: BatchServer, copies: Any, flight: Any, demand: Demand) -
         "latency_p95_ms": waits.p95 * 1e3,
         "latency_p99_ms": (waits.p50 + (waits.p95 - waits.p50) * tail_share(99.0)) * 1e3,
     }
+    if demand.rate is not None:  # For judging, and no figure: how an overloaded plan answers at best.
+        values["_latency_alone_ms"] = 1e3 * _judged_s(server, IDLE * server.capacity, demand)
     return {name: column + np.zeros_like(most_per_s) for name, column in values.items()}
 
 
@@ -125,7 +127,7 @@ def _promised_per_s(server: BatchServer, demand: Demand) -> Any:
     """Requests per second that a copy may be promised to answer: within the limits, and with capacity to spare.
 
     Returns:
-        0 where not even a request alone keeps the limits.
+        NaN where not even a request alone keeps the limits.
     """
     capacity = server.capacity
     most = speed_constants().serving.load_limit.value * capacity
@@ -135,9 +137,14 @@ def _promised_per_s(server: BatchServer, demand: Demand) -> Any:
     limit_s = min(limits) / 1e3
 
     def over(rate: Any) -> Any:
-        waits = opened_batches(server, rate, demand.burst)
-        return np.log((waits.p50 + (waits.p95 - waits.p50) * tail_share(demand.percentile)) / limit_s)
+        return np.log(_judged_s(server, rate, demand) / limit_s)
 
     ends = np.log(IDLE * capacity), np.log(FULL * capacity)
     kept = np.minimum(np.exp(rising_root(over, ends)), most)
-    return np.where(np.isnan(capacity), np.nan, np.where(over(np.exp(ends[0])) <= 0, kept, 0.0))
+    return np.where(over(np.exp(ends[0])) <= 0, kept, np.nan)
+
+
+def _judged_s(server: BatchServer, rate: Any, demand: Demand) -> Any:
+    """Seconds of a request at the percentile at which limits are judged, while so many come in a second."""
+    waits = opened_batches(server, rate, demand.burst)
+    return waits.p50 + (waits.p95 - waits.p50) * tail_share(demand.percentile)

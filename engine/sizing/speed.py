@@ -253,9 +253,9 @@ class JobSpeed:
 
 
 def rows_of_values(columns: dict[str, Any]) -> Iterator[dict[str, float]]:
-    """The figures of each row that are known."""
-    unknown = {name: np.isnan(column) for name, column in columns.items()}
-    names = tuple(name for name in columns if not unknown[name].all())
+    """The figures of each row that are known, without those for judging alone (``_name``)."""
+    unknown = {name: np.isnan(column) for name, column in columns.items() if not name.startswith("_")}
+    names = tuple(name for name in unknown if not unknown[name].all())
     rows = zip(*(columns[name].tolist() for name in names), strict=True)
     if not names:
         yield from ({} for _ in next(iter(unknown.values()), ()))

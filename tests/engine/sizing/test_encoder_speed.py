@@ -31,7 +31,7 @@ def test_short_inputs_are_answered_faster(speed):
 
 def test_a_tight_limit_costs_throughput(speed):
     assert speed(latency_slo_ms=100)["qps"] <= speed(latency_slo_ms=2000)["qps"]
-    assert speed(latency_slo_ms=1)["qps"] == 0
+    assert "qps" not in speed(latency_slo_ms=1)
 
 
 def test_an_unstated_input_is_no_longer_than_the_network_reads(speed):
