@@ -25,6 +25,10 @@ from whichgpu.engine.sizing.queueing import FULL, IDLE, of_tail, rising_root
 from whichgpu.engine.sizing.speed_constants import speed_constants
 
 
+#: Rounds of the search for the rate that keeps a limit: its times have a bend where most begin to wait.
+_ROUNDS = 30
+
+
 class BatchServer(NamedTuple):
     """One copy of a network, a row for each plan."""
 
@@ -119,7 +123,7 @@ def _under_load(server: BatchServer, copies: Any, flight: Any, demand: Demand) -
         "latency_p99_ms": (waits.p50 + (waits.p95 - waits.p50) * tail_share(99.0)) * 1e3,
     }
     if demand.rate is not None:  # For judging, and no figure: how an overloaded plan answers at best.
-        values["_latency_alone_ms"] = 1e3 * _judged_s(server, IDLE * server.capacity, demand)
+        values["_latency_alone_ms"] = 1e3 * (server.service(1.0) + server.overhead_s)
     return {name: column + np.zeros_like(most_per_s) for name, column in values.items()}
 
 
@@ -137,14 +141,9 @@ def _promised_per_s(server: BatchServer, demand: Demand) -> Any:
     limit_s = min(limits) / 1e3
 
     def over(rate: Any) -> Any:
-        return np.log(_judged_s(server, rate, demand) / limit_s)
+        waits = opened_batches(server, rate, demand.burst)
+        return np.log((waits.p50 + (waits.p95 - waits.p50) * tail_share(demand.percentile)) / limit_s)
 
     ends = np.log(IDLE * capacity), np.log(FULL * capacity)
-    kept = np.minimum(np.exp(rising_root(over, ends)), most)
+    kept = np.minimum(np.exp(rising_root(over, ends, _ROUNDS)), most)
     return np.where(over(np.exp(ends[0])) <= 0, kept, np.nan)
-
-
-def _judged_s(server: BatchServer, rate: Any, demand: Demand) -> Any:
-    """Seconds of a request at the percentile at which limits are judged, while so many come in a second."""
-    waits = opened_batches(server, rate, demand.burst)
-    return waits.p50 + (waits.p95 - waits.p50) * tail_share(demand.percentile)

@@ -103,7 +103,7 @@ def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica
     # A plan that holds none is refused for its memory, and timed as if it held them.
     places = np.where(room >= 1, np.clip(held, 1.0, limit), limit * 1.0)
     budget = np.where(small_card, serving.step_tokens_small.value, serving.step_tokens.value)
-    first_prompt = steps.at(1.0, 1.0) - steps.at(1.0)
+    first_prompt = steps.with_prompts(1.0) - steps.at(1.0)
     return Replica(steps, answer, places, first_prompt, np.maximum(1.0, steps.prompt_tokens) / budget, serving)
 
 
@@ -154,13 +154,13 @@ def opened(replica: Replica, rate: Any, burst: float) -> Times:
     return arriving(replica, held, burst)
 
 
-def rising_root(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Any:
+def rising_root(beyond: Callable[[Any], Any], ends: tuple[Any, Any], rounds: int = _ROUNDS) -> Any:
     """The logarithm at which a rising function is 0, within its ends: regula falsi as mended by Illinois."""
     low, high = ends
     at_low, at_high = beyond(np.exp(low)), beyond(np.exp(high))
     low = np.where(at_high < 0, high, low)  # Not even the end is enough.
     high = np.where(at_low > 0, low, high)
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         width = at_high - at_low
         middle = np.where(width > 0, (low * at_high - high * at_low) / np.where(width > 0, width, 1.0), high)
         middle = np.clip(middle, low, high)
@@ -234,7 +234,7 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     steps, answer = replica.steps, replica.answer
     present = np.maximum(1.0, held)
     step = steps.at(present)
-    added = np.maximum(0.0, steps.at(present, 1.0) - step)
+    added = np.maximum(0.0, steps.with_prompts(present) - step)
     passing = steps.own_pass(step, added, 1.0)
     added = np.where(steps.alone, passing, added)
     # Stages of a pipeline take prompts of different requests at a time.

@@ -64,7 +64,7 @@ def load_values(job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Dem
         "latency_mean_ms": mean * 1e3,
     }
     values |= _percentiles(times, answer)
-    if demand.rate is not None:
+    if demand.rate is not None and any(demand.targets):
         values |= _alone(replica, demand)
     values["qps"] = np.where(room < 1, np.nan, _promised_per_s(replica, demand, full_per_s) * data)
     return values

@@ -168,6 +168,7 @@ class Steps(NamedTuple):
     weights: Any  # read by every step
     experts: Any  # routed ones, all of them; 0 where there are none
     expert_share: Any  # of them, that one token reads
+    sparse: Any  # it has routed experts
     cache: Any  # read for a sequence
     arithmetic: Any  # of a sequence
     prompt: Any  # arithmetic of a prompt
@@ -184,18 +185,26 @@ class Steps(NamedTuple):
     prompt_tokens: float
     stages: Any  # that work on different micro-batches at a time
 
-    def at(self, sequences: Any, prompts: float = 0.0) -> Any:
-        """Seconds of a step with a token for each of ``sequences``, 1 or more, and ``prompts`` that pass through.
+    def at(self, sequences: Any) -> Any:
+        """Seconds of a step with a token for each of ``sequences``, 1 or more."""
+        batch = np.maximum(1.0, sequences / self.stages)
+        return self._seconds(batch, batch * self.verified, self.arithmetic * batch)
+
+    def with_prompts(self, sequences: Any, prompts: float = 1.0) -> Any:
+        """The same of a step through which prompts pass as well."""
+        batch = np.maximum(1.0, sequences / self.stages)
+        tokens = batch * self.verified + prompts * self.prompt_tokens
+        return self._seconds(batch, tokens, self.arithmetic * batch + prompts * self.prompt)
+
+    def _seconds(self, batch: Any, tokens: Any, arithmetic: Any) -> Any:
+        """Seconds of a step, by what it holds.
 
         A step reads the weights once, whoever is in it. Where either memory or arithmetic takes far longer it alone
         counts, near the ridge of the roofline both: the fourth root of the sum of their fourth powers.
         """
-        batch = np.maximum(1.0, sequences / self.stages)
-        tokens = batch * self.verified + prompts * self.prompt_tokens
         memory = self.weights + self.cache * batch
-        if np.any(self.expert_share < 1.0):
+        if self.sparse:
             memory = memory + self.experts * (1.0 - (1.0 - self.expert_share) ** (tokens * self.sharers))
-        arithmetic = self.arithmetic * batch + prompts * self.prompt
         busy = np.maximum(_either(memory, arithmetic), self.floor)
         return busy + self.host + self.per_sequence * batch + self.exchange + self.exchange_per_token * tokens
 
@@ -221,6 +230,7 @@ def steps_of(load: Load, rates: Rates, split: Split) -> Steps:
         weights=load.shared_bytes / rates.bandwidth * drafting,
         experts=load.expert_bytes / rates.bandwidth * drafting,
         expert_share=load.expert_share if moe else 1.0,
+        sparse=moe,
         cache=load.cache_bytes / rates.bandwidth * drafting,
         arithmetic=load.token_flops * load.verified / rates.decode * drafting,
         prompt=load.prefill_flops / rates.prefill,

