@@ -59,6 +59,8 @@ def support_blocks(plan: JsonObject, labels: Mapping[str, str]) -> list[Block]:
     for (level, reason, measure), names in groups.items():
         text = _said(level, reason, measure, names, alike=len(names) == len(shown))
         blocks.append(Paragraph(text, "bad" if level == "none" else "plain"))
+    if groups and not plan["speed"] and plan.get("memory"):
+        blocks.append(Paragraph("The number of GPUs rests on the memory alone.", "bad"))
     return blocks
 
 

@@ -115,6 +115,14 @@ class SpeechSpeed(FrozenModel):
     training_share: Banded
 
 
+class LookupSpeed(FrozenModel):
+    """Recommenders by their look-ups."""
+
+    share: Banded
+    start_ms: Banded
+    full_batch: Banded
+
+
 class VisionSpeed(FrozenModel):
     """Convolutional and other image networks."""
 
@@ -150,6 +158,7 @@ class SpeedConstants(FrozenModel):
     training_use: dict[str, Banded]
     training: TrainingSpeed
     speech: SpeechSpeed
+    lookups: LookupSpeed
     vision: VisionSpeed
     diffusion: DiffusionSpeed
     links: dict[str, LinkUse]

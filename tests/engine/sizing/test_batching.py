@@ -80,3 +80,15 @@ def test_every_batch_server_has_a_queue(advisor, model):
     assert high["overloaded"]
     assert low["latency_p95_ms"] <= high["latency_p95_ms"]
     assert speed(concurrency=8)["in_flight"] == pytest.approx(8, rel=0.01)
+
+
+def test_a_recommender_has_a_speed_where_its_lookups_are_stated(advisor):
+    def answer(**stated):
+        asked = {"task": "inference", "model_family": "recommender", "param_count_b": 10, "gpu": "nvidia-l4", **stated}
+        return size_workload(advisor, advisor.read(asked))
+
+    assert not answer()["speed"]
+    few, many = answer(embedding_lookups=100), answer(embedding_lookups=1000)
+    assert few["speed"]["samples_per_s"] > many["speed"]["samples_per_s"]
+    assert {each["level"] for name, each in few["support"].items() if name != "memory"} == {"rule_of_thumb"}
+    assert answer(embedding_lookups=100, embedding_width=512)["speed"]["samples_per_s"] < few["speed"]["samples_per_s"]
