@@ -144,7 +144,9 @@ class SizeColumns:
         """
         if not len(which):
             return {name: np.zeros(0) for name in _READ}
-        if room is None:
+        if room is None or (
+            self.job.expert_parallel and not self.job.training
+        ):  # What a copy holds hangs on the others.
             matters = self._batch_free or not self.job.training
             room = self.room(which, layouts) if matters else np.full(len(which), np.nan)
         context, small = card_columns(self.gpus)

@@ -75,7 +75,8 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     sequences = ceiling(rows.batch, rows.data)
     reserve = reserve_of(job.engine, job.engine_version)
     ranks = tensor * pipeline
-    outside = np.where(ranks > 1, reserve.outside_split_gib, reserve.outside_gib) * GIB
+    talking = (ranks > 1) | (expert_sharers(job, rows) > 1)
+    outside = np.where(talking, reserve.outside_split_gib, reserve.outside_gib) * GIB
     inputs: tuple[Any, ...] = (shape.params / 1e9, job.weight_precision, weight.body, tensor, pipeline, models)
     parts = [PartColumn(_WEIGHTS if shape.known else _WEIGHTS_RULE, weights, inputs)]
     cache: Any = 0.0  # An encoder reads its input once and caches nothing.
