@@ -24,8 +24,18 @@ class FigureSupport(TypedDict):
     """How well one figure is founded; at ``none`` it is withheld."""
 
     level: Annotated[SupportLevel, doc("measured, computed, rule_of_thumb, or none: the figure is withheld.")]
-    reason: Annotated[Word, doc("Why it is no better founded.")]
-    measure: Annotated[Word, doc("What to measure to know it.")]
+    reason: NotRequired[Annotated[Word, doc("Why it is no better founded.")]]
+    measure: NotRequired[Annotated[Word, doc("What to measure to know it.")]]
+    why: NotRequired[
+        Annotated[Word, doc("In place of both, of figures that alternatives give: a key of support_reasons.")]
+    ]
+
+
+class SupportReason(TypedDict):
+    """Why figures are no better founded."""
+
+    reason: Annotated[Word, doc("Why they are not.")]
+    measure: Annotated[Word, doc("What to measure to know them.")]
 
 
 CountRange = Annotated[list[Count], Field(min_length=2, max_length=2)]
