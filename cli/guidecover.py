@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from whichgpu import Advisor
+from whichgpu.cli import output
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Table
 from whichgpu.cli.render.figures import count_of
 from whichgpu.engine.authoring import Standing, check_coverage, refreshed_manifest, standings
@@ -62,7 +63,5 @@ def update_manifest(advisor: Advisor) -> str:
     """Write the manifest anew, whole or not at all; says which file."""
     file = Path(advisor.knowledge.folder) / "coverage.yaml"
     text = refreshed_manifest(advisor)
-    beside = file.with_suffix(".yaml.new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(file)
+    output.save(file, text)
     return f"{file.name} is up to date."

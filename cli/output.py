@@ -100,9 +100,22 @@ def screen() -> Screen:
 
 
 def save_private(path: Path, content: str | bytes) -> None:
-    """Write a file that only its owner may read, whole or not at all. Raises OSError.
+    """Write a file that only its owner may read, whole or not at all. Raises OSError."""
+    save(path, content, mode=0o600)
+
+
+def save(path: Path, content: str | bytes, *, mode: int | None = None) -> None:
+    """Write a file whole or not at all: a full disk leaves what was there before.
 
     A link stays one, and what it points to is replaced. What is no plain file, such as a device, is written to.
+
+    Args:
+        path: of the file.
+        content: of it, text as UTF-8.
+        mode: its permissions; those of the file that is there, else the usual ones.
+
+    Raises:
+        OSError: it cannot be written.
     """
     target = path.resolve()
     data = content.encode("utf-8") if isinstance(content, str) else content
@@ -111,8 +124,10 @@ def save_private(path: Path, content: str | bytes) -> None:
             _write_all(stream, data)
         return
     half = target.with_name(f".{target.name}.{os.getpid()}.part")
-    handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
     try:
+        if mode is None and target.exists():
+            half.chmod(target.stat().st_mode & 0o7777)
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()

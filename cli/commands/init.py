@@ -35,12 +35,10 @@ def init(*, file: str, task: str | None, everything: bool, force: bool, rules: t
 
 
 def _write(path: Path, text: str, *, force: bool) -> None:
-
-    try:
-        with path.open("w" if force else "x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError as error:
+    if path.exists() and not force:
         message = f"{path} is there already, and was left as it is"
-        raise InputError(Problem("file-exists", message, fix="give another name, or --force to overwrite")) from error
+        raise InputError(Problem("file-exists", message, fix="give another name, or --force to overwrite"))
+    try:
+        output.save(path, text)
     except OSError as error:
         raise InputError(Problem("unwritable", f"cannot write {path}: {error.strerror or error}")) from error

@@ -65,7 +65,7 @@ def _write(folder: Path, pages: dict[str, str], stale: Iterable[str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for name in stale:
             if name in pages:
-                (folder / name).write_text(pages[name], encoding="utf-8")
+                output.save(folder / name, pages[name])
             else:
                 (folder / name).unlink()
     except OSError as error:

@@ -60,6 +60,6 @@ def _files(paths: list[Path]) -> list[Path]:
 
 def _write(file: Path, text: str) -> None:
     try:
-        file.write_text(text, encoding="utf-8")
+        output.save(file, text)
     except OSError as error:
         raise InputError(Problem("unwritable", f"cannot write {file}: {error.strerror or error}")) from error

@@ -73,7 +73,7 @@ def _append(file: Path, rule_id: str, text: str) -> None:
             raise InputError(Problem("duplicate-id", f"{file} has a rule {rule_id!r} already", fix="give another id"))
         file.parent.mkdir(parents=True, exist_ok=True)
         head = before.rstrip("\n") or f"# yaml-language-server: $schema={LAYER_FOLDER}/rules.schema.json"
-        file.write_text(f"{head}\n\n{text}", encoding="utf-8")
+        output.save(file, f"{head}\n\n{text}")
     except OSError as error:
         raise _unwritable(file, error) from error
     except UnicodeDecodeError as error:
@@ -87,7 +87,7 @@ def _write_schemas(folder: Path) -> None:
         target.mkdir(parents=True, exist_ok=True)
         schemas = file_schemas(load_facts(), load_catalogue(own_prices=False))
         for name in LAYER_SCHEMAS:
-            (target / f"{name}.schema.json").write_text(text_of(schemas[name]), encoding="utf-8")
+            output.save(target / f"{name}.schema.json", text_of(schemas[name]))
     except OSError as error:
         raise _unwritable(target, error) from error
 

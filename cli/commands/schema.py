@@ -77,7 +77,7 @@ def _write(folder: Path, rules: tuple[str, ...]) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            (folder / f"{name}.schema.json").write_text(text, encoding="utf-8")
+            output.save(folder / f"{name}.schema.json", text)
     except OSError as error:
         message = f"cannot write {error.filename or folder}: {error.strerror or error}"
         raise InputError(Problem("unwritable", message)) from error

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import io
 import json
 from collections.abc import Callable
@@ -56,3 +57,31 @@ def test_sessions_of_two_processes_have_two_files(monkeypatch: pytest.MonkeyPatc
     first = new_session_file(moment)
     monkeypatch.setattr("os.getpid", lambda: 1)
     assert new_session_file(moment) != first
+
+
+def test_a_full_disk_leaves_what_was_there(whichgpu: Whichgpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "workload.yaml"
+    file.write_text("task: inference\n", "utf-8")
+    file.chmod(0o640)
+
+    def full(_handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("os.fsync", full)
+        ran = whichgpu("init", str(file), "--force")
+        assert (ran.code, "No space left on device" in ran.err) == (2, True)
+    assert file.read_text("utf-8") == "task: inference\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["workload.yaml"]
+    assert whichgpu("init", str(file), "--force").code == 0
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert whichgpu("init", str(file)).code == 2
+
+
+def test_files_are_written_through_links(whichgpu: Whichgpu, tmp_path: Path) -> None:
+    behind, link = tmp_path / "behind.yaml", tmp_path / "link.yaml"
+    behind.write_text("", "utf-8")
+    link.symlink_to(behind)
+    assert whichgpu("init", str(link), "--force").code == 0
+    assert link.is_symlink()
+    assert "task" in behind.read_text("utf-8")
