@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from mapping import memory_beyond
 from reference import GIB
 
 
@@ -18,6 +19,7 @@ _ALLOCATED = ("max_memory_allocated", "memory active", "max gpu ram", "footprint
 _GROUPS = {
     "inference": "LLM inference",
     "asr_inference": "speech",
+    "audio_generation": "speech",
     "image_generation": "diffusion, inference",
     "video_generation": "diffusion, inference",
     "train_diffusion": "diffusion, training",
@@ -159,15 +161,17 @@ class FitScore:
 
 
 def fit_score(row: Row, answer: Answer) -> FitScore:
-    """The verdict on a row of the feasibility suite."""
+    """The verdict on a row of the feasibility suite, by the memory of its own card where another stands for it."""
+    available = (answer["available_per_gpu_gb"] or 0.0) * memory_beyond(row)
+    fits = bool(answer["fits"]) if memory_beyond(row) == 1.0 else answer["per_gpu_gb"] <= available
     return FitScore(
         row["id"],
         source_of(row),
         group_of(row),
         row["kind"],
-        bool(answer["fits"]),
+        fits,
         answer["per_gpu_gb"],
-        answer["available_per_gpu_gb"] or 0.0,
+        available,
     )
 
 

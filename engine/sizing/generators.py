@@ -12,7 +12,9 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.states import shards
-from whichgpu.engine.sizing.training import ADAPTERS, ALLOCATOR, CONTEXT, Block, finished, step_part, trained_states
+from whichgpu.engine.sizing.training import Block, step_part, trained_states
+from whichgpu.engine.sizing.training_band import finished
+from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT
 
 
 _COMPONENTS = TermKind(
@@ -106,9 +108,7 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     constants = sizing_constants()
     known = constants.diffusion
     weight = constants.weights[job.weight_precision].body
-    text_bytes = weight if weight >= 2.0 else max(weight, known.text_encoder_floor_bytes.value)
-    if generator.text_b > 1.0:  # Large text encoders are published in 16 bits, whatever the denoiser is.
-        text_bytes = min(text_bytes, 2.0)
+    text_bytes = _text_bytes(job, generator)
     denoiser = generator.denoiser_b * weight / (rows.tensor * rows.pipeline)
     text, vae = generator.text_b * text_bytes, generator.vae_b * 2.0
     weights = np.maximum(denoiser, max(text, vae)) if job.cpu_offload else denoiser + text + vae
@@ -119,7 +119,8 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     decoded = pixels * (known.frames_per_latent.value / 2.0 if job.family == "diffusion_video" else 1.0)
     in_denoiser = tokens * known.infer_elements_per_hidden.value * generator.width * max(2.0, min(weight, 4.0))
     # Requests that wait for the GPU share its weights; their maps are alive together.
-    activations = batch * max(in_denoiser, decoded * known.vae_bytes_per_pixel.value) / 1e9
+    in_decoder = np.where(job.sliced_decoding, 1, batch) * decoded * known.vae_bytes_per_pixel.value
+    activations = np.maximum(batch * in_denoiser, in_decoder) / 1e9
     # What the allocator keeps was measured on image generators; of a video, one frame's worth is taken.
     kept_tokens = min(tokens, (job.image_px / generator.patch_px) ** 2 + known.text_tokens.value)
     held = batch * kept_tokens * generator.width * known.held_bytes.value / 1e9
@@ -138,7 +139,7 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         + 1.3 * activations
         + 1.2 * held
         + rows.context_gb * 1.5
-        + (0.2 * text if weight < 2 else 0.0),
+        + (0.2 * text if weight < 2 and job.text_encoder_precision is None else 0.0),
         allocated_gb=weights + activations,
         parts=parts,
         band_reason="slicing, tiling and the order of the steps change what is alive together",
@@ -146,11 +147,21 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     )
 
 
+def _text_bytes(job: Job, generator: Generator) -> float:
+    """Bytes per parameter of the text encoders: in their own format where one is stated, else in the denoiser's."""
+    constants = sizing_constants()
+    per = constants.weights[job.text_encoder_precision or job.weight_precision].body
+    if per < 2.0:
+        return max(per, constants.diffusion.text_encoder_floor_bytes.value)
+    # Large text encoders are published in 16 bits, whatever the denoiser is.
+    return min(per, 2.0) if generator.text_b > 1.0 and job.text_encoder_precision is None else per
+
+
 def _floor_gb(job: Job, generator: Generator) -> float:
     """What narrow text encoders take beyond their format, which not every library keeps wider, in GB."""
     constants = sizing_constants()
     weight = constants.weights[job.weight_precision].body
-    if weight >= 2.0 or job.cpu_offload:
+    if weight >= 2.0 or job.cpu_offload or job.text_encoder_precision is not None:
         return 0.0
     return max(0.0, constants.diffusion.text_encoder_floor_bytes.value - weight) * generator.text_b
 
@@ -182,7 +193,9 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         workspace, _ = trained_states(job, block, rows, parts)
     # Trainers of models with large text encoders compute their outputs once, before training.
     large = generator.text_b > known.text_encoder_small_b.value + 0.3
-    cached = job.family == "diffusion_video" or job.cpu_offload or (large and not job.peft)
+    cached = job.encoders_cached
+    if cached is None:
+        cached = job.family == "diffusion_video" or job.cpu_offload or (large and not job.peft)
     encoders = (generator.text_b + generator.vae_b) * (4.0 if job.recipe == "fp32" else 2.0)
     beside = np.full(len(rows.data), 0.0 if cached else encoders)
     parts.append(PartColumn(_FROZEN_BESIDE, beside, (generator.text_b, generator.vae_b, cached)))
@@ -196,7 +209,7 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     encoded = 0.0 if cached else rows.batch * job.image_px**2 * known.vae_bytes_per_pixel.value * element / 1e9
     activations = np.maximum(activations, encoded)
     # Nobody states whether encoders whose outputs are cached stay on the GPU.
-    open_gb = encoders if cached and not job.cpu_offload else 0.0
+    open_gb = encoders if cached and job.encoders_cached is None and not job.cpu_offload else 0.0
     settings = (rows.batch, tokens, generator.width, generator.layers, job.checkpointing)
     parts.append(PartColumn(_TRAIN, activations, settings))
     parts.append(step_part(workspace, activations))

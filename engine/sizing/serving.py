@@ -163,17 +163,20 @@ def _weights_gb(job: Job, shape: Shape, weight: WeightFormat, rows: Rows) -> Any
     tensor = rows.tensor
     layer_params, end_params = stage_params(shape, rows.pipeline)
     ends = 2.0 if weight.ends_16bit else weight.body
-    gb = (layer_params * _layer_bytes(job, shape, weight, tensor) + end_params * ends) / tensor / 1e9
+    gb = (layer_params * layer_bytes(job, shape, weight, tensor) + end_params * ends) / tensor / 1e9
     if job.cpu_offload:  # Two layers pass over the GPU at a time, the rest waits in host memory.
         gb = np.minimum(gb, 2.0 * shape.largest_layer * max(ends, weight.body) / tensor / 1e9)
     return gb
 
 
-def _layer_bytes(job: Job, shape: Shape, weight: WeightFormat, tensor: Any) -> Any:
+def layer_bytes(job: Job, shape: Shape, weight: WeightFormat, tensor: Any) -> Any:
     """Bytes per parameter in the layers. MXFP4 is a format of experts: the rest stays in 16 bits.
 
-    The sides of the experts are rounded up for the kernels.
+    Its kernels want the sides of the experts rounded up. Experts may have a format of their own.
     """
+    if job.expert_precision is not None and shape.expert_params:
+        routed = min(1.0, shape.expert_params / shape.body)
+        return routed * sizing_constants().weights[job.expert_precision].body + (1.0 - routed) * weight.body
     moe = job.model.moe if job.model is not None else None
     if job.weight_precision != "mxfp4" or not shape.expert_params or moe is None or not moe.expert_intermediate:
         return weight.body
