@@ -145,7 +145,9 @@ def line_of(row: Row) -> Line:
     if facts.get("frames"):
         line["frames"] = facts["frames"]
     if line.get("model_family", "").startswith("diffusion"):
-        line |= _steps(str(facts.get("task_detail"))) | _components(str(facts.get("task_detail")).lower())
+        line |= _steps(str(facts.get("task_detail"))) | _components(
+            str(facts.get("task_detail")).lower(), str(facts.get("quantization")).lower()
+        )
     return line
 
 
@@ -156,11 +158,14 @@ def _steps(told: str) -> Line:
     return {"denoising_steps": _MLPERF_STEPS} if "MLPerf Inference" in told else {}
 
 
-def _components(detail: str) -> Line:
+def _components(detail: str, quantised: str) -> Line:
     """What a row says of the parts of a generator beside its denoiser."""
     line: Line = {}
     if "text encoder quantized: none" in detail or "text encoder quantized: false" in detail:
-        line["text_encoder_precision"] = "bf16"
+        line["text_encoder_precision"] = "bf16" if "int4 (bf16)" in quantised else "fp16"
+    listed = re.search(r"text encoders quantized: ([\d,]+|none)", detail)
+    if listed and "3" not in listed[1]:  # The third of them, T5, is nine tenths of their size.
+        line["text_encoder_precision"] = "fp16"
     if "cached latents" in detail or "cached te" in detail:
         line["encoders_cached"] = True
     return line

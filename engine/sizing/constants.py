@@ -61,8 +61,7 @@ class RecentPrefill(FrozenModel):
     """From a version on, a prompt's passing through a layer is hardly seen in the peak."""
 
     since: str
-    share: float
-    source: str
+    share: Constant
 
 
 class Context(FrozenModel):
@@ -141,7 +140,6 @@ class Training(FrozenModel):
     logit_bytes_compiled: Constant
     logit_bytes_16bit: Constant
     chunked_loss_chunks: Constant
-    qlora_saved_factor: Constant
     attention_score_bytes: Constant
     selective_share: Constant
     largest_layer_bytes: Constant
@@ -172,9 +170,9 @@ class Diffusion(FrozenModel):
     vae_b: Constant
     denoiser_small_b: Constant
     denoiser_medium_b: Constant
-    text_encoder_floor_bytes: Constant
+    t5_wide_share: Constant
+    t5_least_b: Constant
     vae_bytes_per_pixel: Constant
-    held_bytes: Constant
     infer_elements_per_hidden: Constant
     train_bytes_per_hidden: Constant
     patch_px_small: Constant
@@ -205,8 +203,9 @@ class Parts(FrozenModel):
     backbones: dict[str, Backbone]
     heads: dict[str, Head]
     regions: int
-    copies: float
-    copies_frozen: float
+    copies: float  # of each backbone element, by count
+    copies_frozen: float  # the same where norms are frozen
+    beyond_count: Constant
     source: str
 
 

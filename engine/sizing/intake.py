@@ -8,6 +8,7 @@ from typing import TypeVar, assert_never
 
 from whichgpu.engine.catalogue import Family, ModelSpec, job_of_name, job_profile, profile_of
 from whichgpu.engine.core import Facts
+from whichgpu.engine.sizing.band_constants import memory_bands
 from whichgpu.engine.sizing.intake_serving import serving_of
 from whichgpu.engine.sizing.intake_training import training_of
 from whichgpu.engine.sizing.job import Job, Kind
@@ -84,6 +85,7 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         stated_gb=stated,
         stated_high_gb=stated_high,
         unstated=_unstated_loads(reader, kind),
+        open_facts=_open_facts(reader, kind),
         profile=profile,
         **serving_of(reader, kind, family, model),
         **training_of(reader, kind, family, params_b, model),
@@ -99,6 +101,13 @@ def _unstated_loads(reader: Reader, kind: Kind) -> frozenset[str]:
     if any(reader.known(name) for name in ("input_tokens", "output_tokens", "seq_len_tokens")):
         missing.discard("context_tokens")
     return frozenset(missing)
+
+
+def _open_facts(reader: Reader, kind: Kind) -> frozenset[str]:
+    """Facts that widen the band of memory because nobody stated them."""
+    bands = memory_bands()
+    widening = bands.open_inference if kind == "inference" else bands.open_training
+    return frozenset(name for name in widening if not reader.known(name))
 
 
 def _billions(value: float | None) -> float | None:

@@ -98,6 +98,7 @@ class Job(Struct, frozen=True):
     loss_assumed: bool = False  # a chunked loss is what the framework's examples have, not what the workload states
     engine_stated: bool = False  # the workload names its serving engine
     unstated: frozenset[str] = frozenset()  # of the loads: facts that nobody stated, whoever assumed their value
+    open_facts: frozenset[str] = frozenset()  # of those that widen a band of memory: facts that nobody stated
     profile: str = "other"  # the kind of job, of those in knowledge/tasks.yaml
 
     @property

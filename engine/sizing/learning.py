@@ -65,7 +65,8 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any
     full = (whole / shared + split / tensor) * element + norms / shared + gathered
     stored = (stored_whole / shared + stored_split / tensor) * element + norms / shared
     if job.kind == "qlora":
-        stored *= training.qlora_saved_factor.value
+        # Every matrix keeps its input once more: of query, key and value together, of output, gate, up and down.
+        stored = stored + (3.0 * hidden / shared + (query + wide) / tensor) * element
     if job.checkpointing == "selective":
         # The outputs of matrix products are kept, everything else is computed anew.
         outputs = 0.5 * values + wide if job.every_second_product else values + 2.0 * wide

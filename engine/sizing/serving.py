@@ -126,7 +126,7 @@ def _prefill_share(job: Job) -> float:
     numbers, since = version_numbers(job.engine_version), version_numbers(recent.since)
     if job.engine != "transformers" or numbers is None or since is None or numbers < since:
         return 1.0
-    return recent.share
+    return recent.share.value
 
 
 def granted_gb(job: Job, usable_gb: Any) -> Any:
