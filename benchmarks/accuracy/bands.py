@@ -1,7 +1,7 @@
-"""How wide bands have to be: ``python benchmarks/accuracy/bands.py [--write]`` computes ``knowledge/memory_bands.yaml``.
+"""How wide bands have to be: ``python benchmarks/accuracy/bands.py [--write]`` writes ``knowledge/memory_bands.yaml``.
 
 A measurement lies so many times the way from the estimate to the end of its band, in logarithms. For each kind of job
-the ends are stretched until the wanted share of runs lies inside (a conformal band), and wider where facts are open. The
+the ends are stretched until the wanted share of runs lies inside (a conformal band), wider where facts are open. The
 residuals are those of runs whose source had no part in any constant (``left_out.py``). Judged are the bands with each
 source left out of the stretching as well.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +32,17 @@ from whichgpu.engine.sizing.band_constants import Stretch, memory_bands
 
 
 #: Share of measurements beyond each end. Of groups with few runs the outermost one is then the end.
-BEYOND = 0.04
+BEYOND = 0.05
+#: Kinds of job whose runs are counted together, so that no single source makes a band.
+POOLS = (
+    ("inference",),
+    ("serving",),
+    ("lora", "qlora", "full"),
+    ("generate", "train_generator", "vision_training"),
+    ("other",),
+)
+#: With fewer runs the formula's own band stays.
+ENOUGH = 10
 FILE = HERE.parents[1] / "knowledge" / "memory_bands.yaml"
 #: Kinds of job of the report to those of the bands.
 GROUPS = {
@@ -46,20 +55,20 @@ GROUPS = {
     "vision, training": "vision_training",
 }
 #: An open fact widens by at least this share, and by no more than that.
-_WIDENING = (0.03, 0.4)
+_WIDENING = (0.01, 0.05)
 #: Stretches lie between these; a group without runs keeps its formula's band.
 _STRETCH = (0.3, 4.0)
 
 
 @dataclass(frozen=True)
 class Residual:
-    """Where one measurement lies: ``place`` is 1 at the end of the formula's band on its side, before widening."""
+    """Where one measurement lies: ``place`` is 1 at the end of the formula's band on its side, behind what open facts add."""
 
     score: MemoryScore
     group: str
     above: bool
     place: float
-    wider: float  # by facts that nobody stated
+    widened: float  # in logarithms, by facts that nobody stated
     open_facts: frozenset[str]
 
 
@@ -77,57 +86,65 @@ def residuals(rows: Iterable[dict[str, Any]]) -> list[Residual]:
 def _residual(score: MemoryScore, line: dict[str, Any]) -> Residual:
     bands = memory_bands()
     group = GROUPS.get(score.group, "other")
+    if group == "inference" and line.get("serving_engine") != "transformers":
+        group = "serving"
     training = line["task"] != "inference"
     widenings = bands.open_training if training else bands.open_inference
     open_facts = frozenset(name for name in widenings if name not in line)
-    wider = bands.wider(group, open_facts, training=training)
+    widened = bands.widened(group, open_facts, training=training)
     above = score.measured_gb >= score.estimated_gb
     end = score.high_gb if above else score.low_gb
     shipped = bands.groups[group]
-    # What the formula's band was before it was stretched.
-    way = abs(math.log(end / score.estimated_gb)) / ((shipped.high if above else shipped.low) * wider)
-    place = abs(math.log(score.measured_gb / score.estimated_gb)) / max(way, 1e-6)
-    return Residual(score, group, above, place, wider, open_facts)
+    # What the formula's band was before it was stretched and widened.
+    way = abs(math.log(end / score.estimated_gb)) - widened
+    way = max(way / (shipped.high if above else shipped.low), 1e-3)
+    error = abs(math.log(score.measured_gb / score.estimated_gb))
+    return Residual(score, group, above, max(0.0, error - widened) / way, widened, open_facts)
 
 
 def stretches(found: Iterable[Residual]) -> dict[str, Stretch]:
     """For each kind of job how far its ends have to be moved."""
-    by_group: dict[str, list[Residual]] = defaultdict(list)
-    for residual in found:
-        by_group[residual.group].append(residual)
+    kept = list(found)
     chosen = {}
-    for group in (*GROUPS.values(), "other"):
-        mine = by_group[group]
-        sources = {residual.score.source for residual in mine}
+    for pool in POOLS:
+        mine = [residual for residual in kept if residual.group in pool]
+        if len(mine) < ENOUGH:
+            mine = []
         ends = (_end(mine, above=False), _end(mine, above=True)) if mine else (1.0, 1.0)
-        text = "published runs of this kind, their own sources left out" if mine else "no run: the formula's own band"
-        chosen[group] = Stretch(low=ends[0], high=ends[1], rows=len(mine), sources=len(sources), source=text)
+        text = (
+            f"runs of {', '.join(pool)}, their own sources left out" if mine else "too few runs: the formula's own band"
+        )
+        sources = len({residual.score.source for residual in mine})
+        for group in pool:
+            chosen[group] = Stretch(low=ends[0], high=ends[1], rows=len(mine), sources=sources, source=text)
     return chosen
 
 
 def _end(mine: list[Residual], *, above: bool) -> float:
     """The place beyond which the wanted share of all runs lies on that side, one more run reckoned in."""
-    places = sorted((r.place / r.wider if r.above is above else 0.0) for r in mine)
+    places = sorted((r.place if r.above is above else 0.0) for r in mine)
     rank = min(len(places) - 1, math.ceil((1.0 - BEYOND) * (len(places) + 1)) - 1)
     return round(float(np.clip(places[rank], *_STRETCH)), 2)
 
 
 def widenings(found: list[Residual], *, training: bool) -> dict[str, dict[str, float]]:
-    """How much wider runs scatter where a fact is open, all kinds of job together, each measured by its own median."""
+    """How much further off runs are where a fact is open: nine in ten, in logarithms, shared out over the facts."""
     bands = memory_bands()
     names = bands.open_training if training else bands.open_inference
-    mine = [r for r in found if (r.group not in {"inference", "generate"}) is training]
-    usual = {group: np.median([r.place for r in mine if r.group == group]) for group in {r.group for r in mine}}
+    mine = [r for r in found if (r.group not in {"inference", "serving", "generate"}) is training]
     chosen = {}
-    for name in names:
-        meant = [r for r in mine if not names[name].of or r.group in names[name].of]
-        left = [r.place / max(usual[r.group], 0.05) for r in meant if name in r.open_facts]
-        told = [r.place / max(usual[r.group], 0.05) for r in meant if name not in r.open_facts]
-        enough = min(len(left), len(told)) >= 10
-        ratio = float(np.quantile(left, 0.9) / np.quantile(told, 0.9)) - 1.0 if enough else 0.0
-        share = round(float(np.clip(ratio, *_WIDENING)), 2)
-        chosen[name] = {"share": share, "of": list(names[name].of), "stated": len(told), "open": len(left)}
+    for name, known in names.items():
+        meant = [r for r in mine if not known.of or r.group in known.of]
+        left = [_off(r) for r in meant if name in r.open_facts]
+        told = [_off(r) for r in meant if name not in r.open_facts]
+        more = float(np.quantile(left, 0.9) - np.quantile(told, 0.9)) if min(len(left), len(told)) >= ENOUGH else 0.0
+        share = round(float(np.clip(more / len(names), *_WIDENING)), 3)
+        chosen[name] = {"share": share, "of": list(known.of), "stated": len(told), "open": len(left)}
     return chosen
+
+
+def _off(residual: Residual) -> float:
+    return abs(math.log(residual.score.measured_gb / residual.score.estimated_gb))
 
 
 def inside_left_out(found: list[Residual]) -> dict[str, tuple[bool, float]]:
@@ -143,8 +160,10 @@ def inside_left_out(found: list[Residual]) -> dict[str, tuple[bool, float]]:
 
 def _judged(residual: Residual, stretch: Stretch) -> tuple[bool, float]:
     score, shipped = residual.score, memory_bands().groups[residual.group]
-    low = score.estimated_gb * (score.low_gb / score.estimated_gb) ** (stretch.low / shipped.low)
-    high = score.estimated_gb * (score.high_gb / score.estimated_gb) ** (stretch.high / shipped.high)
+    up, down = math.log(score.high_gb / score.estimated_gb), -math.log(score.low_gb / score.estimated_gb)
+    down = max(0.0, down - residual.widened) * stretch.low / shipped.low + residual.widened
+    up = max(0.0, up - residual.widened) * stretch.high / shipped.high + residual.widened
+    low, high = score.estimated_gb * math.exp(-down), score.estimated_gb * math.exp(up)
     return low <= score.measured_gb <= high, (high - low) / score.estimated_gb
 
 
@@ -183,10 +202,11 @@ def main() -> None:
     groups = stretches(found)
     told = inside_left_out(found)
     for group in groups:
-        mine = [told[r.score.id] for r in found if r.group == group]
-        if mine:
-            held, width = 100 * np.mean([inside for inside, _ in mine]), 100 * np.median([wide for _, wide in mine])
-            print(f"{group:16s} {len(mine):3d} runs {held:5.1f} % inside, width {width:5.1f} %, {groups[group]}")
+        for trust in ("A", "B", "C"):
+            mine = [told[r.score.id] for r in found if r.group == group and r.score.trust == trust]
+            if mine:
+                held, width = 100 * np.mean([held for held, _ in mine]), 100 * np.median([wide for _, wide in mine])
+                print(f"{group} {trust}: {len(mine)} runs, {held:.0f} % inside, width {width:.0f} %")
     held, widths = zip(*told.values(), strict=True)
     print(f"all: {100 * np.mean(held):.1f} % inside, width {100 * np.median(widths):.1f} %")
     kept = yaml.safe_load(FILE.read_text(encoding="utf-8"))

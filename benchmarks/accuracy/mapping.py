@@ -134,7 +134,9 @@ def line_of(row: Row) -> Line:
     # "Llama 3/3.1 70B" is one architecture under two names: the later one stands for both.
     line["model_name"] = re.sub(r"\b[\d.]+/([\d.]+)\b", r"\1", facts["model"])
     line |= _sizes(facts) | _precision(facts, line["task"]) | _parallelism(facts)
-    line |= _offload(facts, str(row.get("source", {}).get("path") or ""))
+    line |= _offload(facts, row["id"])
+    # Examples of a library that name no other run in it.
+    facts = facts | {"framework": facts.get("framework") or str(row.get("source", {}).get("repo") or "")}
     line |= _serving(facts) if line["task"] == "inference" else _training(facts)
     if line["task"] == "inference" and "concurrency" not in line and row.get("measured", {}).get("tokens_per_s"):
         line["serving_mode"] = "batch"  # A rate without a load is that of as many requests as the server holds.
@@ -285,7 +287,7 @@ def _parallelism(facts: dict[str, Any]) -> Line:
     return line
 
 
-def _offload(facts: dict[str, Any], path: str) -> Line:
+def _offload(facts: dict[str, Any], name: str) -> Line:
     """What waits in host memory while a step is computed: any share of the optimiser's state counts as all of it.
 
     What frameworks of reinforcement learning park between their phases comes back for the step, and is not meant.
@@ -296,7 +298,7 @@ def _offload(facts: dict[str, Any], path: str) -> Line:
     if fraction:
         return {"cpu_offload": True} if float(fraction.group(1)) > 0 else {}
     named = "cpu offload" in parked and "no cpu offload" not in parked
-    if named or re.search(r"fsdp\d?-offload", path):
+    if named or re.search(r"fsdp\d?-offload", name):
         return {"cpu_offload": True}
     if told.startswith(("cpu", "fsdp cpu", "optimizer", "block swap", "offload_model")):
         return {"cpu_offload": True}

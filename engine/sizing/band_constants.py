@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
@@ -21,7 +20,7 @@ class Stretch(FrozenModel):
 
 
 class Widening(FrozenModel):
-    """By how much a band is wider, as a share, where a fact is not stated."""
+    """By how much each end of a band lies further away, as a share, where a fact is not stated."""
 
     share: float
     of: tuple[str, ...] = ()  # kinds of job that the fact says something of; none: all
@@ -37,11 +36,11 @@ class MemoryBands(FrozenModel):
     open_training: dict[str, Widening]
     open_inference: dict[str, Widening]
 
-    def wider(self, group: str, open_facts: Collection[str], *, training: bool) -> float:
-        """How many times wider the open facts of a job make its band, as a power."""
+    def widened(self, group: str, open_facts: Collection[str], *, training: bool) -> float:
+        """By how much the open facts of a job move each end of its band, in natural logarithms."""
         widenings = self.open_training if training else self.open_inference
         counted = (w for name, w in widenings.items() if name in open_facts and (not w.of or group in w.of))
-        return math.prod(1.0 + widening.share for widening in counted)
+        return sum(widening.share for widening in counted)
 
 
 @cache

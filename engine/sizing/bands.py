@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.sizing.band_constants import memory_bands
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.model import MemoryColumns
+from whichgpu.engine.sizing.model import MemoryColumns, MemoryEstimate
 from whichgpu.engine.sizing.rows import Floats
 
 
@@ -30,6 +30,8 @@ def group_of_band(job: Job) -> str:
     if job.shape is None:
         trained = f"{job.family}_training"
         return trained if job.training and trained in memory_bands().groups else "other"
+    if job.kind == "inference":  # Engines with a reserve have a band of their own for it, by version.
+        return "inference" if job.engine == "transformers" else "serving"
     return "full" if job.kind == "pretraining" else job.kind
 
 
@@ -38,25 +40,22 @@ def banded(job: Job, found: MemoryColumns) -> MemoryColumns:
     bands = memory_bands()
     group = group_of_band(job)
     stretch = bands.groups[group]
-    wider = bands.wider(group, job.open_facts, training=job.training)
+    widened = math.exp(bands.widened(group, job.open_facts, training=job.training))
     total = found.per_gpu_gb
-    low = np.clip(found.low_gb / total, _LEAST, 1.0)
-    high = np.maximum(found.high_gb / total, 1.0)
-    return replace(
-        found,
-        low_gb=total * np.maximum(low ** (stretch.low * wider), _LEAST),
-        high_gb=total * high ** (stretch.high * wider),
-    )
+    low = np.clip(found.low_gb / total, _LEAST, 1.0) ** stretch.low / widened
+    high = np.maximum(found.high_gb / total, 1.0) ** stretch.high * widened
+    return replace(found, low_gb=total * np.maximum(low, _LEAST), high_gb=total * high)
 
 
-def fit_probability(total: Any, low: Any, high: Any, available: Any) -> Floats:
-    """How likely the job's memory is no more than what is available, 0 to 1; columns in GB, NaN where one is unknown.
+def fit_odds(memory: MemoryColumns | MemoryEstimate, available: Any) -> Floats:
+    """How likely the job's memory is no more than what is available on each GPU in GB, 0 to 1; NaN where unknown.
 
     The logarithm of need over estimate is taken as logistic about 0, each end of the band at its promised chance.
     """
     beyond = memory_bands().beyond_each_end
-    room = np.log(available / total)
-    to_end = np.where(room > 0, np.log(high / total), -np.log(low / total))
-    steps = room / np.maximum(to_end, 1e-6) * math.log((1.0 - beyond) / beyond)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.log(np.where(available > 0, available, np.nan) / memory.per_gpu_gb)
+        to_end = np.log(np.where(room > 0, memory.high_gb, memory.low_gb) / memory.per_gpu_gb)
+    steps = room / np.maximum(np.abs(to_end), 1e-6) * math.log((1.0 - beyond) / beyond)
     chance: Floats = 1.0 / (1.0 + np.exp(-np.clip(steps, -40.0, 40.0)))
     return chance

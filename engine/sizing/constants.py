@@ -145,6 +145,7 @@ class Training(FrozenModel):
     largest_layer_bytes: Constant
     adapter_bytes: Constant
     fragmentation: Constant
+    fragmentation_most: Constant
     frameworks: dict[str, Framework]
 
 

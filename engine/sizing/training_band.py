@@ -48,7 +48,7 @@ def finished(
     low, high, reason = _band(job, parts, rows, tensors, total, soft, known=known)
     low, high = low - less_gb, high + open_gb
     if fragmentation is not None:
-        high = high + 0.6 * fragmentation
+        high = high + constants.training.fragmentation_most.value * soft
         reason += "; batches of varying length fragment memory"
     return MemoryColumns(
         per_gpu_gb=total,
