@@ -31,8 +31,10 @@ from scores import MemoryScore, memory_score
 from whichgpu.engine.sizing.band_constants import Stretch, memory_bands
 
 
-#: Share of measurements beyond each end. Of groups with few runs the outermost one is then the end.
+#: Chance beyond each end that the odds go by, and the shares of runs that choose the ends: what lies below costs less
+#: than what lies above, but sources that count tensors only lie below as a rule.
 BEYOND = 0.05
+BELOW, ABOVE = 0.03, 0.07
 #: Kinds of job whose runs are counted together, so that no single source makes a band.
 POOLS = (
     ("inference",),
@@ -56,13 +58,13 @@ GROUPS = {
 }
 #: An open fact widens by at least this share, and by no more than that.
 _WIDENING = (0.01, 0.05)
-#: Stretches lie between these; a group without runs keeps its formula's band.
-_STRETCH = (0.3, 4.0)
+#: Stretches lie between these: a formula tells what may be left open, which the runs at hand need not show.
+_STRETCH = (0.8, 4.0)
 
 
 @dataclass(frozen=True)
 class Residual:
-    """Where one measurement lies: ``place`` is 1 at the end of the formula's band on its side, behind what open facts add."""
+    """Where one measurement lies: ``place`` is 1 at the end of the formula's band, before what open facts add."""
 
     score: MemoryScore
     group: str
@@ -79,11 +81,12 @@ def residuals(rows: Iterable[dict[str, Any]]) -> list[Residual]:
     found = []
     for row, line, answer in zip(kept, lines, answers_left_out(kept, lines), strict=True):
         if "error" not in answer:
-            found.append(_residual(memory_score(row, answer), line))
+            found.append(residual_of(memory_score(row, answer), line))
     return found
 
 
-def _residual(score: MemoryScore, line: dict[str, Any]) -> Residual:
+def residual_of(score: MemoryScore, line: dict[str, Any]) -> Residual:
+    """Where a measurement lies in the band of the formula."""
     bands = memory_bands()
     group = GROUPS.get(score.group, "other")
     if group == "inference" and line.get("serving_engine") != "transformers":
@@ -123,7 +126,7 @@ def stretches(found: Iterable[Residual]) -> dict[str, Stretch]:
 def _end(mine: list[Residual], *, above: bool) -> float:
     """The place beyond which the wanted share of all runs lies on that side, one more run reckoned in."""
     places = sorted((r.place if r.above is above else 0.0) for r in mine)
-    rank = min(len(places) - 1, math.ceil((1.0 - BEYOND) * (len(places) + 1)) - 1)
+    rank = min(len(places) - 1, math.ceil((1.0 - (ABOVE if above else BELOW)) * (len(places) + 1)) - 1)
     return round(float(np.clip(places[rank], *_STRETCH)), 2)
 
 

@@ -77,9 +77,11 @@ def without(source: str, rows: list[Row], lines: list[dict[str, Any]]) -> Iterat
         composed_network.cache_clear()
 
 
-def answers_left_out(rows: list[Row], lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The answer to each line, with its row's own source left out of every constant."""
+def answers_left_out(rows: list[Row], lines: list[dict[str, Any]], *, apart: bool = False) -> list[dict[str, Any]]:
+    """The answer to each line, with its row's own source left out of every constant; as shipped for rows kept apart."""
     answers = sizes(lines)
+    if apart:
+        return answers
     resting = {source for constant in fitted().values() for source in constant.rests_on}
     for source in sorted(resting):
         own = [at for at, row in enumerate(rows) if source_of(row) == source]
