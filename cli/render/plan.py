@@ -188,7 +188,7 @@ def _chance(share: float) -> str:
     """In percent; no run is certain, nor beyond hope, by a band alone."""
     if share > 0.99:
         return "over 99 %"
-    return "under 1 %" if share < 0.01 else percent(100 * share)
+    return "under 1 %" if share < 0.01 else f"{round(100 * share)} %"
 
 
 def breakdown_table(breakdown: dict[str, float]) -> Table:

@@ -16,7 +16,7 @@ from whichgpu.engine.catalogue import Knowledge, TasksFile, entry_schemas, knowl
 from whichgpu.engine.core import FrozenModel, model_of
 from whichgpu.engine.plans import EconomicsConstants, PlanConstants
 from whichgpu.engine.rules import Code, FactDef, Vocabulary, rule_file_schema
-from whichgpu.engine.sizing import SizingConstants, SpeedConstants
+from whichgpu.engine.sizing import MemoryBands, SizingConstants, SpeedConstants
 
 
 Schema = dict[str, Any]
@@ -43,6 +43,7 @@ _WHOLE_FILES: dict[str, type[FrozenModel]] = {
     "economics": EconomicsConstants,
     "objectives": ObjectivesFile,
     "plans": PlanConstants,
+    "memory_bands": MemoryBands,
     "sizing": SizingConstants,
     "speed": SpeedConstants,
     "tasks": TasksFile,
