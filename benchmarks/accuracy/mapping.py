@@ -31,6 +31,8 @@ _CARDS = {
     ("NVIDIA Blackwell Ultra GPU (GB300)", 277.55): "nvidia-gb300",
     ("Virtualized NVIDIA H200-SXM-141GB", 141): "nvidia-h200-sxm",
 }
+#: A card that stands for one with more memory: by how many times more.
+_MORE_MEMORY = {("NVIDIA H100", 96): 1.2}
 #: What a source adds to the name of a card: the system around it in brackets, form and memory as MLPerf writes them.
 _ADDED = re.compile(r"\s*\((?:DGX|HBM)[^)]*\)|-PCIe-\d+GB$")
 #: A card of that memory, where a row names only the memory.
@@ -132,6 +134,9 @@ def line_of(row: Row) -> Line:
     # "Llama 3/3.1 70B" is one architecture under two names: the later one stands for both.
     line["model_name"] = re.sub(r"\b[\d.]+/([\d.]+)\b", r"\1", facts["model"])
     line |= _sizes(facts) | _precision(facts, line["task"]) | _parallelism(facts)
+    line |= _offload(facts, row["id"])
+    # Examples of a library that name no other run in it.
+    facts = facts | {"framework": facts.get("framework") or str(row.get("source", {}).get("repo") or "")}
     line |= _serving(facts) if line["task"] == "inference" else _training(facts)
     if line["task"] == "inference" and "concurrency" not in line and row.get("measured", {}).get("tokens_per_s"):
         line["serving_mode"] = "batch"  # A rate without a load is that of as many requests as the server holds.
@@ -142,7 +147,9 @@ def line_of(row: Row) -> Line:
     if facts.get("frames"):
         line["frames"] = facts["frames"]
     if line.get("model_family", "").startswith("diffusion"):
-        line |= _steps(str(facts.get("task_detail")))
+        line |= _steps(str(facts.get("task_detail"))) | _components(
+            str(facts.get("task_detail")).lower(), str(facts.get("quantization")).lower()
+        )
     return line
 
 
@@ -151,6 +158,19 @@ def _steps(told: str) -> Line:
     if found:
         return {"denoising_steps": int(found.group(1))}
     return {"denoising_steps": _MLPERF_STEPS} if "MLPerf Inference" in told else {}
+
+
+def _components(detail: str, quantised: str) -> Line:
+    """What a row says of the parts of a generator beside its denoiser."""
+    line: Line = {}
+    if "text encoder quantized: none" in detail or "text encoder quantized: false" in detail:
+        line["text_encoder_precision"] = "bf16" if "int4 (bf16)" in quantised else "fp16"
+    listed = re.search(r"text encoders quantized: ([\d,]+|none)", detail)
+    if listed and "3" not in listed[1]:  # The third of them, T5, is nine tenths of their size.
+        line["text_encoder_precision"] = "fp16"
+    if "cached latents" in detail or "cached te" in detail:
+        line["encoders_cached"] = True
+    return line
 
 
 def _adapters(facts: dict[str, Any]) -> bool:
@@ -164,6 +184,13 @@ def _card(hardware: dict[str, Any]) -> str:
         return _BY_MEMORY.get(memory, _ANY_CARD)
     plain = _ADDED.sub("", str(name))
     return _CARDS.get((plain, memory), plain)
+
+
+def memory_beyond(row: Row) -> float:
+    """How many times the memory of the asked card the row's own card has."""
+    hardware = row.get("hardware", {})
+    named = _ADDED.sub("", str(hardware.get("gpu"))), hardware.get("memory_gb_each")
+    return _MORE_MEMORY.get(named, 1.0)
 
 
 def _sizes(facts: dict[str, Any]) -> Line:
@@ -187,13 +214,15 @@ def _precision(facts: dict[str, Any], task: str) -> Line:
         if facts.get("kv_cache_dtype"):
             line["kv_cache_precision"] = "fp8" if "fp8" in facts["kv_cache_dtype"] else "fp16"
         return line
-    if quantised and not quantised.startswith(
-        ("4-bit", "4bit")
-    ):  # Of what kind a bare "4-bit" is, QLoRA's default says.
+    detail = str(facts.get("task_detail") or "").lower()
+    if not quantised and ("8-bit base" in detail or "int8 base" in detail):
+        quantised = "int8"
+    # Of what kind a bare "4-bit" is, QLoRA's default says; a format without an entry stays open.
+    if quantised and not quantised.startswith(("4-bit", "4bit")) and _weights(quantised):
         line["weight_precision"] = _weights(quantised)
-    if task == "peft_finetuning" and _FP8_BASE.search(f"{precision} {facts.get('task_detail')}"):
+    if task == "peft_finetuning" and _FP8_BASE.search(f"{precision} {detail}"):
         line["weight_precision"] = "fp8"
-    if precision in _PURE or "pure bf16" in str(facts.get("task_detail")):
+    if precision in _PURE or "pure bf16" in detail:
         line["compute_precision"] = "bf16"
         line.setdefault("weight_precision", "bf16")
     elif precision.startswith("fp32"):
@@ -249,14 +278,16 @@ def _parallelism(facts: dict[str, Any]) -> Line:
             line["data_parallel"] = told["dp"]
         if isinstance(told.get("ep"), int):
             line["expert_parallel"] = told["ep"]
+        if (told.get("cp") or 1) > 1:
+            line["context_parallel"] = told["cp"]
     if told.get("zero_stage"):
         line["sharding"] = f"zero{told['zero_stage']}"
     elif told.get("fsdp"):
         line["sharding"] = "fsdp"
-    return line | _offload(facts)
+    return line
 
 
-def _offload(facts: dict[str, Any]) -> Line:
+def _offload(facts: dict[str, Any], name: str) -> Line:
     """What waits in host memory while a step is computed: any share of the optimiser's state counts as all of it.
 
     What frameworks of reinforcement learning park between their phases comes back for the step, and is not meant.
@@ -266,6 +297,9 @@ def _offload(facts: dict[str, Any]) -> Line:
     fraction = re.search(r"(?:offload_fraction|optimizer fraction)\s+([\d.]+)", parked)
     if fraction:
         return {"cpu_offload": True} if float(fraction.group(1)) > 0 else {}
+    named = "cpu offload" in parked and "no cpu offload" not in parked
+    if named or re.search(r"fsdp\d?-offload", name):
+        return {"cpu_offload": True}
     if told.startswith(("cpu", "fsdp cpu", "optimizer", "block swap", "offload_model")):
         return {"cpu_offload": True}
     return {"activation_offload": True} if told.startswith("activations") else {}
@@ -315,18 +349,31 @@ def _training(facts: dict[str, Any]) -> Line:
         line["gradient_checkpointing"] = "full"
     if facts.get("flash_attention") is not None:
         line["flash_attention"] = facts["flash_attention"]
-    rank = facts.get("lora", {}).get("rank")
-    if isinstance(rank, int):
-        line["lora_rank"] = rank
-    if str(facts.get("lora", {}).get("target_linear")).lower() == "true":
-        line["lora_targets"] = "all-linear"
+    line |= _adapter(facts)
     software = f"{facts.get('framework') or ''} {facts.get('offload') or ''}".lower()
     framework = next((framework for word, framework in _FRAMEWORKS if word in software), None)
     if framework:
         line["training_framework"] = framework
+    if "sample_packing" in software:
+        line["packing"] = True
+    if "torch.compile" in software:
+        line["compiled"] = True
     detail = str(facts.get("task_detail") or "").lower()
     if framework == "torchtune" and "cumulative" in detail:
         line |= _torchtune_ladder(detail)
+    return line
+
+
+def _adapter(facts: dict[str, Any]) -> Line:
+    line: Line = {}
+    rank = facts.get("lora", {}).get("rank")
+    if isinstance(rank, int):
+        line["lora_rank"] = rank
+    lora = facts.get("lora", {})
+    if str(lora.get("target_linear")).lower() == "true" or str(lora.get("targets")).lower() in {"all", "all linear"}:
+        line["lora_targets"] = "all-linear"
+    if "lora (emb)" in str(facts.get("task_detail") or "").lower():
+        line["trains_embeddings"] = True
     return line
 
 

@@ -22,7 +22,12 @@ def released_runs() -> list[dict[str, Any]]:
 
 
 def _runs(name: str) -> list[dict[str, Any]]:
-    lines = (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return runs_of(DATA / f"{name}.jsonl")
+
+
+def runs_of(path: Path) -> list[dict[str, Any]]:
+    """The runs of any file of this form, one record on each line."""
+    lines = path.read_text(encoding="utf-8").splitlines()
     return [_stated(json.loads(line)) for line in lines]
 
 

@@ -32,10 +32,11 @@ in earlier editions of this page. The rows kept apart are the best guess at how 
 """
 
 
-def report(results: Results) -> str:
-    """The whole page."""
+def report(results: Results, judged: str) -> str:
+    """The whole page; ``judged`` is its part on runs judged without their own source."""
     parts = [
         _ABOUT,
+        judged,
         _bars(bars_of(results)),
         _beside(results),
         _groups(results.memory),
@@ -62,7 +63,7 @@ def _table(head: str, rows: Iterable[Iterable[object]]) -> str:
 
 def _bars(bars: list[Bar]) -> str:
     rows = [(bar.what, bar.asked, bar.found, "reached" if bar.reached else "**missed**") for bar in bars]
-    return "## Bars\n\n" + _table("bar|asked|found|", rows)
+    return "## Bars on the first file, as shipped\n\n" + _table("bar|asked|found|", rows)
 
 
 def _summary(scores: list[MemoryScore]) -> tuple[object, ...]:

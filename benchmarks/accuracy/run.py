@@ -1,6 +1,8 @@
 """Write REPORT.md beside this file, or with --check only tell whether it is up to date.
 
-Usage: python benchmarks/accuracy/run.py [--check]
+Usage: python benchmarks/accuracy/run.py [--check] [--rows FILE]
+
+With --rows it prints how a file of other runs of the same form is met by constants and bands as they are shipped.
 """
 
 from __future__ import annotations
@@ -12,13 +14,18 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
+from judged import judge, page
+from reference import published_runs, released_runs, runs_of
 from report import report
 from results import compute
 
 
 def main(arguments: list[str]) -> int:
     """Write or check the report; 1 where it is out of date."""
-    text = report(compute())
+    if "--rows" in arguments:
+        print(page(judge(runs_of(Path(arguments[arguments.index("--rows") + 1])), apart=True)))
+        return 0
+    text = report(compute(), page(judge([*published_runs(), *released_runs()])))
     path = HERE / "REPORT.md"
     if "--check" in arguments:
         return 0 if path.exists() and path.read_text(encoding="utf-8") == text else 1

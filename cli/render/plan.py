@@ -177,8 +177,18 @@ def band_sentence(memory: JsonObject, plan: JsonObject, count: int, why: str | N
     level = level_of(plan, "memory")
     reason = plan["support"]["memory"]["reason"] if level == LEVELS["rule_of_thumb"] else None
     band = f"{band}, {level}" if level else band
+    chance = memory.get("fit_probability")
+    if chance is not None:
+        band += f"; it fits with a chance of {_chance(chance)}"
     because = "; ".join(part for part in (reason, why) if part)
     return f"{band}: {because}." if because else f"{band}."
+
+
+def _chance(share: float) -> str:
+    """In percent; no run is certain, nor beyond hope, by a band alone."""
+    if share > 0.99:
+        return "over 99 %"
+    return "under 1 %" if share < 0.01 else f"{round(100 * share)} %"
 
 
 def breakdown_table(breakdown: dict[str, float]) -> Table:

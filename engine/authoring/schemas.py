@@ -23,7 +23,7 @@ from whichgpu.engine.catalogue import (
 from whichgpu.engine.core import FrozenModel, model_of
 from whichgpu.engine.plans import EconomicsConstants, PlanConstants
 from whichgpu.engine.rules import Code, FactDef, Vocabulary, rule_file_schema
-from whichgpu.engine.sizing import SizingConstants, SpeedConstants
+from whichgpu.engine.sizing import MemoryBands, SizingConstants, SpeedConstants
 
 
 Schema = dict[str, Any]
@@ -53,6 +53,7 @@ _WHOLE_FILES: dict[str, type[FrozenModel]] = {
     "launch": LaunchFile,
     "objectives": ObjectivesFile,
     "plans": PlanConstants,
+    "memory_bands": MemoryBands,
     "price_feeds": PriceFeedsFile,
     "sizing": SizingConstants,
     "speed": SpeedConstants,

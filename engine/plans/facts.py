@@ -13,7 +13,7 @@ from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.size_columns import mean_latency_ms
 from whichgpu.engine.plans.targets import Goals, judged
-from whichgpu.engine.sizing import SHARDINGS, Bools, Floats, GpuTable, Ints, ceiling
+from whichgpu.engine.sizing import SHARDINGS, Bools, Floats, GpuTable, Ints, ceiling, fit_odds
 
 
 #: Links over which several GPUs wait for each other: the bus of the machine, or none at all.
@@ -121,6 +121,7 @@ def _memory(found: Found, gpus: GpuTable, count: Ints) -> dict[str, Column]:
             "plan.low_gb": NumberColumn(memory.low_gb * count),
             "plan.high_gb": NumberColumn(memory.high_gb * count),
             "plan.high_per_gpu_gb": NumberColumn(memory.high_gb),
+            "plan.fit_probability": NumberColumn(fit_odds(memory, usable)),
             "plan.headroom_pct": NumberColumn(100.0 * (1.0 - memory.per_gpu_gb / np.where(usable > 0, usable, np.nan))),
         }
     known = ~np.isnan(found.fits)

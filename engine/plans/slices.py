@@ -169,6 +169,7 @@ _OF_ONE_SLICE = frozenset(
         "plan.available_per_gpu_gb",
         "plan.headroom_pct",
         "plan.fits",
+        "plan.fit_probability",
         "plan.ttft_ms",
         "plan.tpot_ms",
         "plan.latency_ms",

@@ -1,3 +1,5 @@
+from .band_constants import MemoryBands as MemoryBands
+from .bands import fit_odds as fit_odds
 from .calculators import memory_calculators as memory_calculators
 from .composed import composed_spec as composed_spec
 from .constants import SizingConstants as SizingConstants, sizing_constants as sizing_constants

@@ -88,7 +88,7 @@ def composed_network(name: str) -> Composed | None:
         per_pixel=kept / 224**2,
         heads_per_pixel=sum(head.per_pixel for head in found),
         heads_fixed=fixed,
-        copies=parts.copies_frozen if frozen else parts.copies,
+        copies=(parts.copies_frozen if frozen else parts.copies) * parts.beyond_count.value,
         dense=dense,
         gmacs=gmacs,
         native_px=native,

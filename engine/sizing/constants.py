@@ -13,6 +13,8 @@ class Constant(FrozenModel):
 
     value: float
     source: str
+    rests_on: tuple[str, ...] = ()  # published sources whose rows it was chosen on; none: it is counted or quoted
+    prior: float | None = None  # what is taken where the rows of those sources are left out; None: it stays
 
 
 class Default(FrozenModel):
@@ -59,8 +61,7 @@ class RecentPrefill(FrozenModel):
     """From a version on, a prompt's passing through a layer is hardly seen in the peak."""
 
     since: str
-    share: float
-    source: str
+    share: Constant
 
 
 class Context(FrozenModel):
@@ -111,7 +112,13 @@ class Framework(FrozenModel):
     checkpointing: str | None = None
     targets: str | None = None
     rank: int | None = None
+    seq_len: int | None = None  # tokens of a sample
     recipe: str | None = None
+    recipe_full: str | None = None  # of full fine-tuning only
+    sequence_parallel: bool | None = None  # beside tensor parallelism
+    every_second_product: bool = False  # selective checkpointing keeps outputs of every second matrix product only
+    offloads_checkpoints: bool = False  # what is recomputed from waits in host memory
+    varying_lengths: bool = False  # samples are padded to the longest of their batch, not to one length
     gradient_bytes: float | None = None
     adapter_bytes: float | None = None
     batch: int | None = None  # its default micro-batch
@@ -119,7 +126,6 @@ class Framework(FrozenModel):
     loads_32bit: bool = False  # the base stays in 32 bits unless a precision is named
     pipeline_batch: int | None = None  # micro-batch inside a pipeline, whatever the batch of a step
     shards_weights: bool = True  # weights may be spread over data ranks (ZeRO-3, FSDP), or wait in host memory
-    fragmentation: float = 0.0  # of activations and logits, held beyond them because batches vary in length
     source: str
 
 
@@ -134,11 +140,12 @@ class Training(FrozenModel):
     logit_bytes_compiled: Constant
     logit_bytes_16bit: Constant
     chunked_loss_chunks: Constant
-    qlora_saved_factor: Constant
     attention_score_bytes: Constant
     selective_share: Constant
     largest_layer_bytes: Constant
     adapter_bytes: Constant
+    fragmentation: Constant
+    fragmentation_most: Constant
     frameworks: dict[str, Framework]
 
 
@@ -164,9 +171,9 @@ class Diffusion(FrozenModel):
     vae_b: Constant
     denoiser_small_b: Constant
     denoiser_medium_b: Constant
-    text_encoder_floor_bytes: Constant
+    t5_wide_share: Constant
+    t5_least_b: Constant
     vae_bytes_per_pixel: Constant
-    held_bytes: Constant
     infer_elements_per_hidden: Constant
     train_bytes_per_hidden: Constant
     patch_px_small: Constant
@@ -197,8 +204,9 @@ class Parts(FrozenModel):
     backbones: dict[str, Backbone]
     heads: dict[str, Head]
     regions: int
-    copies: float
-    copies_frozen: float
+    copies: float  # of each backbone element, by count
+    copies_frozen: float  # the same where norms are frozen
+    beyond_count: Constant
     source: str
 
 

@@ -12,7 +12,9 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.states import shards
-from whichgpu.engine.sizing.training import ADAPTERS, ALLOCATOR, CONTEXT, Block, finished, step_part, trained_states
+from whichgpu.engine.sizing.training import Block, step_part, trained_states
+from whichgpu.engine.sizing.training_band import finished
+from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT
 
 
 _COMPONENTS = TermKind(
@@ -31,9 +33,9 @@ _FROZEN_BESIDE = TermKind(
 )
 _INFER = TermKind(
     "activations",
-    "batch x (larger of tokens x 12 x width x 2 bytes in the denoiser, pixels x 1,600 bytes in the autoencoder)",
+    "batch x (larger of tokens x 12 x width x 2 bytes in the denoiser, pixels x 2,560 bytes in the autoencoder)",
     ("batch", "tokens", "width", "image_px", "frames"),
-    "three maps of the last decoder block; SD3 in 16 bits comes within 10 %, HunyuanVideo 720p x 129 frames within 5 %",
+    "maps of the last decoder block by count; HunyuanVideo 720p x 129 frames within 5 %",
 )
 _TRAIN = TermKind(
     "activations",
@@ -41,6 +43,10 @@ _TRAIN = TermKind(
     ("batch", "tokens", "width", "layers", "gradient_checkpointing"),
     "Korthikanti et al.; CogVideoX1.5-5B and Stable Diffusion 1.4 fine-tuning runs agree within their spread",
 )
+
+
+#: Formats under which transformers keeps T5's output projections in 32 bits: fp16, and those of bitsandbytes.
+_KEEPS_WIDE = frozenset({"fp16", "nf4", "nf4-dq"})
 
 
 class Generator(Struct, frozen=True):
@@ -106,9 +112,7 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     constants = sizing_constants()
     known = constants.diffusion
     weight = constants.weights[job.weight_precision].body
-    text_bytes = weight if weight >= 2.0 else max(weight, known.text_encoder_floor_bytes.value)
-    if generator.text_b > 1.0:  # Large text encoders are published in 16 bits, whatever the denoiser is.
-        text_bytes = min(text_bytes, 2.0)
+    text_bytes = _text_bytes(job, generator)
     denoiser = generator.denoiser_b * weight / (rows.tensor * rows.pipeline)
     text, vae = generator.text_b * text_bytes, generator.vae_b * 2.0
     weights = np.maximum(denoiser, max(text, vae)) if job.cpu_offload else denoiser + text + vae
@@ -119,26 +123,20 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     decoded = pixels * (known.frames_per_latent.value / 2.0 if job.family == "diffusion_video" else 1.0)
     in_denoiser = tokens * known.infer_elements_per_hidden.value * generator.width * max(2.0, min(weight, 4.0))
     # Requests that wait for the GPU share its weights; their maps are alive together.
-    activations = batch * max(in_denoiser, decoded * known.vae_bytes_per_pixel.value) / 1e9
-    # What the allocator keeps was measured on image generators; of a video, one frame's worth is taken.
-    kept_tokens = min(tokens, (job.image_px / generator.patch_px) ** 2 + known.text_tokens.value)
-    held = batch * kept_tokens * generator.width * known.held_bytes.value / 1e9
+    in_decoder = np.where(job.sliced_decoding, 1, batch) * decoded * known.vae_bytes_per_pixel.value
+    activations = np.maximum(batch * in_denoiser, in_decoder) / 1e9
+    share = constants.allocator.one_gpu
     sizes = (generator.denoiser_b, generator.text_b, generator.vae_b)
     parts = (
         PartColumn(_COMPONENTS, weights, (*sizes, job.weight_precision, job.cpu_offload)),
         PartColumn(_INFER, activations, (batch, tokens, generator.width, job.image_px, job.frames)),
-        PartColumn(ALLOCATOR, held, (held / (weights + activations),)),
+        PartColumn(ALLOCATOR, (weights + activations) * share, (share,)),
         PartColumn(CONTEXT, rows.context_gb, (rows.count,)),
     )
     return MemoryColumns(
         per_gpu_gb=total_gb(parts),
-        low_gb=0.96 * (weights - _floor_gb(job, generator)) + 0.2 * activations,
-        # Of quantised weights it is seldom said whether the text encoders are among them.
-        high_gb=weights * 1.06
-        + 1.3 * activations
-        + 1.2 * held
-        + rows.context_gb * 1.5
-        + (0.2 * text if weight < 2 else 0.0),
+        low_gb=0.96 * weights + 0.2 * activations,
+        high_gb=weights * 1.1 + 1.5 * activations + rows.context_gb * 1.5 + _open_text_gb(job, generator),
         allocated_gb=weights + activations,
         parts=parts,
         band_reason="slicing, tiling and the order of the steps change what is alive together",
@@ -146,13 +144,25 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     )
 
 
-def _floor_gb(job: Job, generator: Generator) -> float:
-    """What narrow text encoders take beyond their format, which not every library keeps wider, in GB."""
+def _text_bytes(job: Job, generator: Generator) -> float:
+    """Bytes per parameter of the text encoders: in their own format where one is stated, else in the denoiser's.
+
+    T5's output projections stay in 32 bits where the rest is loaded in fp16 or by bitsandbytes.
+    """
     constants = sizing_constants()
-    weight = constants.weights[job.weight_precision].body
-    if weight >= 2.0 or job.cpu_offload:
-        return 0.0
-    return max(0.0, constants.diffusion.text_encoder_floor_bytes.value - weight) * generator.text_b
+    form = job.text_encoder_precision or job.weight_precision
+    per = constants.weights[form].body
+    large = generator.text_b > constants.diffusion.t5_least_b.value
+    if large and form in _KEEPS_WIDE:
+        return per + constants.diffusion.t5_wide_share.value * (4.0 - per)
+    # Large text encoders are published in 16 bits, whatever the denoiser is.
+    return min(per, 2.0) if generator.text_b > 1.0 and job.text_encoder_precision is None else per
+
+
+def _open_text_gb(job: Job, generator: Generator) -> float:
+    """What text encoders may take beyond the denoiser's narrow format: most are left in 16 bits, in GB."""
+    narrow = sizing_constants().weights[job.weight_precision].body < 2.0
+    return 0.6 * generator.text_b if narrow and job.text_encoder_precision is None and not job.cpu_offload else 0.0
 
 
 def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
@@ -182,7 +192,9 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         workspace, _ = trained_states(job, block, rows, parts)
     # Trainers of models with large text encoders compute their outputs once, before training.
     large = generator.text_b > known.text_encoder_small_b.value + 0.3
-    cached = job.family == "diffusion_video" or job.cpu_offload or (large and not job.peft)
+    cached = job.encoders_cached
+    if cached is None:
+        cached = job.family == "diffusion_video" or job.cpu_offload or (large and not job.peft)
     encoders = (generator.text_b + generator.vae_b) * (4.0 if job.recipe == "fp32" else 2.0)
     beside = np.full(len(rows.data), 0.0 if cached else encoders)
     parts.append(PartColumn(_FROZEN_BESIDE, beside, (generator.text_b, generator.vae_b, cached)))
@@ -196,7 +208,7 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     encoded = 0.0 if cached else rows.batch * job.image_px**2 * known.vae_bytes_per_pixel.value * element / 1e9
     activations = np.maximum(activations, encoded)
     # Nobody states whether encoders whose outputs are cached stay on the GPU.
-    open_gb = encoders if cached and not job.cpu_offload else 0.0
+    open_gb = encoders if cached and job.encoders_cached is None and not job.cpu_offload else 0.0
     settings = (rows.batch, tokens, generator.width, generator.layers, job.checkpointing)
     parts.append(PartColumn(_TRAIN, activations, settings))
     parts.append(step_part(workspace, activations))

@@ -8,15 +8,9 @@ from typing import TypeVar, assert_never
 
 from whichgpu.engine.catalogue import Family, ModelSpec, job_of_name, job_profile, profile_of
 from whichgpu.engine.core import Facts
-from whichgpu.engine.sizing.constants import sizing_constants
-from whichgpu.engine.sizing.intake_training import (
-    chunked_loss_of,
-    learning_of,
-    lora_rank_of,
-    lora_targets_of,
-    optimizer_of,
-    recipe_of,
-)
+from whichgpu.engine.sizing.band_constants import memory_bands
+from whichgpu.engine.sizing.intake_serving import serving_of
+from whichgpu.engine.sizing.intake_training import training_of
 from whichgpu.engine.sizing.job import Job, Kind
 from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader
 from whichgpu.engine.sizing.shape import shape_of
@@ -49,7 +43,6 @@ _LOADS = (
     "seq_len_tokens",
     "weight_precision",
 )
-_ENCODER_TOKENS = 512  # What BERT and its kin read at most.
 _NAMED_SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?) ?b(?![a-z])")
 
 
@@ -72,10 +65,6 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
     shape = shape_of(model, params_b, active_b) if family in TRANSFORMERS else None
     if shape is not None and shape.exact:
         params_b = shape.params / 1e9
-    framework = reader.text("training_framework")
-    habits = sizing_constants().training.frameworks.get(framework or "")
-    serving = _serving(reader, kind, family, model)
-    learning = learning_of(reader, kind, family, params_b, habits)
     stated, stated_high = (None, None) if params_b is not None else _stated_memory(reader)
     return Job(
         kind=kind,
@@ -84,66 +73,24 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         shape=shape,
         params_b=params_b,
         active_params_b=shape.active_params / 1e9 if shape is not None else active_b or params_b,
-        weight_precision=_weight_precision(reader, kind, model),
-        kv_precision=_kv_precision(reader),
-        compute_precision=reader.text("compute_precision") or "mixed",
-        context_tokens=serving[0],
-        input_tokens=serving[1],
-        output_tokens=serving[2],
-        concurrency=serving[3],
-        models_served=max(1, reader.whole("num_models_served") or 1),
-        engine=serving[4],
-        engine_version=reader.text("serving_engine_version"),
-        seq_len_tokens=learning[0],
-        micro_batch=learning[1],
-        gradient_accumulation=reader.whole("gradient_accumulation_steps"),
-        global_batch=reader.whole("global_batch_size"),
-        recipe=recipe_of(reader, kind, habits),
-        optimizer=optimizer_of(reader, kind, model),
-        checkpointing=learning[2],
-        flash_attention=reader.flag("flash_attention") is not False,
-        chunked_loss=chunked_loss_of(reader, habits),
-        lora_rank=lora_rank_of(reader, kind, family, habits),
-        lora_rank_stated=reader.known("lora_rank"),
-        lora_targets=lora_targets_of(reader, kind, family, habits),
-        framework=framework,
-        cpu_offload=bool(reader.flag("cpu_offload")),
-        prefix_share=(reader.number("prefix_cache_hit_pct") or 0.0) / 100.0,
-        draft_tokens=reader.whole("draft_tokens") or 0,
-        draft_acceptance=_draft_acceptance(reader),
-        lookups=reader.whole("embedding_lookups") or 0,
-        lookup_width=_lookup_width(reader),
         image_px=_image_px(reader, family, model),
         frames=_frames(reader, family, model),
         denoising_steps=reader.whole("denoising_steps") or (model.denoising_steps if model else None),
+        cpu_offload=bool(reader.flag("cpu_offload")),
         sharding=reader.text("sharding"),
         tensor_parallel=reader.whole("tensor_parallel"),
         pipeline_parallel=reader.whole("pipeline_parallel"),
-        data_parallel=reader.whole("data_parallel"),
         train_tokens=_billions(reader.number("train_tokens_b")),
         train_steps=reader.whole("train_steps"),
         stated_gb=stated,
         stated_high_gb=stated_high,
-        assumed=tuple(reader.assumed),
-        fused_loss=bool(habits and habits.fused_loss) or (framework in {None, "other"} and kind == "pretraining"),
-        expert_parallel=reader.whole("expert_parallel"),
-        compiled=bool(reader.flag("compiled")),
-        activation_offload=bool(reader.flag("activation_offload")),
-        optimizer_in_backward=bool(reader.flag("optimizer_in_backward")),
-        master_open=_master_open(reader, kind, habits is not None),
-        loss_assumed=bool(habits and habits.chunked_loss_in_examples) and not reader.known("chunked_loss"),
-        engine_stated=kind == "inference" and reader.known("serving_engine"),
         unstated=_unstated_loads(reader, kind),
+        open_facts=_open_facts(reader, kind),
         profile=profile,
+        **serving_of(reader, kind, family, model),
+        **training_of(reader, kind, family, params_b, model),
+        assumed=tuple(reader.assumed),
     )
-
-
-def _master_open(reader: Reader, kind: Kind, framework_known: bool) -> bool:
-    """Sixteen bits may mean a 32-bit copy of the weights (autocast, DeepSpeed) or none, where no framework tells."""
-    if kind not in {"full", "pretraining"} or framework_known or reader.known("weight_precision"):
-        return False
-    stated = reader.known("compute_precision") and reader.text("compute_precision") in {"bf16", "fp16"}
-    return stated and reader.text("training_framework") in {None, "other"}
 
 
 def _unstated_loads(reader: Reader, kind: Kind) -> frozenset[str]:
@@ -154,6 +101,13 @@ def _unstated_loads(reader: Reader, kind: Kind) -> frozenset[str]:
     if any(reader.known(name) for name in ("input_tokens", "output_tokens", "seq_len_tokens")):
         missing.discard("context_tokens")
     return frozenset(missing)
+
+
+def _open_facts(reader: Reader, kind: Kind) -> frozenset[str]:
+    """Facts that widen the band of memory because nobody stated them."""
+    bands = memory_bands()
+    widening = bands.open_inference if kind == "inference" else bands.open_training
+    return frozenset(name for name in widening if not reader.known(name))
 
 
 def _billions(value: float | None) -> float | None:
@@ -261,88 +215,6 @@ def _stated_memory(reader: Reader) -> tuple[float | None, float | None]:
     if stated:
         return stated, None
     return reader.number("vram_band_low_gb"), reader.number("vram_band_high_gb")
-
-
-def _weight_precision(reader: Reader, kind: Kind, model: ModelSpec | None) -> str:
-    stated = reader.text("weight_precision")
-    formats = sizing_constants().weights
-    if stated not in formats:
-        stated = None
-    if kind == "qlora":
-        narrow = stated is not None and reader.known("weight_precision") and formats[stated].body < 1.0
-        return stated if stated is not None and narrow and stated != "int4" else "nf4-dq"
-    if stated is not None and reader.known("weight_precision"):
-        return stated
-    habits = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
-    if kind == "lora" and habits and habits.loads_32bit and not reader.known("compute_precision"):
-        return reader.assume("weight_precision", "fp32", habits.source)
-    native = model.native_precision if model else None
-    if kind == "inference" and native in formats:
-        return reader.assume("weight_precision", native, "the precision in which the model was published")
-    if kind in {"full", "pretraining"}:
-        return "bf16"
-    return stated or reader.assume("weight_precision", "bf16", "sixteen bits is how most models are published")
-
-
-def _kv_precision(reader: Reader) -> str:
-    stated = reader.text("kv_cache_precision")
-    return stated if stated in sizing_constants().kv_cache else "fp16"
-
-
-def _serving(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None) -> tuple[int, int, int, int, str]:
-    """Context, input, output, concurrency, engine."""
-    given_in, given_out = reader.whole("input_tokens"), reader.whole("output_tokens")
-    context = reader.whole("context_tokens")
-    if not reader.known("context_tokens"):
-        if given_in is not None or given_out is not None:
-            context = (given_in or 0) + (given_out or 0)
-        elif kind == "inference" and reader.whole("seq_len_tokens"):
-            context = reader.whole("seq_len_tokens")
-    if not context:
-        context = reader.default("context_tokens") if kind == "inference" and family == "llm" else 512
-    if family == "encoder" and not reader.known("context_tokens"):
-        context = min(context, _ENCODER_TOKENS, (model.max_context if model else None) or _ENCODER_TOKENS)
-    output = given_out if given_out is not None else max(1, context - given_in) if given_in else None
-    if output is None:
-        output = min(512, max(1, context // 4))
-    asked = given_in if given_in is not None else max(1, context - output)
-    concurrency = reader.whole("concurrency")
-    if not reader.known("concurrency") and kind == "inference" and reader.whole("batch_size_per_gpu"):
-        concurrency = reader.whole("batch_size_per_gpu")
-    if not concurrency:
-        concurrency = reader.default("concurrency") if kind == "inference" else 1
-    return max(1, context), asked, output, max(1, concurrency), _engine(reader, kind, family, model)
-
-
-def _engine(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None) -> str:
-    stated = reader.text("serving_engine")
-    if stated in sizing_constants().engines:
-        return stated
-    if kind != "inference":
-        return "transformers"
-    if family != "llm":
-        return "diffusers" if family.startswith("diffusion") else "transformers"
-    if model is not None and model.kind == "encoder_decoder":
-        return reader.assume("serving_engine", "transformers", "encoder-decoder models are seldom served otherwise")
-    weights = reader.text("weight_precision") or ""
-    if weights.startswith(("q", "iq")):
-        return reader.assume("serving_engine", "llama.cpp", "GGUF weights are served by llama.cpp")
-    return reader.assume("serving_engine", "vllm", "the most used open serving engine")
-
-
-def _lookup_width(reader: Reader) -> int:
-    """Numbers of a looked-up vector; the usual ones where look-ups are stated without them."""
-    if not reader.whole("embedding_lookups"):
-        return 0
-    return reader.whole("embedding_width") or reader.default("embedding_width")
-
-
-def _draft_acceptance(reader: Reader) -> float:
-    """How likely a drafted token is accepted; the usual chance where drafts are stated without one."""
-    stated = reader.number("draft_acceptance_pct")
-    if stated is None:
-        stated = reader.default("draft_acceptance_pct") if reader.whole("draft_tokens") else 0
-    return stated / 100.0
 
 
 def _frames(reader: Reader, family: Family, model: ModelSpec | None) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from whichgpu.engine.catalogue import Family, ModelSpec
 from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.composed import composed_network
@@ -27,13 +29,76 @@ def all_linear() -> tuple[str, ...]:
     return _ALL_LINEAR
 
 
-def learning_of(
+def training_of(
+    reader: Reader, kind: Kind, family: Family, params_b: float | None, model: ModelSpec | None
+) -> dict[str, Any]:
+    """The fields of a job that training reads; serving takes their defaults."""
+    framework = reader.text("training_framework")
+    habits = sizing_constants().training.frameworks.get(framework or "")
+    seq, batch, checkpointing = _lengths(reader, kind, family, params_b, habits)
+    ranks = reader.whole("context_parallel") or 1
+    data = reader.whole("data_parallel")
+    return {
+        "compute_precision": reader.text("compute_precision") or "mixed",
+        "seq_len_tokens": -(-seq // ranks),
+        "micro_batch": batch,
+        "gradient_accumulation": reader.whole("gradient_accumulation_steps"),
+        "global_batch": reader.whole("global_batch_size"),
+        "recipe": _recipe(reader, kind, habits),
+        "optimizer": _optimizer(reader, kind, model),
+        "checkpointing": checkpointing,
+        "flash_attention": reader.flag("flash_attention") is not False,
+        "chunked_loss": _chunked_loss(reader, habits),
+        "loss_assumed": bool(habits and habits.chunked_loss_in_examples) and not reader.known("chunked_loss"),
+        "fused_loss": bool(habits and habits.fused_loss) or (framework in {None, "other"} and kind == "pretraining"),
+        "lora_rank": _lora_rank(reader, kind, family, habits),
+        "lora_rank_stated": reader.known("lora_rank"),
+        "lora_targets": _lora_targets(reader, kind, family, habits),
+        "trains_embeddings": bool(reader.flag("trains_embeddings")),
+        "resident_params_b": reader.number("resident_params_b") or 0.0,
+        "framework": framework,
+        "master_open": _master_open(reader, kind, framework_known=habits is not None),
+        "data_parallel": None if data is None else data * ranks,
+        "context_parallel": ranks,
+        "expert_parallel": reader.whole("expert_parallel"),
+        "sequence_parallel": _sequence_parallel(reader, habits),
+        "every_second_product": habits is not None and habits.every_second_product,
+        "pipeline_schedule": reader.text("pipeline_schedule") or "1f1b",
+        "compiled": bool(reader.flag("compiled")),
+        "activation_offload": _activation_offload(reader, kind, checkpointing, habits),
+        "varying_lengths": _varying_lengths(reader, habits),
+        "optimizer_in_backward": bool(reader.flag("optimizer_in_backward")),
+    }
+
+
+def _sequence_parallel(reader: Reader, habits: Framework | None) -> bool | None:
+    stated = reader.flag("sequence_parallel")
+    return habits.sequence_parallel if stated is None and habits is not None else stated
+
+
+def _activation_offload(reader: Reader, kind: Kind, checkpointing: str, habits: Framework | None) -> bool:
+    stated = reader.flag("activation_offload")
+    if stated is not None or kind == "inference":
+        return bool(stated)
+    # What a framework offloads by default are its own checkpoints.
+    return habits is not None and habits.offloads_checkpoints and checkpointing == "full"
+
+
+def _varying_lengths(reader: Reader, habits: Framework | None) -> bool:
+    packed = reader.flag("packing")
+    return not packed if packed is not None else habits is not None and habits.varying_lengths
+
+
+def _lengths(
     reader: Reader, kind: Kind, family: Family, params_b: float | None, habits: Framework | None
 ) -> tuple[int, int, str]:
     """Sequence length, micro-batch, checkpointing."""
     if kind == "inference":
         return 1, 1, "none"
+    seq_known = reader.known("seq_len_tokens") or reader.known("context_tokens")
     seq = reader.whole("seq_len_tokens") or (reader.whole("context_tokens") if reader.known("context_tokens") else None)
+    if habits and habits.seq_len and not seq_known and family == "llm":
+        seq = reader.assume("seq_len_tokens", habits.seq_len, habits.source)
     if not seq:
         seq = reader.default("seq_len_tokens") if family in TRANSFORMERS else 1
     batch = reader.whole("batch_size_per_gpu")
@@ -45,8 +110,7 @@ def learning_of(
         batch = reader.default("batch_size_per_gpu", "vision_batch_size" if family == "vision" else None)
     raw = reader.flag("gradient_checkpointing")
     stated = reader.text("gradient_checkpointing") if raw is None else "full" if raw else "none"
-    by_habit = kind in {"lora", "qlora"} or family.startswith("diffusion")
-    if habits and habits.checkpointing and not reader.known("gradient_checkpointing") and by_habit:
+    if habits and habits.checkpointing and not reader.known("gradient_checkpointing"):
         stated = reader.assume("gradient_checkpointing", habits.checkpointing, habits.source)
     if family == "speech" and not reader.known("gradient_checkpointing"):
         stated = reader.assume("gradient_checkpointing", "full", "published recipes for Whisper recompute activations")
@@ -56,7 +120,7 @@ def learning_of(
     return seq, batch, stated
 
 
-def recipe_of(reader: Reader, kind: Kind, habits: Framework | None) -> str:
+def _recipe(reader: Reader, kind: Kind, habits: Framework | None) -> str:
     """Mixed, pure 16-bit or 32-bit."""
     if kind == "inference":
         return "mixed"
@@ -67,15 +131,16 @@ def recipe_of(reader: Reader, kind: Kind, habits: Framework | None) -> str:
         return "pure"
     if habits and habits.loads_32bit and not reader.known("compute_precision") and not reader.known("weight_precision"):
         return "mixed" if kind == "qlora" else reader.assume("compute_precision", "fp32", habits.source)
-    if habits and habits.recipe:
+    if habits and (habits.recipe or (habits.recipe_full and kind == "full")):
+        recipe = habits.recipe or habits.recipe_full or "mixed"
         # What is computed in 16 bits is kept in 16 bits: these frameworks hold no master copy unless told to.
         if not reader.known("compute_precision"):
-            reader.assume("compute_precision", habits.recipe, habits.source)
-        return habits.recipe
+            reader.assume("compute_precision", recipe, habits.source)
+        return recipe
     return "mixed"
 
 
-def optimizer_of(reader: Reader, kind: Kind, model: ModelSpec | None) -> str:
+def _optimizer(reader: Reader, kind: Kind, model: ModelSpec | None) -> str:
     """As stated; else what is usual for the kind of network."""
     stated = reader.text("optimizer")
     if stated in sizing_constants().training.optimizers:
@@ -87,7 +152,7 @@ def optimizer_of(reader: Reader, kind: Kind, model: ModelSpec | None) -> str:
     return "adamw"
 
 
-def chunked_loss_of(reader: Reader, habits: Framework | None) -> bool:
+def _chunked_loss(reader: Reader, habits: Framework | None) -> bool:
     """As stated; else what the framework does."""
     stated = reader.flag("chunked_loss")
     if stated is not None:
@@ -95,7 +160,7 @@ def chunked_loss_of(reader: Reader, habits: Framework | None) -> bool:
     return habits is not None and (habits.chunked_loss or habits.chunked_loss_in_examples)
 
 
-def lora_rank_of(reader: Reader, kind: Kind, family: Family, habits: Framework | None) -> int:
+def _lora_rank(reader: Reader, kind: Kind, family: Family, habits: Framework | None) -> int:
     """As stated; else the framework's default, or what papers use; 0 without adapters."""
     rank = reader.whole("lora_rank")
     if rank and reader.known("lora_rank"):
@@ -109,7 +174,7 @@ def lora_rank_of(reader: Reader, kind: Kind, family: Family, habits: Framework |
     return reader.default("lora_rank", "qlora_rank" if kind == "qlora" else "lora_rank")
 
 
-def lora_targets_of(reader: Reader, kind: Kind, family: Family, habits: Framework | None) -> tuple[str, ...]:
+def _lora_targets(reader: Reader, kind: Kind, family: Family, habits: Framework | None) -> tuple[str, ...]:
     """Which matrices get an adapter; none without adapters."""
     if kind not in {"lora", "qlora"}:
         return ()
@@ -125,3 +190,11 @@ def lora_targets_of(reader: Reader, kind: Kind, family: Family, habits: Framewor
     if isinstance(stated, str) and stated in _TARGETS:
         return _TARGETS[stated]
     return _TARGETS[reader.assume("lora_targets", "all-linear", "bounds the memory from above")]
+
+
+def _master_open(reader: Reader, kind: Kind, *, framework_known: bool) -> bool:
+    """Sixteen bits may mean a 32-bit copy of the weights (autocast, DeepSpeed) or none, where no framework tells."""
+    if kind not in {"full", "pretraining"} or framework_known or reader.known("weight_precision"):
+        return False
+    stated = reader.known("compute_precision") and reader.text("compute_precision") in {"bf16", "fp16"}
+    return stated and reader.text("training_framework") in {None, "other"}

@@ -77,6 +77,17 @@ class Job(Struct, frozen=True):
     assumed: tuple[Assumed, ...] = ()
     compiled: bool = False
     fused_loss: bool = False  # softmax and its gradient in one kernel
+    context_parallel: int = 1  # GPUs that share a sequence: ``seq_len_tokens`` is what each of them holds
+    sequence_parallel: bool | None = None  # tensor ranks share tokens between the layers; None: nobody says
+    every_second_product: bool = False  # selective checkpointing keeps outputs of every second matrix product only
+    pipeline_schedule: str = "1f1b"
+    trains_embeddings: bool = False  # besides adapters
+    resident_params_b: float = 0.0  # of frozen models beside the trained one
+    varying_lengths: bool = False  # batches differ in length
+    expert_precision: str | None = None  # of routed experts, where it is not that of the weights
+    text_encoder_precision: str | None = None  # of a generator
+    encoders_cached: bool | None = None  # a generator's encoders have run before; None: as its trainers do
+    sliced_decoding: bool = False
     expert_parallel: int | None = None  # GPUs over which routed experts are spread; None: as many as the layout allows
     activation_offload: bool = False
     optimizer_in_backward: bool = False
@@ -89,6 +100,7 @@ class Job(Struct, frozen=True):
     loss_assumed: bool = False  # a chunked loss is what the framework's examples have, not what the workload states
     engine_stated: bool = False  # the workload names its serving engine
     unstated: frozenset[str] = frozenset()  # of the loads: facts that nobody stated, whoever assumed their value
+    open_facts: frozenset[str] = frozenset()  # of those that widen a band of memory: facts that nobody stated
     profile: str = "other"  # the kind of job, of those in knowledge/tasks.yaml
 
     @property
@@ -104,6 +116,7 @@ class Job(Struct, frozen=True):
         if not self.global_batch or not self.gradient_accumulation:
             return None
         ranks, left = divmod(self.global_batch, self.micro_batch * self.gradient_accumulation)
+        ranks *= self.context_parallel
         return ranks if ranks and not left else None
 
     @property

@@ -8,6 +8,7 @@ import numpy as np
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.shape import Shape
 
 
@@ -32,7 +33,7 @@ def adapter_params(shape: Shape, rank: int, targets: tuple[str, ...]) -> float:
     return float(rank * shape.layers * sum(sides[target] for target in targets))
 
 
-def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any, float]:
+def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any, Any]:
     """Bytes per token that one layer keeps for the backward pass: in full, as stored, and of a checkpoint.
 
     In full: inputs of both norms, of every matrix that has to learn, and of attention and gate
@@ -45,6 +46,7 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any
     values = shape.latent if shape.latent else 2 * shape.kv_heads * shape.head_dim
     hidden, wide = shape.hidden, shape.intermediate
     whole, split = 5.0 * hidden, 2.0 * query + values + (4.0 if shape.gated else 2.0) * wide
+    shared = tensor if job.sequence_parallel else 1  # ranks that share the tokens between the split matrices
     stored_whole, stored_split = whole, split
     if job.peft:
         targets = job.lora_targets
@@ -58,18 +60,22 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any
     # it is one kernel, where the root mean square norm of most gated models is written in single steps.
     fused = job.compiled or job.fused_loss or not shape.gated
     norms = 0.0 if fused else training.norm_bytes.value * hidden
-    full = (whole + split / tensor) * element + norms
-    stored = (stored_whole + stored_split / tensor) * element + norms
+    # The inputs of attention and feed-forward part come together again while they are computed.
+    gathered = np.where(shared > 1, 2.0 * hidden * element, 0.0)
+    full = (whole / shared + split / tensor) * element + norms / shared + gathered
+    stored = (stored_whole / shared + stored_split / tensor) * element + norms / shared
     if job.kind == "qlora":
-        stored *= training.qlora_saved_factor.value
+        # Every matrix keeps its input once more: of query, key and value together, of output, gate, up and down.
+        stored = stored + (3.0 * hidden / shared + (query + wide) / tensor) * element
     if job.checkpointing == "selective":
         # The outputs of matrix products are kept, everything else is computed anew.
-        stored = (2.0 * hidden + (2.0 * query + values + 2.0 * wide) / tensor) * element
+        outputs = 0.5 * values + wide if job.every_second_product else values + 2.0 * wide
+        stored = (2.0 * hidden / shared + (2.0 * query + outputs) / tensor) * element
     elif not job.flash_attention:
         scores = training.attention_score_bytes.value * shape.heads * job.seq_len_tokens / tensor
         full += scores
         stored += scores
-    return full, stored, hidden * element
+    return full, stored, hidden * element / shared
 
 
 def activations_gb(
@@ -90,13 +96,39 @@ def activations_gb(
     """
     full, stored, checkpoint = layer_bytes_per_token(job, shape, tensor)
     tokens = micro_batch * job.seq_len_tokens
-    layers_here = shape.layers / pipeline * np.minimum(pipeline, np.maximum(1, accumulation))
+    layers_here = shape.layers / pipeline * in_flight(job, pipeline, accumulation)
     if job.activation_offload:  # One layer is computed while its neighbour travels.
         layers_here = np.minimum(layers_here, 2.0)
     one_layer = tokens * full / 1e9
     if job.checkpointing == "full":
         return tokens * checkpoint * layers_here / 1e9, one_layer
     return tokens * stored * layers_here / 1e9, one_layer
+
+
+def in_pipeline(job: Job, rows: Rows) -> tuple[Any, Any]:
+    """Micro-batch and micro-batches of a step, as the framework sends them through a pipeline."""
+    habits = sizing_constants().training.frameworks.get(job.framework or "")
+    stated = job.gradient_accumulation or UNBOUND
+    batch = habits.pipeline_batch if habits is not None else None
+    if batch is None:
+        return rows.batch, stated
+    smaller = (rows.pipeline > 1) & (rows.batch > batch)
+    steps = ceiling(rows.batch, batch) * (job.gradient_accumulation or 1)
+    return np.where(smaller, batch, rows.batch), np.where(smaller, steps, stated)
+
+
+def in_flight(job: Job, pipeline: Any, accumulation: Any) -> Any:
+    """Micro-batches whose activations the first stage of a pipeline holds.
+
+    One forward, one backward: as many as there are stages. With several pieces of the model on each GPU, by
+    Megatron-LM's count, a further 1 - 1 / stages of two pieces' share (Narayanan et al. 2021); GPipe holds all.
+    """
+    most = np.maximum(1, accumulation)
+    if job.pipeline_schedule == "gpipe":
+        return np.where(accumulation >= UNBOUND, pipeline, most)
+    if job.pipeline_schedule == "interleaved":
+        return np.minimum(pipeline + (pipeline - 1) / 2.0, most)
+    return np.minimum(pipeline, most)
 
 
 def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.sizing.bands import banded
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.generators import generator_memory
 from whichgpu.engine.sizing.gpu_table import GpuTable
@@ -34,10 +35,12 @@ def memory_columns(job: Job, rows: Rows) -> MemoryColumns | None:
     if job.params_b is None:
         return _stated(job, rows)
     if job.shape is not None:
-        return (training_memory if job.training else serving_memory)(job, job.shape, rows)
-    if job.family in {"diffusion_image", "diffusion_video"}:
-        return generator_memory(job, rows)
-    return network_memory(job, rows)
+        found = (training_memory if job.training else serving_memory)(job, job.shape, rows)
+    elif job.family in {"diffusion_image", "diffusion_video"}:
+        found = generator_memory(job, rows)
+    else:
+        found = network_memory(job, rows)
+    return banded(job, found)
 
 
 def estimate_memory(job: Job, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:

@@ -14,16 +14,9 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
 from whichgpu.engine.sizing.states import shards
-from whichgpu.engine.sizing.training import (
-    ADAPTERS,
-    ALLOCATOR,
-    CONTEXT,
-    FROZEN,
-    Block,
-    finished,
-    step_part,
-    trained_states,
-)
+from whichgpu.engine.sizing.training import Block, step_part, trained_states
+from whichgpu.engine.sizing.training_band import finished
+from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT, FROZEN
 
 
 _WEIGHTS = TermKind(

@@ -133,7 +133,7 @@ def _prefill_share(job: Job) -> float:
     numbers, since = version_numbers(job.engine_version), version_numbers(recent.since)
     if job.engine != "transformers" or numbers is None or since is None or numbers < since:
         return 1.0
-    return recent.share
+    return recent.share.value
 
 
 def granted_gb(job: Job, usable_gb: Any) -> Any:
@@ -170,23 +170,31 @@ def _weights_gb(job: Job, shape: Shape, weight: WeightFormat, rows: Rows) -> Any
     tensor = rows.tensor
     layer_params, end_params = stage_params(shape, rows.pipeline)
     ends = 2.0 if weight.ends_16bit else weight.body
-    gb = (layer_params * _layer_bytes(job, shape, weight, rows) + end_params * ends) / tensor / 1e9
+    gb = (
+        (layer_params * layer_bytes(job, shape, weight, tensor, expert_sharers(job, rows)) + end_params * ends)
+        / tensor
+        / 1e9
+    )
     if job.cpu_offload:  # Two layers pass over the GPU at a time, the rest waits in host memory.
         gb = np.minimum(gb, 2.0 * shape.largest_layer * max(ends, weight.body) / tensor / 1e9)
     return gb
 
 
-def _layer_bytes(job: Job, shape: Shape, weight: WeightFormat, rows: Rows) -> Any:
+def layer_bytes(job: Job, shape: Shape, weight: WeightFormat, tensor: Any, sharers: Any = 1) -> Any:
     """Bytes on a copy for each parameter in the layers. MXFP4 is a format of experts: the rest stays in 16 bits.
 
-    The sides of the experts are rounded up for the kernels; copies may share their experts.
+    Its kernels want the sides of the experts rounded up. Experts may have a format of their own, and so many
+    ``sharers`` may hold them together.
     """
+    routed = routed_params(shape)[0] / shape.body
+    if job.expert_precision is not None and shape.expert_params:
+        own = sizing_constants().weights[job.expert_precision].body
+        return routed * own / sharers + (1.0 - routed) * weight.body
     moe = job.model.moe if job.model is not None else None
-    routed, sharers = routed_params(shape)[0] / shape.body, expert_sharers(job, rows)
     if job.weight_precision != "mxfp4" or not shape.expert_params or moe is None or not moe.expert_intermediate:
         return weight.body * (1.0 - routed * (1.0 - 1.0 / sharers))
     padding = sizing_constants().mxfp4_padding
-    width = ceiling(moe.expert_intermediate, rows.tensor)
+    width = ceiling(moe.expert_intermediate, tensor)
     grown = ceiling(shape.hidden, padding.hidden) * padding.hidden / shape.hidden
     grown = grown * (ceiling(width, padding.intermediate) * padding.intermediate / width)
     return routed * weight.body * grown / sharers + (1.0 - routed) * 2.0

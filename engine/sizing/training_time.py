@@ -61,8 +61,8 @@ def training_values(
     step = micro * accumulation * bubble
     step = step + _unhidden_s(step, _data_exchange_s(job, shape, split, accumulation), split, pick)
     step = step + _optimizer_s(job, shape, table.bandwidth()[which], rows)
-    batch = rows.batch * accumulation * rows.data
-    tokens_per_s = batch * job.seq_len_tokens / step
+    batch = rows.batch * accumulation * (rows.data / job.context_parallel)
+    tokens_per_s = batch * job.seq_len_tokens * job.context_parallel / step
     values = {
         "tokens_per_s": tokens_per_s,
         "samples_per_s": batch / step,
@@ -115,7 +115,7 @@ def _accumulation(job: Job, rows: Rows) -> Any:
     if job.gradient_accumulation:
         return job.gradient_accumulation
     if job.global_batch:
-        return np.maximum(1, np.rint(job.global_batch / (rows.batch * rows.data)))
+        return np.maximum(1, np.rint(job.global_batch / (rows.batch * rows.data / job.context_parallel)))
     return np.where(rows.pipeline > 1, 4 * rows.pipeline, 1)
 
 
@@ -154,8 +154,9 @@ def _kept_bytes(shape: Shape) -> float:
 def _attention_flops(job: Job, shape: Shape) -> float:
     """Forward FLOPs of scores and values per token, the causal half counted in full."""
     width = shape.heads * shape.head_dim
-    reach = shape.full_layers * job.seq_len_tokens
-    reach += shape.sliding_layers * min(job.seq_len_tokens, 2 * (shape.window or job.seq_len_tokens))
+    tokens = job.seq_len_tokens * job.context_parallel
+    reach = shape.full_layers * tokens
+    reach += shape.sliding_layers * min(tokens, 2 * (shape.window or tokens))
     return 4.0 * reach * width
 
 

@@ -66,6 +66,9 @@ class Memory(TypedDict):
     allocated_gb: Annotated[Amount, doc("Over all GPUs, without what the framework and the driver hold back.")]
     available_per_gpu_gb: Annotated[Amount | None, doc("What a job can have on one GPU.")]
     headroom_pct: Annotated[Number | None, doc("The share of that which stays free, in percent.")]
+    fit_probability: NotRequired[
+        Annotated[Number | None, doc("How likely the job's memory is no more than that, 0 to 1, by published runs.")]
+    ]
     breakdown: Annotated[dict[str, Number], doc("What the memory of one GPU holds: weights_gb, kv_cache_gb, ...")]
     low_gb: Annotated[Amount, doc("The least that the job may need over all GPUs.")]
     high_gb: Annotated[Amount, doc("The most that it may need.")]

@@ -12,7 +12,7 @@ from whichgpu.engine.catalogue import Offer
 from whichgpu.engine.core import Facts
 from whichgpu.engine.plans import Commitment, Cost, Plan
 from whichgpu.engine.rules import Rule, Vocabulary
-from whichgpu.engine.sizing import Layout, MemoryEstimate
+from whichgpu.engine.sizing import Layout, MemoryEstimate, fit_odds
 
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ def memory_dict(memory: MemoryEstimate, count: int, usable_gb: float | None) -> 
         "allocated_gb": memory.allocated_gb * count,
         "available_per_gpu_gb": usable_gb,
         "headroom_pct": 100 * (1 - memory.per_gpu_gb / usable_gb) if usable_gb else None,
+        "fit_probability": None if usable_gb is None else float(fit_odds(memory, usable_gb)),
         "breakdown": breakdown,
         "low_gb": memory.low_gb * count,
         "high_gb": memory.high_gb * count,

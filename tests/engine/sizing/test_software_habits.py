@@ -189,7 +189,7 @@ def test_a_plan_keeps_to_the_share_that_size_judges_by():
 def test_sixteen_bit_training_may_have_no_master_copy_where_no_framework_tells():
     facts = {"task": "full_finetuning", "compute_precision": "bf16", "gradient_checkpointing": "full"}
     open_ = estimate(LLAMA_8B, **facts)
-    assert open_.low_gb < 11.0 * 8.03 < open_.per_gpu_gb
+    assert open_.low_gb < 0.7 * open_.per_gpu_gb
     assert "32-bit copy" in open_.band_reason
     for told in ({"training_framework": "deepspeed"}, {"weight_precision": "bf16"}, {"compute_precision": "mixed"}):
         assert "32-bit copy" not in estimate(LLAMA_8B, **(facts | told)).band_reason

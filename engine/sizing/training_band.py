@@ -1,0 +1,110 @@
+"""What the runtime adds to a training step, and how far its memory may lie from the estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.learning import activations_gb, in_pipeline, logits_gb
+from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, total_gb
+from whichgpu.engine.sizing.rows import Rows
+from whichgpu.engine.sizing.serving import GIB
+from whichgpu.engine.sizing.shape import Shape
+from whichgpu.engine.sizing.states import allocator_share
+from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT, FROZEN, GRADIENTS, OPTIMIZER, WEIGHTS
+
+
+def finished(
+    job: Job,
+    parts: list[PartColumn],
+    rows: Rows,
+    *,
+    known: bool,
+    soft: Any,
+    open_gb: Any = 0.0,
+    less_gb: Any = 0.0,
+) -> MemoryColumns:
+    """Add what the runtime takes, and the band.
+
+    ``soft`` is the part that depends on the framework's habits, ``open_gb`` what may come on top,
+    ``less_gb`` what may be missing, in GB.
+    """
+    constants = sizing_constants()
+    count = rows.count
+    tensors = total_gb(parts)
+    fragmentation = constants.training.fragmentation.value * soft if job.varying_lengths else None
+    share = allocator_share(rows)
+    if fragmentation is not None:
+        share = share + fragmentation / tensors
+    collectives = np.where(count > 1, constants.collectives_gib.value * GIB, 0.0)
+    parts.append(PartColumn(ALLOCATOR, tensors * share, (share,)))
+    parts.append(PartColumn(CONTEXT, rows.context_gb + collectives, (count,)))
+    total = total_gb(parts)
+    low, high, reason = _band(job, parts, rows, tensors, total, soft, known=known)
+    low, high = low - less_gb, high + open_gb
+    if fragmentation is not None:
+        high = high + constants.training.fragmentation_most.value * soft
+        reason += "; batches of varying length fragment memory"
+    return MemoryColumns(
+        per_gpu_gb=total,
+        low_gb=np.maximum(0.0, np.minimum(low, total)),
+        high_gb=np.maximum(high, total),
+        allocated_gb=tensors,
+        parts=tuple(parts),
+        band_reason=reason,
+        method="architecture" if known else "rule of thumb",
+    )
+
+
+def _band(
+    job: Job, parts: list[PartColumn], rows: Rows, tensors: Any, total: Any, soft: Any, *, known: bool
+) -> tuple[Any, Any, str]:
+    """From tensors alone, as allocators count, to the whole device; what is soft or left open widens both ends."""
+    low, high = 0.92 * tensors - 0.17 * soft, 1.07 * total + 0.08 * soft
+    reasons = ["frameworks keep different activations and workspaces"]
+    if not known:
+        low, high = 0.78 * tensors - 0.3 * soft, 1.25 * total
+        reasons = ["only the size is known: activations are those of a typical model of that size"]
+    elif job.kind == "qlora":
+        # Checkpoints quantised to one format differ in scales and in what stays in 16 bits.
+        high = high + 0.08 * total_gb(parts, FROZEN)
+        reasons.append("quantised checkpoints differ")
+    if job.master_open:
+        # Without a 32-bit copy and with moments in 16 bits, states are half as large.
+        low = low - 0.46 * total_gb(parts, WEIGHTS, GRADIENTS, OPTIMIZER)
+        reasons.append("whether weights have a 32-bit copy is not stated")
+    if job.shape is not None:
+        for less, more, reason in _left_open(job, job.shape, rows, soft):
+            low, high = low - less, high + more
+            reasons.append(reason)
+    elif "batch_size_per_gpu" in job.unstated:
+        low, high = low - 0.1 * soft, high + 0.5 * soft
+        reasons.append("the micro-batch is not stated")
+    if job.peft and not job.lora_rank_stated:
+        # From 8 to 64 are usual: most often half or twice what is assumed.
+        adapters = total_gb(parts, ADAPTERS)
+        low = low - (0.35 * adapters if job.lora_rank > 8 else 0.0)
+        high = high + adapters * max(0.0, min(1.0, 64.0 / job.lora_rank - 1.0))
+        reasons.append("the adapter rank is not stated")
+    return low, high, "; ".join(reasons)
+
+
+def _left_open(job: Job, shape: Shape, rows: Rows, soft: Any) -> Iterator[tuple[Any, Any, str]]:
+    """What facts that nobody stated may take from a transformer's low end and add to its high end, in GB, and why."""
+    micro_batch, accumulation = in_pipeline(job, rows)
+    if job.unstated & {"seq_len_tokens", "batch_size_per_gpu"}:
+        yield 0.2 * soft, 0.5 * soft, "sequence length or micro-batch is not stated"
+    if job.checkpointing == "full" and "gradient_checkpointing" in job.unstated:
+        # Without recomputation far more is kept: of that a sixteenth is allowed for, a third where no framework tells.
+        plain = replace(job, checkpointing="none")
+        kept = activations_gb(plain, shape, rows.tensor, rows.pipeline, micro_batch, accumulation)[0]
+        yield 0.0, kept * (0.0625 if job.framework else 0.33), "whether activations are recomputed is not stated"
+    if job.loss_assumed:
+        # A chunked loss is the framework's habit, which a run may not have.
+        whole = logits_gb(replace(job, chunked_loss=False), shape, rows.tensor, micro_batch)
+        yield 0.0, 0.5 * whole, "whether the loss is fused is not stated"

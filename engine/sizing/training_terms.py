@@ -1,0 +1,96 @@
+"""The summands of training memory: how each is computed, from what, and on whose word."""
+
+from __future__ import annotations
+
+from whichgpu.engine.sizing.model import TermKind
+
+
+_ZERO = "ZeRO paper; DeepSpeed runtime/zero estimators 0.19"
+_COUNT_INPUTS = ("parameters_b", "bytes_per_parameter", "shards")
+WEIGHTS = TermKind("weights", "trained parameters on the rank x bytes / shards", _COUNT_INPUTS, _ZERO)
+FROZEN = TermKind(
+    "weights",
+    "frozen parameters on the rank x bytes of their format / shards",
+    ("parameters_b", "weight_precision", "shards"),
+    "QLoRA paper, bitsandbytes; embedding and head stay in 16 bits",
+)
+GRADIENTS = TermKind("gradients", "trained parameters on the rank x bytes / shards", _COUNT_INPUTS, _ZERO)
+RELEASED = TermKind(
+    "gradients",
+    "trained parameters x bytes / shards, as far as they exceed the activations freed by then",
+    _COUNT_INPUTS,
+    "torchtune sets gradients to none between steps; its published ladder (26.7 GB with checkpointing)",
+)
+AROUND_FROZEN = TermKind(
+    "gradients",
+    "frozen parameters x bytes / shards + one block before it is sharded: a flat parameter that holds adapters gets"
+    " gradients as a whole",
+    ("parameters_b", "shards"),
+    "PyTorch FSDP documentation, use_orig_params; torchtune lora_fsdp_wrap_policy",
+)
+OPTIMIZER = TermKind(
+    "optimizer",
+    "trained parameters on the rank x (moments + master copy) / shards",
+    ("parameters_b", "optimizer", "bytes_per_parameter", "shards"),
+    _ZERO,
+)
+ADAPTERS = TermKind(
+    "adapters",
+    "rank x (inputs + outputs) of the adapted matrices x bytes per adapter parameter",
+    ("adapter_parameters_m", "lora_rank", "bytes_per_parameter"),
+    "LoRA paper; PEFT keeps adapters and their states in 32 bits",
+)
+TRAINED_ENDS = TermKind(
+    "adapters",
+    "embedding and head that are trained whole x bytes",
+    ("parameters_m", "bytes_per_parameter"),
+    "PEFT modules_to_save keeps a trained copy of each",
+)
+RESIDENT = TermKind(
+    "frozen_components",
+    "further frozen models x 2 bytes / shards",
+    ("parameters_b", "shards"),
+    "reference and reward models of reinforcement learning in 16 bits (DeepSpeed-Chat, verl)",
+)
+LIVE_LAYER = TermKind(
+    "gathered_layer",
+    "parameters of the largest layer x bytes, gathered while it runs",
+    ("parameters_b", "bytes_per_parameter"),
+    "DeepSpeed runtime/zero/stage3.py estimator",
+)
+ACTIVATIONS = TermKind(
+    "activations",
+    "micro-batch x tokens x bytes kept per token and layer x layers (checkpoints only if recomputed) + one layer",
+    ("micro_batch", "seq_len_tokens", "gradient_checkpointing", "flash_attention", "tensor", "pipeline"),
+    "vramcalc 0.1.2 (7.3 % on eight runs out of sample), Korthikanti et al.",
+)
+LOGITS = TermKind(
+    "logits",
+    "micro-batch x tokens x vocabulary x 14 bytes / tensor ranks; an eighth with a chunked loss",
+    ("micro_batch", "seq_len_tokens", "vocab", "chunked_loss"),
+    "vramcalc 0.1.2; litgpt, torchtune and Hugging Face runs",
+)
+STEP = TermKind(
+    "optimizer_step",
+    "the optimiser's workspace (a copy of the gradients), as far as it exceeds the activations freed by then",
+    ("workspace_gb", "freed_gb"),
+    "torch multi-tensor AdamW; Hugging Face runs of 32.2 GB (3B) and 25.2 GB (1B)",
+)
+DEQUANT = TermKind(
+    "dequantised_layer",
+    "largest matrix in 16 bits",
+    ("parameters_m",),
+    "bitsandbytes unpacks one matrix at a time",
+)
+ALLOCATOR = TermKind(
+    "allocator",
+    "share of the tensors that the caching allocator holds beyond them",
+    ("share",),
+    "agilerl-arena 1.29: 7 % on one GPU, 5.4 % data parallel, 6.9 % FSDP; SimuMax 1/0.94",
+)
+CONTEXT = TermKind(
+    "context",
+    "driver context and, with several GPUs, collective buffers",
+    ("ranks",),
+    "agilerl-arena 1.29 memory/specs.py",
+)

@@ -1,0 +1,95 @@
+"""Bands of memory: wider for every open fact, odds that agree with their ends; the new facts do what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.core import locate
+from whichgpu.engine.sizing import Layout, estimate_memory, fit_odds, job_from_facts
+
+
+KNOWLEDGE = load_knowledge(locate("knowledge"))
+GPU = KNOWLEDGE.gpus["nvidia-a100-80gb-sxm"]
+MODEL = KNOWLEDGE.models["llama-3.1-8b"]
+ONE = Layout()
+STATED = {
+    "task": "peft_finetuning",
+    "peft_method": "lora",
+    "training_framework": "deepspeed",
+    "gradient_checkpointing": "full",
+    "seq_len_tokens": 2048,
+    "batch_size_per_gpu": 1,
+    "optimizer": "adamw",
+    "compute_precision": "mixed",
+    "weight_precision": "bf16",
+    "lora_rank": 32,
+    "lora_targets": "all-linear",
+    "flash_attention": True,
+    "packing": True,
+    "sequence_parallel": False,
+}
+
+
+def estimate(layout=ONE, **facts):
+    found = estimate_memory(job_from_facts(facts, MODEL), GPU, layout)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("left_out", sorted(STATED.keys() - {"task", "peft_method"}))
+def test_leaving_out_any_fact_widens_the_band(left_out):
+    told, open_ = estimate(**STATED), estimate(**{name: value for name, value in STATED.items() if name != left_out})
+    assert open_.high_gb / open_.low_gb > told.high_gb / told.low_gb
+
+
+def test_odds_are_even_at_the_estimate_and_promised_at_the_ends():
+    found = estimate(**STATED)
+    places = np.array([found.low_gb, found.per_gpu_gb, found.high_gb])
+    assert [float(fit_odds(found, place)) for place in places] == pytest.approx([0.05, 0.5, 0.95])
+
+
+FULL = {"task": "pretraining", "seq_len_tokens": 8192, "batch_size_per_gpu": 1, "gradient_checkpointing": "full"}
+
+
+def test_context_parallel_ranks_share_the_tokens_of_a_sequence():
+    whole = estimate(Layout(data=4, sharding="fsdp"), **FULL).breakdown
+    shared = estimate(Layout(data=4, sharding="fsdp"), **FULL, context_parallel=4).breakdown
+    assert shared["activations"] == pytest.approx(whole["activations"] / 4)
+    assert shared["weights"] == whole["weights"]
+
+
+def test_sequence_parallel_ranks_share_checkpoints():
+    layout = Layout(tensor=8)
+    whole, shared = (estimate(layout, **FULL, sequence_parallel=on).breakdown["activations"] for on in (False, True))
+    assert 0.15 < shared / whole < 0.5
+
+
+def test_a_pipeline_that_runs_forward_first_holds_every_micro_batch():
+    layout, facts = Layout(pipeline=4), FULL | {"gradient_accumulation_steps": 16}
+    usual, all_ = (estimate(layout, **facts, pipeline_schedule=s).breakdown["activations"] for s in ("1f1b", "gpipe"))
+    assert all_ > 2 * usual
+
+
+def test_embeddings_that_are_trained_take_copies_gradients_and_moments():
+    more = estimate(**STATED, trains_embeddings=True).per_gpu_gb - estimate(**STATED).per_gpu_gb
+    assert more == pytest.approx(2 * 128256 * 4096 * 16 / 1e9 * 1.055, rel=0.01)
+
+
+def test_models_beside_the_trained_one_lie_in_sixteen_bits():
+    more = estimate(**STATED, resident_params_b=7).allocated_gb - estimate(**STATED).allocated_gb
+    assert more == pytest.approx(14.0)
+
+
+def test_unsloth_keeps_checkpoints_in_host_memory():
+    facts = {name: value for name, value in STATED.items() if name != "training_framework"} | {"seq_len_tokens": 65536}
+    here, away = (
+        estimate(**facts, training_framework=name).breakdown["activations"] for name in ("axolotl", "unsloth")
+    )
+    assert away < 0.6 * here
+
+
+def test_an_eight_bit_base_is_not_taken_for_a_four_bit_one():
+    facts = STATED | {"peft_method": "qlora", "weight_precision": "int8"}
+    assert estimate(**facts).breakdown["weights"] == pytest.approx(9.1, rel=0.05)
