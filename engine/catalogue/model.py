@@ -197,6 +197,7 @@ class SourceRecord(FrozenModel):
     url: str | None = None
     publisher: str | None = None
     seller: bool = False  # it sells what it writes about
+    runs: bool = False  # it tells how models ran, not how they are built
     licence: str | None = None
     sections: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
