@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import to_builtins
@@ -42,19 +42,25 @@ _UNITS = {
 }
 
 
-def gpu_list(knowledge: Knowledge) -> list[Block]:
-    """All accelerators in one table."""
-    rows = tuple(_gpu_row(gpu) for gpu in knowledge.gpus.values())
-    headers = ("Id", "Usable GB", "Sold as", "Bandwidth", "TFLOPS", "Link", "To buy")
+def cheapest_hour(gpu: Gpu, knowledge: Knowledge) -> float | None:
+    """The lowest firm price of one for an hour, in US dollars."""
+    offers = (offer for offer in knowledge.offers if offer.gpu in (gpu.id, gpu.family))
+    return min((offer.usd_per_hour / offer.count for offer in offers), default=None)
+
+
+def gpu_list(gpus: Sequence[Gpu], knowledge: Knowledge) -> list[Block]:
+    """Accelerators in one table."""
+    rows = tuple(_gpu_row(gpu, cheapest_hour(gpu, knowledge)) for gpu in gpus)
+    headers = ("Id", "Usable GB", "Sold as", "Bandwidth", "TFLOPS", "Link", "Rent from", "To buy")
     lead = (
         f"{count_of(len(rows), 'accelerator')}. Usable is the memory a job can have, in GB of 10^9 bytes. Sellers "
         "count in GiB of 2^30 bytes and call them GB: what is sold as 24 holds 25.8 GB. TFLOPS are dense, at 16 bits. "
         "`whichgpu gpus NAME` shows one with its sources."
     )
-    return [Heading("GPUs", 1), Paragraph(lead), Table(headers, rows, frozenset({1, 2, 3, 4, 6}))]
+    return [Heading("GPUs", 1), Paragraph(lead), Table(headers, rows, frozenset({1, 2, 3, 4, 6, 7}))]
 
 
-def _gpu_row(gpu: Gpu) -> tuple[str, ...]:
+def _gpu_row(gpu: Gpu, hour: float | None) -> tuple[str, ...]:
     compute = gpu.tflops.get("bf16") or gpu.tflops.get("fp16")
     return (
         gpu.id,
@@ -63,6 +69,7 @@ def _gpu_row(gpu: Gpu) -> tuple[str, ...]:
         f"{gpu.mem_bw_tbs:.2f} TB/s" if gpu.mem_bw_tbs else "",
         number(compute) if compute else "",
         gpu.link,
+        usd(hour) if hour is not None else "",
         usd(gpu.buy_usd) if gpu.buy_usd else "",
     )
 
@@ -119,9 +126,9 @@ def _offers(gpu: Gpu, knowledge: Knowledge) -> list[Block]:
     return [Heading("Rent", 3), Paragraph(text)]
 
 
-def model_list(knowledge: Knowledge) -> list[Block]:
-    """All models in one table."""
-    rows = tuple(_model_row(model) for model in knowledge.models.values())
+def model_list(models: Sequence[ModelSpec]) -> list[Block]:
+    """Models in one table."""
+    rows = tuple(_model_row(model) for model in models)
     headers = ("Id", "Kind", "Parameters", "Layers", "Longest context")
     lead = f"{count_of(len(rows), 'model')}. `whichgpu models NAME` shows one with its sources."
     return [Heading("Models", 1), Paragraph(lead), Table(headers, rows, frozenset({2, 3, 4}))]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from msgspec import Struct, field
 
-from whichgpu.engine.catalogue import Knowledge, ModelSpec, job_of_name, job_profile, model_from_config
+from whichgpu.engine.catalogue import Knowledge, ModelSpec, job_of_name, job_profile, model_from_config, names_a_config
 from whichgpu.engine.core import InputError, Problem, Value, number
 from whichgpu.engine.rules import FactCandidate, Origin, Vocabulary
 from whichgpu.engine.sizing import composed_spec
@@ -68,7 +67,7 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
     if name is None:
         return Found()
     if names_a_config(str(name)):
-        read = model_from_config(Path(str(name)))
+        read = model_from_config(str(name))
         check_against_model(given, read)
         return _found(read, None, vocabulary)
     size = given.get("param_count_b")
@@ -103,11 +102,6 @@ def _claims_of_a_name(name: str) -> dict[str, list[FactCandidate]]:
     return {"model_family": [FactCandidate("assumed", f"jobs.{job}", family, ("model_name",), formula, (_JOBS,))]}
 
 
-def names_a_config(name: str) -> bool:
-    """Whether a model's name is a path to a ``config.json``, or to a folder that holds one."""
-    return name.endswith(".json") or ("/" in name and (Path(name) / "config.json").is_file())
-
-
 def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary, name: str | None = None) -> Found:
     job = job_of_name(name) or job_of_name(model.id) or model.kind
     claims = {fact: [claim] for fact, claim in _claims(model, job).items() if fact in vocabulary.facts}
@@ -124,6 +118,13 @@ def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary, name
     return Found(model, claims)
 
 
+def _origin(model: ModelSpec) -> str:
+    """Where a figure of the model comes from, with what its reading had to assume."""
+    if model.sources != ("config.json",):
+        return "the catalogue's figure for this model"
+    return "; ".join(("counted from the model's configuration", *model.notes))
+
+
 def _claims(model: ModelSpec, job: str) -> dict[str, FactCandidate]:
     values: dict[str, Value | None] = {
         "param_count_b": model.params_b,
@@ -133,11 +134,7 @@ def _claims(model: ModelSpec, job: str) -> dict[str, FactCandidate]:
         "model_architecture": _NETWORKS.get(model.kind),
         "vision_task": "detection" if model.kind == "detection" else None,
     }
-    return {
-        name: _claim(model, value, "the catalogue's figure for this model")
-        for name, value in values.items()
-        if value is not None
-    }
+    return {name: _claim(model, value, _origin(model)) for name, value in values.items() if value is not None}
 
 
 def _claim(model: ModelSpec, value: Value, formula: str, origin: Origin = "looked_up") -> FactCandidate:

@@ -14,6 +14,7 @@ from whichgpu.engine.authoring.guides.guides import catalogue_of
 from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, StatedNumber, allowance_on
 from whichgpu.engine.authoring.lint.regions import Regions
+from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import registered
 from whichgpu.engine.rules import KnownNames, Rulebook, Vocabulary
 
@@ -32,6 +33,8 @@ def lint_rulebook(
     consumed: Iterable[str] = (),
     calculated: Mapping[str, frozenset[str]] | None = None,
     heuristic_numbers: Mapping[str, frozenset[StatedNumber]] | None = None,
+    models: Mapping[str, ModelSpec] | None = None,
+    run_sources: frozenset[str] = frozenset(),
 ) -> list[Finding]:
     """What the checks find, sorted by place.
 
@@ -44,6 +47,8 @@ def lint_rulebook(
         consumed: facts that calculators and the pipeline read.
         calculated: the facts that calculators give, with those that each of them reads.
         heuristic_numbers: the numbers that each heuristic of the catalogue states.
+        models: those of the catalogue.
+        run_sources: the sources that tell of measured runs.
     """
     given = frozenset(produced)
     settled_by_rules = {fact for rule in rulebook.rules for fact in rule.writes} - frozenset(calculated or {})
@@ -59,6 +64,8 @@ def lint_rulebook(
         calculated or {},
         heuristic_numbers or {},
         frozenset(check.id for check in ALL_CHECKS),
+        models or {},
+        run_sources,
     )
     places = {rule.id: rule.place for rule in rulebook.rules}
     found = (finding for check in ALL_CHECKS for finding in check.run(context))
@@ -89,6 +96,8 @@ def inspect(advisor: Advisor, today: date) -> list[Finding]:
         consumed=consumed_facts(),
         calculated=calculated_facts(),
         heuristic_numbers=heuristic_numbers(Path(advisor.knowledge.folder)),
+        models=advisor.knowledge.models,
+        run_sources=frozenset(key for key, source in advisor.knowledge.sources.items() if source.runs),
     )
 
 

@@ -87,6 +87,16 @@ class Knowledge:
         return tuple(gpu for gpu in self.gpus.values() if gpu.plannable)
 
     @cached_property
+    def priced_ids(self) -> frozenset[str]:
+        """The GPUs that somebody rents out, or that have a price to buy."""
+        offered = {offer.gpu for offers in (self.offers, self.spot_offers) for offer in offers}
+        return frozenset(
+            gpu.id
+            for gpu in self.gpus.values()
+            if gpu.buy_usd is not None or not offered.isdisjoint((gpu.id, gpu.family))
+        )
+
+    @cached_property
     def dearest_usd_per_gpu_hour(self) -> float:
         """The highest price of one GPU for an hour in the price list; 0 where the list is empty."""
         return max((offer.usd_per_hour / offer.count for offer in self.offers), default=0.0)
@@ -99,7 +109,7 @@ class Knowledge:
     @cached_property
     def model_names(self) -> ModelNames:
         """The index behind ``find_model``."""
-        return ModelNames(self.models.values(), self.spelt_models)
+        return ModelNames(self.models, self.spelt_models)
 
     def find_gpu(self, name: str) -> GpuMatch:
         """What an accelerator's name means: one id, a family, a series, or none with suggestions."""

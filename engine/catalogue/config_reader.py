@@ -71,6 +71,32 @@ class ConfigReader(Struct, frozen=True):
         value = self.content.get(key)
         return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
+    def blocks(self) -> str:
+        """The letters of layers that are each one thing alone (Nemotron-H): M, *, - or E; nothing for others."""
+        letters = {"mamba": "M", "attention": "*", "mlp": "-", "moe": "E"}
+        listed = self.words("layers_block_type")
+        return self.word("hybrid_override_pattern") or "".join(letters.get(word, "?") for word in listed)
+
+    def numbers(self, key: str) -> list[int]:
+        """The list of whole numbers under a key, or nothing."""
+        value = self.content.get(key)
+        found = [_whole(item) for item in value] if isinstance(value, list) else []
+        return [item for item in found if item is not None] if None not in found else []
+
+    def first(self, key: str) -> int | None:
+        """The first of a list of whole numbers under a key."""
+        return next((number for number in self.numbers(key) if number > 0), None)
+
+    def mappings(self, key: str) -> list[ConfigReader]:
+        """Readers of the mappings in a list under a key."""
+        value = self.content.get(key)
+        found = value if isinstance(value, list) else []
+        return [ConfigReader(item, self.name, self.text, self.problems) for item in found if isinstance(item, Mapping)]
+
+    def groups(self) -> list[ConfigReader]:
+        """Readers of all mappings under any key."""
+        return [self.nested(key) for key, value in self.content.items() if isinstance(value, Mapping)]
+
     def finish(self) -> None:
         """Raise all problems that were found.
 
@@ -125,23 +151,41 @@ def layer_kinds(reader: ConfigReader, kind: str, layers: int | None) -> LayerKin
     listed = reader.words("layer_types")
     if listed:
         return _from_list(listed, window or reader.maybe("attention_chunk_size"))
-    pattern = reader.word("hybrid_override_pattern")
-    if pattern:
-        return LayerKinds(None, pattern.count("*"), None, pattern.count("M"), unclear=True)
-    interval = reader.maybe("full_attention_interval")
-    if layers and interval:
-        return LayerKinds(None, layers // interval, None, layers - layers // interval)
+    hybrid = _hybrid(reader, kind, layers)
+    if hybrid is not None:
+        return hybrid
     context = reader.maybe("max_position_embeddings")
     if layers is None or window is None or (context and window >= context):
         return LayerKinds()  # A window as wide as the context limits nothing.
-    every = reader.maybe("sliding_window_pattern") or _FULL_EVERY.get(kind) or 0
+    pattern = len(reader.word("sliding_window_pattern")) or reader.maybe("sliding_window_pattern")
+    every = pattern or _FULL_EVERY.get(kind) or 0
     full = layers // every if every > 1 else 0
     return _kinds(full, layers - full, 0, window)
 
 
+#: Every layer is a state space.
+ATTENTION_FREE = frozenset(("falcon_mamba", "mamba", "mamba2"))
+
+
+def _hybrid(reader: ConfigReader, kind: str, layers: int | None) -> LayerKinds | None:
+    """Layers with a fixed state beside those with full attention, as each series says it; None where none says so."""
+    blocks = reader.blocks() if kind == "nemotron_h" else ""
+    if blocks:
+        return LayerKinds(None, blocks.count("*"), None, blocks.count("M"), unclear=True)
+    if not layers:
+        return None
+    flags = reader.numbers("attn_type_list")  # MiniMax-01: one for each layer with full attention.
+    listed = reader.nested("linear_attn_config").numbers("full_attn_layers")
+    every = reader.maybe("full_attention_interval", "attn_layer_period")
+    full = sum(flags) if flags else len(listed) if listed else layers // every if every else None
+    if kind in ATTENTION_FREE:
+        full = 0
+    return None if full is None else LayerKinds(None, full, None, layers - full)
+
+
 def _from_list(listed: list[str], window: int | None) -> LayerKinds:
     sliding = sum(name in {"sliding_attention", "chunked_attention"} for name in listed)
-    linear = sum(name in {"linear_attention", "mamba", "recurrent"} for name in listed)
+    linear = sum(name in {"linear_attention", "mamba", "recurrent", "conv"} for name in listed)
     return _kinds(len(listed) - sliding - linear, sliding, linear, window)
 
 

@@ -15,6 +15,7 @@ from whichgpu.engine.catalogue.gpu_names import GpuNames
 from whichgpu.engine.catalogue.model import CostItem, Gpu, MemoryReserve, ModelSpec, Offer, SourceRecord
 from whichgpu.engine.catalogue.prices import Resolve, parse_prices
 from whichgpu.engine.core import (
+    RECORD_FORMS,
     Document,
     FrozenModel,
     KnowledgeError,
@@ -73,7 +74,7 @@ def read_folder(folder: Path, files: Mapping[str, Path]) -> dict[str, Any]:
     documents = {
         name: read_document(path, error=KnowledgeError, name=f"{folder.name}/{name}", cached=True)
         for name, path in files.items()
-        if path.suffix == ".yaml"
+        if path.suffix in RECORD_FORMS
     }
     content: dict[str, Any] = {
         part.key: [row for name in names_of(part, documents) for row in _read_records(documents[name], part, problems)]

@@ -31,6 +31,7 @@ from whichgpu.engine.catalogue.folder import (
 from whichgpu.engine.catalogue.model import Offer
 from whichgpu.engine.catalogue.prices import merged
 from whichgpu.engine.core import (
+    RECORD_FORMS,
     Document,
     KnowledgeError,
     Place,
@@ -69,7 +70,7 @@ def lay_over(content: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], 
     documents = {
         name: read_document(path, error=KnowledgeError, cached=True)
         for name, path in files.items()
-        if path.suffix == ".yaml"
+        if path.suffix in RECORD_FORMS
     }
     desk.everything |= {name: document.plain for name, document in documents.items()}
     for part in PARTS:

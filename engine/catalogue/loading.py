@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import Raw, Struct
 from msgspec.structs import asdict
 
 from whichgpu.engine.catalogue.bundle import Knowledge, KnowledgeLayer, knowledge_digest
@@ -14,7 +15,16 @@ from whichgpu.engine.catalogue.facts_of_gpus import gpu_facts
 from whichgpu.engine.catalogue.model import CostItem, Gpu, MemoryReserve, ModelSpec, Offer, SourceRecord
 from whichgpu.engine.catalogue.model_names import spelt_models
 from whichgpu.engine.catalogue.prices import offer_order
-from whichgpu.engine.core import compiled_key, knowledge_files, locate, recall_compiled, records_of, remember_compiled
+from whichgpu.engine.core import (
+    RECORD_FORMS,
+    RecordsOnDemand,
+    compiled_key,
+    knowledge_files,
+    locate,
+    recall_compiled,
+    records_of,
+    remember_compiled,
+)
 
 
 #: Decimal gigabytes per MiB.
@@ -38,12 +48,19 @@ def load_knowledge(folder: Path | None = None, *, layers: Sequence[Path] = ()) -
     files = _files(folder)
     added = (path for layer in layers for path in knowledge_files(layer).values())
     key = compiled_key((*files.values(), *added), str(folder), *map(str, layers))
-    kept = recall_compiled("knowledge", key, Knowledge)
+    kept = recall_compiled("knowledge", key, _Kept)
     if kept is not None:
-        return kept
+        return replace(kept.rest, models=RecordsOnDemand(kept.models, ModelSpec))
     read = _read(folder, files, layers)
-    remember_compiled("knowledge", key, read)
+    remember_compiled("knowledge", key, _Kept(RecordsOnDemand.packed(read.models), replace(read, models={})))
     return read
+
+
+class _Kept(Struct, frozen=True, array_like=True):
+    """What is kept between runs: of the models, of which a run needs one or two, each by itself."""
+
+    models: dict[str, Raw]
+    rest: Knowledge
 
 
 def with_offers(knowledge: Knowledge, offers: Iterable[Offer]) -> Knowledge:
@@ -64,8 +81,8 @@ def _priced(offers: Sequence[Offer]) -> dict[str, Any]:
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """Every YAML and CSV file below the folder by its name relative to it, sorted."""
-    paths = [path for path in folder.rglob("*") if path.suffix in {".yaml", ".csv"} and path.is_file()]
+    """Every file of records or prices below the folder by its name relative to it, sorted."""
+    paths = [path for path in folder.rglob("*") if path.suffix in {*RECORD_FORMS, ".csv"} and path.is_file()]
     return dict(sorted((path.relative_to(folder).as_posix(), path) for path in paths))
 
 

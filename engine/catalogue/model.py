@@ -90,6 +90,7 @@ class Moe(FrozenModel):
     experts: int
     experts_per_token: int
     expert_intermediate: int | None = None
+    expert_hidden: int | None = None  # width that experts read and write, where it is not the model's
     shared_intermediate: int | None = None  # all shared experts together
     first_dense_layers: int = 0
     every: int = 1  # one layer in so many has experts, the others are dense
@@ -103,6 +104,15 @@ class Mla(FrozenModel):
     q_lora_rank: int | None = None
     qk_nope_head_dim: int | None = None
     v_head_dim: int | None = None
+
+
+class Latent(FrozenModel):
+    """The space that a generator of pictures or clips works in."""
+
+    channels: int
+    spatial: int  # pixels of an edge that become one place
+    temporal: int = 1  # frames that become one
+    patch: int | None = None  # places of an edge that become one token
 
 
 class ModelSpec(FrozenModel):
@@ -140,9 +150,12 @@ class ModelSpec(FrozenModel):
     frames: int | None = None  # of the clip that a video model was made for
     denoising_steps: int | None = None  # diffusion: as its authors' pipeline takes by default
     guidance_passes: int | None = None  # diffusion: evaluations a step; 1 where guidance is distilled into the weights
-    components_b: dict[str, float] = field(default_factory=dict)  # diffusion: transformer/unet, text_encoder, vae
+    components_b: dict[str, float] = field(default_factory=dict)  # transformer, text_encoder, vae; language, vision
+    latent: Latent | None = None  # diffusion
+    embedding_dim: int | None = None  # of the vectors that an encoder gives
     published_file_gib: float | None = None  # weights file as published
     dims_partial: bool = False  # the dimensions do not tell the whole layout, so parameters cannot be counted
+    dims_differ_because: str | None = None  # why the published size is not the one that the dimensions give
     evidence: dict[str, tuple[str, ...]] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     disagreements: tuple[str, ...] = ()
@@ -184,6 +197,7 @@ class SourceRecord(FrozenModel):
     url: str | None = None
     publisher: str | None = None
     seller: bool = False  # it sells what it writes about
+    runs: bool = False  # it tells how models ran, not how they are built
     licence: str | None = None
     sections: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

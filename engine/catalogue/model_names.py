@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
@@ -13,6 +13,7 @@ from whichgpu.engine.core import nearest_words
 
 
 _DATE = re.compile(r"\d{4}|\d{6}|\d{8}")
+_VERSION = re.compile(r"\d+(\.\d+)?")
 _SIZE_TOLERANCE = 0.12  # A stated size and a model's real one: "7B" stands for 6.5 to 7.9 among those known.
 
 
@@ -57,10 +58,10 @@ def spelt_models(models: Iterable[ModelSpec]) -> SpeltModels:
 class ModelNames:
     """An index over models by the words of their ids, names and aliases."""
 
-    def __init__(self, models: Iterable[ModelSpec], spelt: SpeltModels | None = None) -> None:
-        """Over these models; ``spelt`` where their names were taken apart already."""
-        self._models = {model.id: model for model in sorted(models, key=lambda model: model.id)}
-        spelt = spelt or spelt_models(self._models.values())
+    def __init__(self, models: Mapping[str, ModelSpec], spelt: SpeltModels | None = None) -> None:
+        """Over these models by id; ``spelt`` where their names were taken apart already."""
+        self._models = models
+        spelt = spelt or spelt_models(models.values())
         self._index, self._words = dict(spelt.meant), spelt.words
 
     def find(self, name: str, param_count_b: float | None = None) -> ModelMatch:
@@ -116,7 +117,7 @@ class ModelNames:
             if nominal in words or off <= _SIZE_TOLERANCE:
                 rest = words[len(family) :]
                 version = _version(rest)
-                extra = len([word for word in rest if word.isalpha()])
+                extra = len([word for word in rest if word != nominal and not _VERSION.fullmatch(word)])
                 ranked.append((nominal not in words, extra, -version, round(off, 3), key))
         return min(ranked)[-1] if ranked else None
 
@@ -169,7 +170,7 @@ def _without_version(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def _version(words: tuple[str, ...]) -> float:
     """The version number in a name's words, for "newest first"; 0 without one."""
-    return next((float(word) for word in words if re.fullmatch(r"\d+(\.\d+)?", word)), 0.0)
+    return next((float(word) for word in words if _VERSION.fullmatch(word)), 0.0)
 
 
 def _billions(size: str) -> float:

@@ -96,7 +96,7 @@ def _mlp(dims: _Dims) -> tuple[int, int] | None:
     sparse_layers = (dims.layers - moe.first_dense_layers) // moe.every
     dense_layers = dims.layers - sparse_layers
     dense = _dense(dims, spec.intermediate) if dense_layers else 0
-    expert = _dense(dims, moe.expert_intermediate or spec.intermediate)
+    expert = _dense(dims, moe.expert_intermediate or spec.intermediate, moe.expert_hidden)
     if dense is None or expert is None:
         return None
     always = _always(dims, moe)
@@ -108,15 +108,17 @@ def _always(dims: _Dims, moe: Moe) -> int:
     """Router and shared experts of one layer."""
     shared = _dense(dims, moe.shared_intermediate) if moe.shared_intermediate else 0
     router = dims.hidden * moe.experts + (moe.experts if dims.spec.bias == "all" else 0)
-    return router + (shared or 0)
+    projections = 2 * dims.hidden * moe.expert_hidden if moe.expert_hidden else 0  # into the experts' space and back
+    return router + projections + (shared or 0)
 
 
-def _dense(dims: _Dims, intermediate: int | None) -> int | None:
+def _dense(dims: _Dims, intermediate: int | None, hidden: int | None = None) -> int | None:
     if intermediate is None:
         return None
+    hidden = hidden or dims.hidden
     matrices = 3 if dims.gated else 2
-    bias = intermediate * (matrices - 1) + dims.hidden if dims.spec.bias == "all" else 0
-    return matrices * dims.hidden * intermediate + bias
+    bias = intermediate * (matrices - 1) + hidden if dims.spec.bias == "all" else 0
+    return matrices * hidden * intermediate + bias
 
 
 def _encoder_decoder(dims: _Dims) -> ParameterCount | None:

@@ -57,6 +57,7 @@ _NOISE = frozenset(
     )
 )
 _REWRITES = (
+    (re.compile(r"\bquadro (rtx \d000)\b"), r"turing \1"),  # Later cards have the same numbers and no such word.
     (re.compile(r"(?<=\d)(pcie|nvl|sxm\d?)\b"), r" \1"),
     (re.compile(r"\bsxm\d\b"), "sxm"),
     (re.compile(r"\bpci\b|\bpci e\b|\bpci express\b"), "pcie"),

@@ -33,6 +33,7 @@ from .fact_table import (
     yes_no as yes_no,
 )
 from .folders import (
+    RECORD_FORMS as RECORD_FORMS,
     distinct as distinct,
     is_rule_file as is_rule_file,
     knowledge_files as knowledge_files,
@@ -41,7 +42,7 @@ from .folders import (
     read_data_from as read_data_from,
 )
 from .gc_pause import collection_paused as collection_paused
-from .on_demand import OnDemand as OnDemand
+from .on_demand import OnDemand as OnDemand, RecordsOnDemand as RecordsOnDemand
 from .records import (
     FrozenModel as FrozenModel,
     RecordError as RecordError,

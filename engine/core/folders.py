@@ -43,6 +43,8 @@ CATALOGUE_FILES = (
     "prices.csv",
 )
 CATALOGUE_FOLDERS = ("gpus", "models")
+#: How files of records are written: by hand, or gathered by a program.
+RECORD_FORMS = frozenset({".yaml", ".json"})
 
 
 def is_rule_file(path: Path) -> bool:
@@ -54,7 +56,7 @@ def knowledge_files(folder: Path) -> dict[str, Path]:
     """The files of a layer that are no rules, by name relative to it, sorted."""
     found = [folder / name for name in (*VOCABULARY_FILES, *CATALOGUE_FILES) if (folder / name).is_file()]
     for name in CATALOGUE_FOLDERS:
-        found += [path for path in (folder / name).glob("*.yaml") if path.is_file()]
+        found += [path for path in (folder / name).glob("*") if path.suffix in RECORD_FORMS and path.is_file()]
     return dict(sorted((path.relative_to(folder).as_posix(), path) for path in found))
 
 

@@ -279,5 +279,6 @@ def probing_context(context: DecisionContext, gpus: frozenset[str] | None = None
     if gpus is not None:
         knowledge = copy(knowledge)
         knowledge.__dict__["plannable"] = tuple(gpu for gpu in context.knowledge.plannable if gpu.id in gpus)
+        knowledge.__dict__["priced_ids"] = gpus
     shared = {name: getattr(context, name) for name in context.__struct_fields__}
     return ProbingContext(**{**shared, "knowledge": knowledge, "kept": kept})

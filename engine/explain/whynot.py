@@ -152,6 +152,8 @@ def _says(
             text = loss_text(loss, best, outcome.objective, advisor.rules, outcome.final.facts, advisor.vocabulary)
             return f"it does the job, but {named(best)} is not the answer: {text}"
     reasons = [advisor.knowledge.gpus[gpu].not_plannable_because for gpu in sorted(gpus)]
+    if gpus.isdisjoint(advisor.knowledge.priced_ids) and "gpu_candidates" not in outcome.intake.facts:
+        reasons.append("nobody was seen to rent it out or to sell it; name it in gpu_candidates to plan with it")
     given = outcome.intake.facts.keys() & {"gpu_candidates", "gpu_excluded", "vendor_preference"}
     wish = f"what was stated leaves it out: {', '.join(sorted(given))}" if given else "no plan was made with it"
     return next((reason for reason in reasons if reason), None) or wish

@@ -9,6 +9,7 @@ import numpy as np
 from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import Facts
 from whichgpu.engine.plans.configurations import configurations, configurations_of_count
+from whichgpu.engine.plans.costs.spending import count_owned, owned_gpus
 from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.layouts import columns_of
 from whichgpu.engine.plans.maker import PlanMaker
@@ -106,11 +107,17 @@ def _found(maker: PlanMaker, which: Ints, picks: Picks) -> Found:
 
 
 def gpus_to_plan(facts: Facts, knowledge: Knowledge) -> list[Gpu]:
-    """Plannable GPUs, restricted and reduced as the user said; names may be ids, families or series."""
-    chosen = knowledge.plannable
+    """Plannable GPUs, restricted and reduced as the user said; names may be ids, families or series.
+
+    Of GPUs that nobody was seen to rent out or sell, only those that the user names or has: no plan of the others could
+    be had.
+    """
     if "gpu_candidates" in facts:
-        wanted = _ids(facts, "gpu_candidates", knowledge)
-        chosen = tuple(gpu for gpu in chosen if gpu.id in wanted)
+        named = _ids(facts, "gpu_candidates", knowledge)
+        chosen = [gpu for gpu in knowledge.plannable if gpu.id in named]
+    else:
+        named, owned = knowledge.priced_ids | _ids(facts, "current_gpu", knowledge), owned_gpus(facts)
+        chosen = [gpu for gpu in knowledge.plannable if gpu.id in named or count_owned(gpu, owned)]
     excluded = _ids(facts, "gpu_excluded", knowledge)
     return [gpu for gpu in chosen if gpu.id not in excluded]
 

@@ -68,7 +68,8 @@ def _next_smaller(plan: Plan, maker: PlanMaker) -> Gpu | None:
     smaller = [
         gpu
         for gpu in maker.knowledge.plannable
-        if gpu.vendor == plan.gpu.vendor and gpu.usable_gb is not None and gpu.usable_gb < needed
+        if gpu.id in maker.knowledge.priced_ids and gpu.vendor == plan.gpu.vendor
+        if gpu.usable_gb is not None and gpu.usable_gb < needed
     ]
     return min(smaller, key=lambda gpu: (-(gpu.usable_gb or 0.0), gpu.id), default=None)
 

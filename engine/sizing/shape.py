@@ -140,8 +140,9 @@ def _expert_params(model: ModelSpec, hidden: int) -> float:
     if moe is None or not moe.expert_intermediate:
         return 0.0
     matrices = 3 if model.gated_mlp is not False else 2
+    width = moe.expert_hidden or hidden
     return (
-        float((model.layers or 0) - moe.first_dense_layers) * moe.experts * matrices * hidden * moe.expert_intermediate
+        float((model.layers or 0) - moe.first_dense_layers) * moe.experts * matrices * width * moe.expert_intermediate
     )
 
 

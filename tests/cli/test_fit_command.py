@@ -58,7 +58,7 @@ def test_gpus_of_another_kind_are_a_group_of_their_own() -> None:
         (Device("NVIDIA GeForce RTX 3080", 12288.0), "nvidia-rtx-3080-12gb"),
         (Device("NVIDIA H200", 143771.0), "nvidia-h200-nvl"),
         (Device("NVIDIA GH200 480GB", 97871.0), "nvidia-gh200"),
-        (Device("NVIDIA GeForce RTX 4090 Laptop GPU", 16376.0), None),
+        (Device("NVIDIA GeForce RTX 4090 Laptop GPU", 16376.0), "nvidia-rtx-4090-laptop"),
         (Device("Apple M4 Max", 36864.0), None),
         (Device("llvmpipe"), None),
     ],

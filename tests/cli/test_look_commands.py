@@ -92,6 +92,28 @@ def test_models(whichgpu: Whichgpu) -> None:
     assert json.loads(whichgpu("models", "llama-3.1-8b", "--format", "json").out)[0]["layers"] == 32
 
 
+def test_words_and_limits_narrow_the_gpus(whichgpu: Whichgpu) -> None:
+    found = json.loads(whichgpu("gpus", "hopper", "--min-memory", "80", "--max-price", "3", "--format", "json").out)
+    assert {gpu["architecture"] for gpu in found} == {"hopper"}
+    assert "nvidia-h100-80gb-sxm" in {gpu["id"] for gpu in found}
+    assert min(gpu["vram_gb"] for gpu in found) >= 80
+    assert "id nvidia-rtx-4090" in whichgpu("gpus", "rtx", "4090").out
+    assert whichgpu("gpus", "L4", "--min-memory", "80").code == 1
+    rows = whichgpu("gpus", "laptop", "--format", "csv").out.splitlines()
+    assert rows[0].startswith("id,family,series,name")
+    assert len(rows) > 20
+
+
+def test_words_tasks_and_sizes_narrow_the_models(whichgpu: Whichgpu) -> None:
+    found = json.loads(whichgpu("models", "qwen", "--task", "embedding", "--format", "json").out)
+    assert {"qwen3-embedding-8b", "gte-qwen2-7b-instruct"} <= {model["id"] for model in found}
+    assert {model["kind"] for model in found} == {"encoder"}
+    small = json.loads(whichgpu("models", "--task", "llm", "--max-params", "1", "--format", "json").out)
+    assert 0 < max(model["params_b"] for model in small) <= 1
+    assert "qwen2.5-7b" in whichgpu("models", "qwen").out
+    assert "name one of" in whichgpu("models", "--task", "cooking").err
+
+
 def test_prices_come_cheapest_first(whichgpu: Whichgpu) -> None:
     offers = json.loads(whichgpu("prices", "nvidia-l4", "--provider", "aws", "--format", "json").out)
     each = [offer["usd_per_hour"] / offer["count"] for offer in offers]

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 from whichgpu.engine.advisor import FactValues, Word, doc
 from whichgpu.engine.authoring.lint.regions import Case, Example, Regions
+from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import Place
 from whichgpu.engine.rules import KnownNames, Rule, Rulebook, Vocabulary
 
@@ -93,6 +94,8 @@ class LintContext(Struct, frozen=True):
     calculated: Mapping[str, frozenset[str]] = field(default_factory=dict)  # calculators' outputs: what each reads
     heuristic_numbers: Mapping[str, frozenset[StatedNumber]] = field(default_factory=dict)  # by heuristic
     checks: frozenset[str] = frozenset()  # ids of all checks
+    models: Mapping[str, ModelSpec] = field(default_factory=dict)  # of the catalogue
+    run_sources: frozenset[str] = frozenset()  # sources that tell of measured runs
 
 
 class Check(Struct, frozen=True):

@@ -42,7 +42,7 @@ def test_usable_memory_stays_near_what_is_marketed() -> None:
         assert gpu.vram_gb is not None
         assert gpu.usable_gb is not None
         # A Mac keeps a quarter of its memory for itself, and a processor shares it with the system.
-        least = 0.79 if gpu.sw_stack == "metal" else 0.9 if gpu.sw_stack == "cpu" else 0.94
+        least = 0.9 if gpu.sw_stack == "cpu" else 0.79 if gpu.form_factor == "system" else 0.94
         assert least < gpu.usable_gb / gpu.vram_gb < 1.08, gpu.id
         if gpu.device_mib is not None:
             assert gpu.usable_gb <= gpu.device_mib * 1.048576e-3 + 1e-3
@@ -86,7 +86,8 @@ def test_figures_are_dense_and_ordered() -> None:
     for gpu in GPUS.values():
         rates = gpu.tflops
         if "fp8" in rates and "bf16" in rates:
-            assert rates["fp8"] <= 2.2 * rates["bf16"], gpu.id
+            most = 4 if gpu.id == "aws-trainium3" else 2.2  # Its own data sheet: 2,517 and 671.
+            assert rates["fp8"] <= most * rates["bf16"], gpu.id
         if "bf16" in rates and "fp16" in rates:
             assert rates["bf16"] >= rates["fp16"], gpu.id  # A Gaudi 3 runs FP16 at a quarter of BF16.
         for share in gpu.achieved.values():
@@ -184,7 +185,7 @@ def test_precision_support_follows_compute_capability_where_no_rate_is_stated() 
 
 def test_every_vendor_and_stack_is_named() -> None:
     assert {gpu.vendor for gpu in GPUS.values()} == {
-        *("nvidia", "amd", "intel", "google", "aws", "apple", "graphcore", "other"),
+        *("nvidia", "amd", "intel", "google", "aws", "apple", "graphcore", "huawei", "other"),
     }
     for gpu in GPUS.values():
         assert gpu.sw_stack, gpu.id

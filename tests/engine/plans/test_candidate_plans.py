@@ -42,9 +42,12 @@ def of(found: list[Plan], gpu: str) -> list[Plan]:
     return [plan for plan in found if plan.gpu.id == gpu]
 
 
-def test_every_plannable_gpu_gets_a_plan_in_a_fixed_order() -> None:
+PRICED = {gpu.id for gpu in KNOWLEDGE.plannable} & KNOWLEDGE.priced_ids
+
+
+def test_every_gpu_that_can_be_had_gets_a_plan_in_a_fixed_order() -> None:
     found = plans({"task": "inference"}, "llama-3.1-70b")
-    assert {plan.gpu.id for plan in found} == {gpu.id for gpu in KNOWLEDGE.plannable}
+    assert {plan.gpu.id for plan in found} == PRICED
     keys = [(plan.gpu.id, plan.count) for plan in found]
     assert keys == sorted(keys)
     assert len({plan.id for plan in found}) == len(found)
@@ -118,7 +121,7 @@ def test_absurd_counts_and_sizes_are_planned_all_the_same() -> None:
         {"task": "inference", "param_count_b": 7.0, "peak_qps": 1e9, "tpot_slo_ms": 1e-9},
     ):
         found = plans(facts)
-        assert len(found) >= len(KNOWLEDGE.plannable)
+        assert len(found) >= len(PRICED)
         for plan in found:
             assert plan.layout.count == plan.count
 
@@ -144,7 +147,7 @@ def test_counts_that_rules_ask_for_are_planned_where_they_fit_and_can_be_had() -
 
 def test_without_a_size_every_gpu_is_planned_unproven() -> None:
     found = plans({"task": "inference"}, None, {2: "a-rule"})
-    assert {plan.gpu.id for plan in found} == {gpu.id for gpu in KNOWLEDGE.plannable}
+    assert {plan.gpu.id for plan in found} == PRICED
     assert {plan.count for plan in found} == {1, 2}
     for plan in found:
         assert plan.memory is None
@@ -384,3 +387,14 @@ def test_broken_constants_are_refused(tmp_path: Path) -> None:
     (tmp_path / "plans.yaml").write_text("most_gpus: {inference: {value: many, source: x}}\n")
     with pytest.raises(KnowledgeError):
         plan_constants(tmp_path)
+
+
+def test_a_gpu_without_any_price_is_planned_where_it_is_named_or_there() -> None:
+    assert "nvidia-rtx-2080-ti" not in KNOWLEDGE.priced_ids
+    for facts in (
+        {"gpu_candidates": ("RTX 2080 Ti",)},
+        {"current_gpu": "RTX 2080 Ti"},
+        {"gpus_owned": ("2 x nvidia-rtx-2080-ti",)},
+    ):
+        assert "nvidia-rtx-2080-ti" in {gpu.id for gpu in gpus_to_plan(facts, KNOWLEDGE)}
+    assert "nvidia-rtx-2080-ti" not in {gpu.id for gpu in gpus_to_plan({}, KNOWLEDGE)}

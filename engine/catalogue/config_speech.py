@@ -1,0 +1,63 @@
+"""Speech models from their configuration: an encoder of sound, and a decoder that writes text where there is one."""
+
+from __future__ import annotations
+
+from whichgpu.engine.catalogue.config_reader import ConfigReader
+from whichgpu.engine.catalogue.model import ModelSpec
+
+
+WHISPERS = frozenset(("whisper", "lite-whisper", "moonshine"))
+WAVES = frozenset(("wav2vec2", "hubert", "wavlm", "wav2vec2-bert", "unispeech-sat", "data2vec-audio", "sew-d"))
+
+
+def speech_spec(reader: ConfigReader, identity: str) -> ModelSpec:
+    """A Whisper or a wav2vec2; parameters from the shapes of their layers."""
+    encoder_only = reader.word("model_type") in WAVES
+    width = reader.count("d_model", "hidden_size")
+    layers = reader.count("encoder_layers", "encoder_num_hidden_layers", "num_hidden_layers")
+    heads = reader.count("encoder_attention_heads", "encoder_num_attention_heads", "num_attention_heads")
+    inner = reader.count("encoder_ffn_dim", "intermediate_size")
+    vocab = reader.count("vocab_size")
+    decoders = 0 if encoder_only else reader.count("decoder_layers", "decoder_num_hidden_layers") or 0
+    reader.finish()
+    if not width or not layers or not inner or not vocab:  # ``finish`` has raised.
+        raise AssertionError(identity)
+    decoder_inner = reader.maybe("decoder_ffn_dim") or inner
+    block = 4 * width * width + 4 * width + 2 * width * inner + inner + width + 4 * width
+    decoder_block = 8 * width * width + 2 * width * decoder_inner + decoder_inner + width + 14 * width
+    total = layers * block + decoders * decoder_block
+    if encoder_only:
+        total += _wave_front(reader, width) + vocab * width
+    else:
+        total += 3 * width * ((reader.maybe("num_mel_bins") or 80) + width)
+        total += (reader.maybe("max_source_positions") or 1500) * width
+        total += (vocab + (reader.maybe("max_target_positions") or 448)) * width
+    return ModelSpec(
+        id=identity,
+        name=identity,
+        kind="speech",
+        params_b=round(total / 1e9, 9),
+        layers=layers,
+        hidden=width,
+        heads=heads,
+        kv_heads=heads,
+        head_dim=width // heads if heads else None,
+        intermediate=inner,
+        vocab=vocab,
+        max_context=reader.maybe("max_target_positions"),
+        gated_mlp=False,
+        tied_embeddings=True,
+        bias="all",
+        decoder_layers=decoders or None,
+        sources=("config.json",),
+    )
+
+
+def _wave_front(reader: ConfigReader, width: int) -> int:
+    """The convolutions over the wave, the projection behind them, and the convolution that gives positions."""
+    sizes, kernels = reader.numbers("conv_dim"), reader.numbers("conv_kernel")
+    before = [1, *sizes[:-1]]
+    convolutions = sum(a * b * kernel for a, b, kernel in zip(before, sizes, kernels, strict=False))
+    groups = reader.maybe("num_conv_pos_embedding_groups") or 16
+    positions = width * (width // groups) * (reader.maybe("num_conv_pos_embeddings") or 128)
+    return convolutions + (sizes[-1] * width if sizes else 0) + positions
