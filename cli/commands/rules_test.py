@@ -27,6 +27,7 @@ from whichgpu.engine.authoring import (
     run_rule_tests,
     run_scenarios,
 )
+from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import InputError, Problem, nearest_words
 
 
@@ -38,15 +39,18 @@ FOUND_WANTING = 1
 @click.option(
     "--filter", "pattern", metavar="PATTERN", help="Only rules and scenarios whose id matches, such as '*lora*'."
 )
+@click.option("--guides", is_flag=True, help="Also the cases read off the guides.")
 @output_format("text", "json", "github")
 @rules_options
-def test_rules(*, names: tuple[str, ...], pattern: str | None, form: str, rules: tuple[str, ...], builtin: bool) -> int:
+def test_rules(
+    *, names: tuple[str, ...], pattern: str | None, guides: bool, form: str, rules: tuple[str, ...], builtin: bool
+) -> int:
     """Run the tests inside rules and the scenarios beside them: all, or those of the rules and tables in NAMES.
 
     Exits with 0 where all pass, 1 where one fails or there is nothing to run, 2 where the rules cannot be read.
     """
     advisor = load(rules, builtin=builtin)
-    results, scenarios = run_all(advisor, folders_of(rules, builtin=builtin), now(), names, pattern)
+    results, scenarios = run_all(advisor, folders_of(rules, builtin=builtin), now(), names, pattern, guides=guides)
     if not results and not scenarios:
         wanted = f" matches {pattern!r}" if pattern else " belongs to these rules" if names else " is there"
         raise InputError(
@@ -69,6 +73,8 @@ def run_all(
     names: tuple[str, ...] = (),
     pattern: str | None = None,
     keep: Callable[[Scenario, Mapping[str, Any]], None] | None = None,
+    *,
+    guides: bool = False,
 ) -> tuple[list[TestResult], list[ScenarioResult]]:
     """The results of the tests inside rules, and of the scenarios; names of rules leave the scenarios out.
 
@@ -76,10 +82,16 @@ def run_all(
     """
     _check_names(advisor, names)
     chosen = _chosen(advisor, names, pattern)
-    tests = run_rule_tests(advisor.rulebook, RuleTestFacts(advisor).facts_for, advisor.vocabulary, rules=chosen)
+
+    def whole(given: Mapping[str, object]) -> tuple[Mapping[str, Any], Knowledge]:
+        return advisor.decide(given, decided_at=moment).to_dict(), advisor.knowledge
+
+    tests = run_rule_tests(
+        advisor.rulebook, RuleTestFacts(advisor).facts_for, advisor.vocabulary, rules=chosen, decide=whole
+    )
     if names:
         return tests, []
-    found = load_scenarios(folders, advisor.rulebook, advisor.knowledge)
+    found = load_scenarios(folders, advisor.rulebook, advisor.knowledge, guides=guides)
     wanted = [scenario for scenario in found if pattern is None or fnmatchcase(scenario.id, pattern)]
 
     def decide(scenario: Scenario) -> Mapping[str, Any]:

@@ -36,11 +36,18 @@ from .schemas import (
     file_schemas as file_schemas,
     text_of as text_of,
 )
-from .testing.mutation import MutationReport as MutationReport, mutate as mutate
+from .testing.cases import FactsFor as FactsFor
+from .testing.following import Following as Following
+from .testing.mutation import (
+    MutationReport as MutationReport,
+    Survivor as Survivor,
+    mutate as mutate,
+    mutate_effects as mutate_effects,
+)
+from .testing.outcomes import DecideGiven as DecideGiven
 from .testing.rule_test_facts import RuleTestFacts as RuleTestFacts
 from .testing.rule_tests import (
     Coverage as Coverage,
-    FactsFor as FactsFor,
     TestResult as TestResult,
     coverage_of_tests as coverage_of_tests,
     run_rule_tests as run_rule_tests,
@@ -52,3 +59,4 @@ from .testing.scenarios import (
     needs_all as needs_all,
     run_scenarios as run_scenarios,
 )
+from .testing.writing import Written as Written, write_tests as write_tests

@@ -12,6 +12,7 @@ from typing import Any
 
 from whichgpu.engine.advisor import ObjectivesFile
 from whichgpu.engine.authoring.testing.expectations import EXPECTATIONS
+from whichgpu.engine.authoring.testing.scenarios import SCENARIO_KEYS
 from whichgpu.engine.catalogue import Knowledge, TasksFile, entry_schemas, knowledge_file_schemas
 from whichgpu.engine.core import FrozenModel, model_of
 from whichgpu.engine.plans import EconomicsConstants, PlanConstants
@@ -69,17 +70,16 @@ def file_schemas(vocabulary: Vocabulary, knowledge: Knowledge) -> dict[str, Sche
 def scenario_file_schema() -> Schema:
     """The schema of the files in ``scenarios/`` of a rule folder."""
     anything: Schema = {"type": "object"}
+    shapes: dict[str, Schema] = {"facts": anything, "number": {"type": "number"}, "names": {"type": "array"}}
     properties: Schema = {
-        "id": {"type": "string", "description": "its name in kebab-case"},
-        "says": {"type": "string", "description": "in a sentence what it is about"},
-        "given": {**anything, "description": "the workload, as in a workload file"},
-        "expect": {
-            **anything,
-            "properties": {name: {} for name in sorted(EXPECTATIONS)},
-            "description": "what the answer contains",
-        },
+        key.name: {
+            **({"enum": list(key.choices)} if key.choices else shapes.get(key.kind, {"type": "string"})),
+            "description": key.says,
+        }
+        for key in SCENARIO_KEYS
     }
-    required = ["id", "given", "expect"]
+    properties["expect"]["properties"] = {name: {} for name in sorted(EXPECTATIONS)}
+    required = [key.name for key in SCENARIO_KEYS if key.required]
     item = {**anything, "properties": properties, "required": required, "additionalProperties": False}
     return {"$schema": DIALECT, "title": "whichgpu scenarios", "type": "array", "items": item}
 
