@@ -14,6 +14,7 @@ from whichgpu import Advisor
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, now
 from whichgpu.cli.options import output_format, rules_options
+from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.rules import github_results, result_blocks
 from whichgpu.cli.render.ruletests import github_scenarios, scenario_blocks
 from whichgpu.cli.rulefolders import folders_of
@@ -22,13 +23,14 @@ from whichgpu.engine.authoring import (
     Scenario,
     ScenarioResult,
     TestResult,
+    layers_below,
     load_scenarios,
     needs_all,
     run_rule_tests,
     run_scenarios,
 )
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import InputError, Problem, nearest_words
+from whichgpu.engine.core import InputError, Problem, locate, nearest_words
 
 
 FOUND_WANTING = 1
@@ -56,14 +58,31 @@ def test_rules(
         raise InputError(
             Problem("nothing-to-test", f"no test or scenario{wanted}", fix="whichgpu rules list names the rules")
         )
+    results, scenarios, touched = _judged(advisor, results, scenarios)
     if form == "json":
         output.emit_json(_value(results, scenarios))
     elif form == "github":
         output.emit(github_results(results) + github_scenarios(scenarios))
     else:
-        output.emit_blocks([*result_blocks(results), *scenario_blocks(scenarios)], form)
+        note = f"{touched} tests and scenarios of the rules below come out otherwise under these layers."
+        blocks = [*result_blocks(results), *scenario_blocks(scenarios), *([Paragraph(note)] if touched else ())]
+        output.emit_blocks(blocks, form)
     passed = all(result.passed for result in results) and all(result.passed for result in scenarios)
     return 0 if passed else FOUND_WANTING
+
+
+def _judged(
+    advisor: Advisor, results: list[TestResult], scenarios: list[ScenarioResult]
+) -> tuple[list[TestResult], list[ScenarioResult], int]:
+    """What counts, and how many tests of rules that lie below layers fail: a layer may well mean them to."""
+    below = layers_below(advisor)
+    shipped = locate("rules").resolve()
+    moot = {id(each) for each in results if not each.passed and advisor.rules[each.rule].layer in below}
+    if below:
+        places = [(each, each.scenario.place) for each in scenarios if not each.passed]
+        moot |= {id(each) for each, place in places if place and Path(place.path).resolve().is_relative_to(shipped)}
+    kept = [each for each in results if id(each) not in moot]
+    return kept, [each for each in scenarios if id(each) not in moot], len(moot)
 
 
 def run_all(

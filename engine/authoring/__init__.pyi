@@ -22,7 +22,13 @@ from .guides.guides import (
     uncarried as uncarried,
 )
 from .guides.manifest import refreshed_manifest as refreshed_manifest
-from .inspection import inspect as inspect, lint_rulebook as lint_rulebook, worked_out_facts as worked_out_facts
+from .inspection import (
+    UNDER_LAYERS as UNDER_LAYERS,
+    inspect as inspect,
+    layers_below as layers_below,
+    lint_rulebook as lint_rulebook,
+    worked_out_facts as worked_out_facts,
+)
 from .lint.checks import ALL_CHECKS as ALL_CHECKS
 from .lint.finding import (
     Check as Check,

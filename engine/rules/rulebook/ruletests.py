@@ -192,6 +192,8 @@ def _vary(base: RuleTest, change: MappingNode, each: Each, context: Context) -> 
         return None
     changed, new = entry
     if changed in target and target[changed] == new and type(target[changed]) is type(new):
+        if not context.topmost:  # A layer above moved a parameter to where a test stands already.
+            return None
         shown = {True: "yes", False: "no"}[new] if isinstance(new, bool) else str(new)
         message = f"`{changed}` is {shown} in the test above already"
         context.add("bad-near-miss", message, value, fix="give it another value")
