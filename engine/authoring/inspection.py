@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from whichgpu.engine.advisor import Advisor, known_names
 from whichgpu.engine.authoring.guides.guides import catalogue_of, guide_folders
 from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
-from whichgpu.engine.authoring.lint.finding import Finding, LintContext, StatedNumber, allowance_on
+from whichgpu.engine.authoring.lint.finding import CatalogueView, Finding, LintContext, StatedNumber, allowance_on
 from whichgpu.engine.authoring.lint.regions import Regions
+from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import locate, registered
 from whichgpu.engine.rules import KnownNames, Rulebook, Vocabulary
 
@@ -32,6 +33,7 @@ def lint_rulebook(
     consumed: Iterable[str] = (),
     calculated: Mapping[str, frozenset[str]] | None = None,
     heuristic_numbers: Mapping[str, frozenset[StatedNumber]] | None = None,
+    catalogue: CatalogueView | None = None,
 ) -> list[Finding]:
     """What the checks find, sorted by place.
 
@@ -44,6 +46,7 @@ def lint_rulebook(
         consumed: facts that calculators and the pipeline read.
         calculated: the facts that calculators give, with those that each of them reads.
         heuristic_numbers: the numbers that each heuristic of the catalogue states.
+        catalogue: GPUs and names that exist; what it lacks is not checked.
     """
     given = frozenset(produced)
     settled_by_rules = {fact for rule in rulebook.rules for fact in rule.writes} - frozenset(calculated or {})
@@ -59,6 +62,7 @@ def lint_rulebook(
         calculated or {},
         heuristic_numbers or {},
         frozenset(check.id for check in ALL_CHECKS),
+        catalogue or CatalogueView(),
     )
     places = {rule.id: rule.place for rule in rulebook.rules}
     found = (finding for check in ALL_CHECKS for finding in check.run(context))
@@ -93,6 +97,7 @@ def inspect(advisor: Advisor, today: date) -> list[Finding]:
         consumed=consumed_facts(),
         calculated=calculated_facts(),
         heuristic_numbers=heuristic_numbers(*guide_folders(advisor)),
+        catalogue=catalogue_view(advisor.knowledge),
     )
     below = {rule.id for rule in advisor.rulebook.rules if rule.layer in layers_below(advisor)}
     return [_as_note(each) if below and not _in_layers(each, advisor, below) else each for each in found]
@@ -125,6 +130,23 @@ def _as_note(finding: Finding) -> Finding:
 
 #: How a note on a rule begins that the layers above it make moot.
 UNDER_LAYERS = "under these layers: "
+
+
+def catalogue_view(knowledge: Knowledge) -> CatalogueView:
+    """The GPUs, and the names that conditions may compare facts of plans and GPUs with."""
+    gpus, offers = tuple(knowledge.gpu_facts.values()), (*knowledge.offers, *knowledge.spot_offers)
+    words: dict[str, set[str]] = {
+        "plan.gpu": set(knowledge.gpus),
+        "plan.family": set(knowledge.families),
+        "plan.provider": {offer.provider for offer in offers},
+        "plan.provider_class": {offer.provider_class for offer in offers},
+        "plan.region": {offer.region for offer in offers if offer.region},
+    }
+    for gpu in gpus:
+        for name, value in gpu.items():
+            if isinstance(value, str):
+                words.setdefault(name, set()).add(value)
+    return CatalogueView(gpus, {name: frozenset(found) for name, found in words.items() if found})
 
 
 def heuristic_ids(*folders: Path) -> frozenset[str]:

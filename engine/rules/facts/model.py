@@ -110,6 +110,7 @@ class Code(FrozenModel):
 
     code: str
     meaning: str
+    by_program: bool = False  # the program gives it, no rule need
     priority: Annotated[int, Meta(ge=1, le=5)] = 3
 
 
