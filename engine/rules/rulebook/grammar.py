@@ -200,6 +200,11 @@ def reading_complaint(fact: FactDef, stage: Stage, each: Each) -> Complaint | No
 
 def setting_complaint(fact: FactDef, stage: Stage, each: Each) -> Complaint | None:
     """Why such a rule cannot set ``fact``, or None."""
+    if fact.stated_only:
+        return (
+            f"`{fact.name}` is read as it was stated, before any rule: setting it would change nothing",
+            "advise on it or ask for it",
+        )
     if fact.scope == "gpu":
         return f"`{fact.name}` comes from the catalogue, no rule sets it", "set a plan fact, or correct the catalogue"
     if fact.scope != _SETS[each]:

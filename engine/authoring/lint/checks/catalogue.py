@@ -6,7 +6,17 @@ from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
 from whichgpu.engine.core import Facts, nearest_words
-from whichgpu.engine.rules import Compiled, Condition, Points, Reject, Rule, compile_expr, constants, facts_read
+from whichgpu.engine.rules import (
+    POLICY_TOPIC,
+    Compiled,
+    Condition,
+    Points,
+    Reject,
+    Rule,
+    compile_expr,
+    constants,
+    facts_read,
+)
 
 
 #: Points beyond "decisive" of the scale in docs/rules.md.
@@ -32,7 +42,8 @@ def unknown_name(context: LintContext) -> Iterator[Finding]:
         when: [gpu.series == nvidia-h100]
     """
     words = context.catalogue.words
-    for rule in context.rulebook.rules:
+    # A policy's names were held against ids, families and series together when it was read.
+    for rule in (rule for rule in context.rulebook.rules if rule.topic != POLICY_TOPIC):
         for condition in rule.when:
             for fact, value in dict.fromkeys(constants(condition.expr)):
                 if fact in words and isinstance(value, str) and value not in words[fact]:
@@ -166,7 +177,8 @@ def odd_magnitude(context: LintContext) -> Iterator[Finding]:
     """Number that looks like one in another unit.
 
     Why: a percentage written as a share (``< 0.7`` for ``< 70``) or megabytes for gigabytes load and never fire. The
-    number is held against all others that rules compare the same fact with, and of a GPU's fact against the catalogue.
+    number is held against all others that rules compare the same fact with, those that tests of other rules state, and
+    of a GPU's fact against the catalogue.
 
     Bad::
 
@@ -177,10 +189,12 @@ def odd_magnitude(context: LintContext) -> Iterator[Finding]:
         when: [utilization_pct < 70]
     """
     limits = _limits(context)
+    tested = _tested(context)
     spans = {name: (min(found), max(found)) for name, found in _amounts(context).items()}
     for rule, condition, fact, value in limits:
         others = [number for _, _, name, number in limits if name == fact and number != value]
-        known = [*others, *spans.get(fact, ())]
+        shown = [number for owner, number in tested.get(fact, ()) if owner != rule.id]
+        known = [*others, *shown, *spans.get(fact, ())]
         percent = context.vocabulary.facts[fact].unit == "%" and value <= 1
         far = len(known) > 1 and (value > max(known) * ANOTHER_UNIT or value < min(known) / ANOTHER_UNIT)
         if percent or far:
@@ -202,6 +216,17 @@ def _limits(context: LintContext) -> list[tuple[Rule, Condition, str, float]]:
         for fact, value in dict.fromkeys(constants(condition.expr))
         if not isinstance(value, str | bool) and value > 0
     ]
+
+
+def _tested(context: LintContext) -> dict[str, list[tuple[str, float]]]:
+    """By fact, the numbers above 0 that tests state, and of which rule."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    for rule in context.rulebook.rules:
+        for test in rule.tests:
+            for fact, value in (*test.given.items(), *test.plan.items()):
+                if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+                    found.setdefault(fact, []).append((rule.id, float(value)))
+    return found
 
 
 def _amounts(context: LintContext) -> dict[str, list[float]]:
