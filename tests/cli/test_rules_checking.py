@@ -179,3 +179,8 @@ def test_the_scenario_of_the_guide_passes(whichgpu: Whichgpu, tmp_path: Path) ->
     (tmp_path / "scenarios" / "guide.yaml").write_text(example.replace("qlora-of-7b", "of-the-guide"))
     ran = whichgpu("rules", "test", "--rules", str(tmp_path), "--filter", "of-the-guide")
     assert (ran.code, ran.out) == (0, "1 of 1 scenario passed.\n")
+
+
+def test_what_follows_from_the_rules_is_as_they_say(whichgpu: Whichgpu) -> None:
+    ran = whichgpu("rules", "refresh", "--check", "--no-answers")
+    assert (ran.code, ran.out) == (0, "0 files differ.\n")

@@ -196,7 +196,8 @@ def odd_magnitude(context: LintContext) -> Iterator[Finding]:
         shown = [number for owner, number in tested.get(fact, ()) if owner != rule.id]
         known = [*others, *shown, *spans.get(fact, ())]
         percent = context.vocabulary.facts[fact].unit == "%" and value <= 1
-        far = len(known) > 1 and (value > max(known) * ANOTHER_UNIT or value < min(known) / ANOTHER_UNIT)
+        factor = ANOTHER_UNIT if len(set(known)) > 1 else ANOTHER_UNIT**2
+        far = bool(known) and (value > max(known) * factor or value < min(known) / factor)
         if percent or far:
             usual = f"; others lie between {min(known):g} and {max(known):g}" if known else ""
             yield odd_magnitude.about(
