@@ -15,7 +15,9 @@ from whichgpu.cli.batch import answer_lines
 from whichgpu.cli.options import (
     all_option,
     compact_option,
+    currency_option,
     full_option,
+    here_option,
     jsonl_option,
     output_format,
     rules_options,
@@ -30,6 +32,8 @@ from whichgpu.engine.rules import probing
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @set_option
+@currency_option
+@here_option
 @click.option("--objective", type=click.Choice([*shipped_objectives()]), help="What to rank by.")
 @output_format("text", "json", "markdown")
 @click.option("--save", metavar="RECORD", type=click.Path(dir_okay=False), help="Save the decision record here.")
@@ -42,6 +46,8 @@ def recommend(
     *,
     file: str,
     sets: tuple[str, ...],
+    currency: str,
+    here: bool,
     objective: str | None,
     form: str,
     save: str | None,
@@ -62,6 +68,10 @@ def recommend(
     if compact and (full or not jsonl):
         raise InputError(Problem("bad-option", "--compact goes with --jsonl, and without --full"))
     advisor = load(rules, builtin=builtin, tests=False)
+    if here:
+        from whichgpu.cli.hardware import owned_here  # noqa: PLC0415 - it starts programs, as few commands do.
+
+        sets = (owned_here(advisor.knowledge), *sets)
     if jsonl and compact:
         return _answer_short_lines(advisor, file, sets, objective)
     if jsonl:
@@ -74,7 +84,7 @@ def recommend(
     if form == "json":
         output.emit_json(answer)
     else:
-        output.emit_blocks(decision_blocks(answer, names_of(advisor), everything=everything), form)
+        output.emit_blocks(decision_blocks(answer, names_of(advisor), everything=everything), form, currency)
     return decision.exit_code
 
 

@@ -9,6 +9,7 @@ from whichgpu.cli.render.alternatives import alternative_blocks, candidate_block
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
 from whichgpu.cli.render.choice import chosen_over_blocks, trade_off_blocks
 from whichgpu.cli.render.cost import cost_blocks
+from whichgpu.cli.render.launch import launch_blocks
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.notes import (
     advice_blocks,
@@ -50,6 +51,8 @@ def decision_blocks(decision: JsonObject, names: Names, *, everything: bool = Fa
     blocks += alternative_blocks(decision, names, everything=everything)
     blocks += ruled_out_blocks(decision, names, everything=everything)
     blocks += _phases(decision, names)
+    if decision["recommendation"]:
+        blocks += launch_blocks(decision["recommendation"])
     blocks += advice_blocks(decision, names, everything=everything)
     blocks += monitoring_blocks(decision, names)
     blocks += disagreement_blocks(decision, names, everything=everything)

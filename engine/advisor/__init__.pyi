@@ -6,6 +6,7 @@ from .answer.answer_types import (
     SizeAnswer as SizeAnswer,
 )
 from .answer.keys import FactValues as FactValues, Word as Word, doc as doc
+from .answer.launch import LaunchFile as LaunchFile, launch_file as launch_file
 from .answer.outranked import loss_text as loss_text, named as named
 from .answer.part_types import Interview as Interview, UnaskedFact as UnaskedFact, UnknownFact as UnknownFact
 from .answer.plan_types import Recommendation as Recommendation
@@ -17,16 +18,16 @@ from .answer.schema import (
 )
 from .answer.wording import better_words as better_words, ratio_words as ratio_words
 from .api import decide as decide, size as size
-from .choice import (
-    Traits as Traits,
+from .contenders import Traits as Traits, traits_of_plan as traits_of_plan
+from .dominance import (
     joins_no_more as joins_no_more,
     keeps_count as keeps_count,
     outweighs_guide as outweighs_guide,
     paid_for_anyway as paid_for_anyway,
     stands_as_well as stands_as_well,
-    traits_of_plan as traits_of_plan,
 )
-from .intake import Workload as Workload
+from .fit_answer import FitFile as FitFile, FittingModel as FittingModel, fitting_models as fitting_models
+from .intake import Workload as Workload, unknown_gpu as unknown_gpu
 from .losses import Loss as Loss, LossKind as LossKind, first_by_evidence as first_by_evidence, loss_of as loss_of
 from .objectives import ObjectivesFile as ObjectivesFile, shipped_objectives as shipped_objectives
 from .outcome import (

@@ -10,10 +10,17 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from whichgpu.engine.advisor import ObjectivesFile
+from whichgpu.engine.advisor import FitFile, LaunchFile, ObjectivesFile
 from whichgpu.engine.authoring.testing.expectations import EXPECTATIONS
 from whichgpu.engine.authoring.testing.scenarios import SCENARIO_KEYS
-from whichgpu.engine.catalogue import Knowledge, TasksFile, entry_schemas, knowledge_file_schemas
+from whichgpu.engine.catalogue import (
+    CurrenciesFile,
+    Knowledge,
+    PriceFeedsFile,
+    TasksFile,
+    entry_schemas,
+    knowledge_file_schemas,
+)
 from whichgpu.engine.core import CONSTANT_FILES, FrozenModel, Parameter, Policy, model_of
 from whichgpu.engine.plans import EconomicsConstants, PlanConstants
 from whichgpu.engine.rules import Code, FactDef, Vocabulary, rule_file_schema
@@ -48,10 +55,14 @@ LAYER_SCHEMAS = (
 )
 
 _WHOLE_FILES: dict[str, type[FrozenModel]] = {
+    "currencies": CurrenciesFile,
     "economics": EconomicsConstants,
+    "fit": FitFile,
+    "launch": LaunchFile,
     "objectives": ObjectivesFile,
     "plans": PlanConstants,
     "policy": Policy,
+    "price_feeds": PriceFeedsFile,
     "sizing": SizingConstants,
     "speed": SpeedConstants,
     "tasks": TasksFile,

@@ -24,8 +24,18 @@ class FigureSupport(TypedDict):
     """How well one figure is founded; at ``none`` it is withheld."""
 
     level: Annotated[SupportLevel, doc("measured, computed, rule_of_thumb, or none: the figure is withheld.")]
-    reason: Annotated[Word, doc("Why it is no better founded.")]
-    measure: Annotated[Word, doc("What to measure to know it.")]
+    reason: NotRequired[Annotated[Word, doc("Why it is no better founded.")]]
+    measure: NotRequired[Annotated[Word, doc("What to measure to know it.")]]
+    why: NotRequired[
+        Annotated[Word, doc("In place of both, of figures that alternatives give: a key of support_reasons.")]
+    ]
+
+
+class SupportReason(TypedDict):
+    """Why figures are no better founded."""
+
+    reason: Annotated[Word, doc("Why they are not.")]
+    measure: Annotated[Word, doc("What to measure to know them.")]
 
 
 CountRange = Annotated[list[Count], Field(min_length=2, max_length=2)]
@@ -104,7 +114,7 @@ class Cost(TypedDict):
     usd_per_month: Annotated[Amount | None, doc("The same over the hours that it runs in a month.")]
     usd_per_1m_tokens: Annotated[Amount | None, doc("For a million tokens.")]
     usd_per_1k_samples: NotRequired[Annotated[Amount | None, doc("For a thousand images or clips, while serving.")]]
-    usd_per_run: Annotated[Amount | None, doc("For the stated run of training.")]
+    usd_per_run: Annotated[Amount | None, doc("For the stated run; where bought, up to the next run.")]
     origin: NotRequired[Annotated[str, doc("What the price is: offer, quote, owned, purchase or none.")]]
     rented_usd_per_hour: NotRequired[Annotated[Amount | None, doc("Where owned or bought: the price to rent it.")]]
     rented_from: NotRequired[Annotated[Offer | None, doc("Where owned or bought: the offer of that price.")]]
@@ -238,6 +248,15 @@ class Plan(TypedDict):
     unverified: NotRequired[Annotated[list[UnverifiedLimit], doc("Stated limits that cannot be checked.")]]
 
 
+class Launch(TypedDict):
+    """The command that starts the plan. It promises nothing beyond the plan's split and limits."""
+
+    program: Annotated[Word, doc("The program: vllm, sglang, llama.cpp or torchrun.")]
+    version: Annotated[Word, doc("The version whose documentation names all options of the command.")]
+    command: Annotated[Word, doc("What to type. Words in capitals stand for what is yours.")]
+    says: Annotated[list[str], doc("What to know beside it.")]
+
+
 class Recommendation(Plan):
     """The answer's plan."""
 
@@ -245,6 +264,7 @@ class Recommendation(Plan):
     stands_in_for: NotRequired[Annotated[StandsInFor | None, doc("The plan that evidence puts first.")]]
     preference_cost: NotRequired[Annotated[PreferenceCost | None, doc("What preferences cost.")]]
     claims: NotRequired[Annotated[list[GuideClaim], doc("What guides say of the card, checked.")]]
+    launch: NotRequired[Annotated[Launch | None, doc("How to start it; null where no program is described.")]]
 
 
 class Alternative(Plan, Loss):
