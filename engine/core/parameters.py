@@ -131,11 +131,11 @@ def use_knowledge(chosen: KnowledgeInUse) -> None:
 
 
 def kept_in_use(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Keep what a function without keywords gives, for each knowledge in use by itself."""
+    """Keep what a function gives, for each knowledge in use by itself."""
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        kept, key = knowledge_in_use().kept, (function, *args)
+        kept, key = knowledge_in_use().kept, (function, *args, *sorted(kwargs.items()))
         if key not in kept:
             kept[key] = function(*args, **kwargs)
         found: _T = kept[key]
