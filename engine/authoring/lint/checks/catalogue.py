@@ -105,7 +105,8 @@ def every_gpu(context: LintContext) -> Iterator[Finding]:
     """
     for rule, conditions in _on_gpus(context):
         for condition, test in conditions:
-            if all(test(gpu) is True for gpu in context.catalogue.gpus):
+            told = [value for gpu in context.catalogue.gpus if (value := test(gpu)) is not None]
+            if told and all(told):
                 yield every_gpu.about(
                     rule,
                     f"`{condition.text}` in {rule.id} holds for every GPU of the catalogue",
