@@ -31,10 +31,10 @@ else:
 
     from whichgpu import InputError, load_advisor
     from whichgpu.engine.explain.derivation import Phrases
-    from whichgpu.engine.explain.rerun import decide_again, recorded_facts
     from whichgpu.engine.explain.sensitivity_search import sensitivity
     from whichgpu.engine.explain.whynot import why_not
     from whichgpu.engine.interview import answered
+    from whichgpu.engine.records.again import decide_again, recorded_facts
     from whichgpu.engine.rules import probing
 
 

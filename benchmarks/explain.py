@@ -21,8 +21,9 @@ from typing import Any
 from whichgpu import load_advisor
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.nearest import REACHED
-from whichgpu.engine.explain.rerun import decide_again, read_back, recorded_facts, with_changes
+from whichgpu.engine.explain.rerun import read_back, with_changes
 from whichgpu.engine.explain.whynot import why_not
+from whichgpu.engine.records.again import decide_again, recorded_facts
 
 
 MOMENT = datetime(2026, 6, 1, tzinfo=UTC)

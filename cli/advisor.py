@@ -34,12 +34,15 @@ def load(rules: tuple[str, ...] = (), *, builtin: bool = True, tests: bool = Tru
     return load_advisor(folders if builtin else folders[1:], **options)
 
 
-def read(advisor: Advisor, file: str, changes: tuple[str, ...]) -> Workload:
+def read(advisor: Advisor, file: str, changes: tuple[str, ...], content: bytes | None = None) -> Workload:
     """The workload in a file or on standard input, with ``fact=value`` changes. Raises InputError with all problems.
 
-    What was taken in another sense than it was written is told on standard error.
+    What was taken in another sense than it was written is told on standard error. ``content`` is that of the file where
+    it was read already.
     """
-    if file == STDIN:
+    if content is not None:
+        node = read_yaml_text(content, "standard input" if file == STDIN else file, error=InputError)
+    elif file == STDIN:
         node = read_yaml_text(read_stdin(), "standard input", error=InputError)
     else:
         node = read_yaml(file, error=InputError)

@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 
 from msgspec import Struct
 
-from whichgpu.engine.advisor import Saved, read_saved as saved_in
 from whichgpu.engine.core import InputError, Problem
 
 
@@ -32,20 +31,35 @@ def read_stdin() -> bytes:
     return sys.stdin.buffer.read(MAX_BYTES + 1)
 
 
-def read_text(file: str) -> tuple[str, str]:
-    """The text of a file or of standard input, and the name to use in messages. Raises InputError."""
+def read_bytes(file: str, most: int = MAX_BYTES) -> tuple[bytes, str]:
+    """The content of a file or of standard input, and the name to use in messages.
+
+    Args:
+        file: its path; ``-`` for standard input.
+        most: bytes; what is larger comes a byte longer, so that its reader can refuse it.
+
+    Raises:
+        InputError: it cannot be read.
+    """
     if file == STDIN:
-        return _decoded(read_stdin(), "standard input"), "standard input"
+        return sys.stdin.buffer.read(most + 1), "standard input"
     try:
         with Path(file).open("rb") as stream:
-            return _decoded(stream.read(MAX_BYTES + 1), file), file
+            return stream.read(most + 1), file
     except OSError as error:
         raise InputError(_unreadable(file, error)) from error
 
 
-def read_saved(file: str) -> Saved:
-    """The decision in a file or on standard input. Raises InputError where there is none, or only a part of one."""
-    return saved_in(*read_text(file))
+def read_text(file: str) -> tuple[str, str]:
+    """The text of a file or of standard input, and the name to use in messages. Raises InputError."""
+    raw, name = read_bytes(file)
+    if len(raw) > MAX_BYTES:
+        raise InputError(Problem("too-large", f"{name} is larger than {MAX_BYTES // 1_000_000} MB"))
+    try:
+        return raw.decode("utf-8-sig"), name
+    except UnicodeDecodeError as error:
+        where = f"byte {error.start + 1}"
+        raise InputError(Problem("not-text", f"{name} is not UTF-8 text ({where})")) from error
 
 
 def json_lines(file: str) -> Iterator[Line]:
@@ -101,16 +115,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _decoded(raw: bytes, name: str) -> str:
-    if len(raw) > MAX_BYTES:
-        raise InputError(Problem("too-large", f"{name} is larger than {MAX_BYTES // 1_000_000} MB"))
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        where = f"byte {error.start + 1}"
-        raise InputError(Problem("not-text", f"{name} is not UTF-8 text ({where})")) from error
 
 
 def _unreadable(file: str, error: OSError) -> Problem:

@@ -48,8 +48,12 @@ COMMANDS: dict[str, CommandEntry] = {
         "sensitivity", "sensitivity", "Which facts flip the decision, at which value.", _QUESTION
     ),
     "verdicts": CommandEntry("verdicts", "verdicts", "What became of every rule.", _QUESTION),
-    "audit": CommandEntry("audit", "audit", "Whether a saved decision is intact, complete and reproducible.", _RECORDS),
-    "report": CommandEntry("report", "report", "Write a decision as one self-contained page.", _RECORDS),
+    "audit": CommandEntry(
+        "audit", "audit", "Whether a record is authentic, true as of its day, and current.", _RECORDS
+    ),
+    "keys": CommandEntry("keys", "keys", "Keys that sign records, and whose signatures count.", _RECORDS),
+    "register": CommandEntry("register", "register", "Keep many decisions, compare and check them.", _RECORDS),
+    "report": CommandEntry("report", "report", "Write a decision as pages for a committee.", _RECORDS),
     "gpus": CommandEntry("catalogue", "gpus", "Look at the GPUs, with sources.", _LOOK),
     "models": CommandEntry("catalogue", "models", "Look at the models, with sources.", _LOOK),
     "prices": CommandEntry("prices", "prices", "Look at the price snapshot, or import offers.", _LOOK),

@@ -99,20 +99,35 @@ def screen() -> Screen:
     return screen_of(sys.stdout)
 
 
-def save_private(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, whole or not at all. Raises OSError."""
+def save_private(path: Path, content: str | bytes) -> None:
+    """Write a file that only its owner may read, whole or not at all. Raises OSError.
+
+    A link stays one, and what it points to is replaced. What is no plain file, such as a device, is written to.
+    """
     target = path.resolve()
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    if target.exists() and not target.is_file():
+        with target.open("wb", buffering=0) as stream:
+            _write_all(stream, data)
+        return
     half = target.with_name(f".{target.name}.{os.getpid()}.part")
     handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
         half.replace(target)
     except BaseException:
         half.unlink(missing_ok=True)
         raise
+
+
+def _write_all(stream: io.RawIOBase, data: bytes) -> None:
+    """A device may take less than it is given at once."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[stream.write(rest) or 0 :]
 
 
 def _show_what_it_can() -> None:

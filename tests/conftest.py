@@ -64,6 +64,7 @@ SLOW = (
     "engine/authoring/testing/test_coverage_of_tests.py",
     "engine/explain/test_audit.py",
     "engine/explain/test_sensitivity.py",
+    "engine/explain/test_true_then.py",
     "engine/explain/test_whynot.py",
     "engine/interview/test_planner.py",
     "engine/plans/test_gate.py",

@@ -19,13 +19,14 @@ from whichgpu.cli.interview.dialogue import Dialogue, StoppedError
 from whichgpu.cli.interview.session import Session, latest_session_file, new_session_file
 from whichgpu.cli.interview.wording import interview_blocks, welcome
 from whichgpu.cli.options import all_option, output_format, rules_options, set_option
+from whichgpu.cli.records import save_record
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.decision import decision_blocks
 from whichgpu.cli.render.screen import Screen
 from whichgpu.cli.render.text import to_text
-from whichgpu.engine.advisor import make_record
 from whichgpu.engine.core import InputError, Problem
 from whichgpu.engine.interview import Done, Interviewer, Question, State, missing_answers
+from whichgpu.engine.records import Asked
 
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 _session_option = click.option("--session", metavar="FILE", type=click.Path(dir_okay=False), help="Keep answers here.")
 _save_option = click.option(
-    "--save", metavar="RECORD", type=click.Path(dir_okay=False), help="Save the decision record here."
+    "--save", metavar="RECORD", type=click.Path(dir_okay=False), help="Save the decision record here; .gz packs it."
 )
 _plain_option = click.option("--plain", is_flag=True, help="No colour and no block characters.")
 
@@ -140,10 +141,7 @@ def _answer(
     answer = decision.to_dict(full=True, trade_offs=True)
     answer["interview"] = _interview_dict(interviewer, state, done)
     if save:
-        try:
-            output.save_private(Path(save), make_record(answer).to_json())
-        except OSError as error:
-            raise InputError(Problem("unwritable", f"cannot write {save}: {error.strerror or error}")) from error
+        save_record(decision, answer, save, Asked(), sign=None)
     if form == "json":
         output.emit_json(answer)
         return decision.exit_code

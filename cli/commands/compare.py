@@ -11,12 +11,13 @@ from msgspec import to_builtins
 from whichgpu import Advisor
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of, now
-from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import all_option, output_format, rules_options, set_option
+from whichgpu.cli.records import mark_blocks, read_saved
 from whichgpu.cli.render.comparison import comparison_blocks
 from whichgpu.engine.advisor import shipped_objectives
 from whichgpu.engine.core import InputError, Problem, json_value
-from whichgpu.engine.explain import Phrases, compare, decide_again, unstated_objective, with_changes
+from whichgpu.engine.explain import Phrases, compare, with_changes
+from whichgpu.engine.records import Saved, decide_again, unstated_objective
 
 
 _decision = click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))
@@ -54,7 +55,8 @@ def what_if(
     kept = changed.get("objective") == before.workload.given.get("objective")
     wanted = objective or (unstated_objective(saved.decision, changed, advisor) if kept else None)
     after = decide_again(saved.decision, advisor, given=changed, objective=wanted)
-    return _show(before.to_dict(), after.to_dict(), ("as decided", "what if"), advisor, form, everything=everything)
+    sides = ("as decided", "what if")
+    return _show(before.to_dict(), after.to_dict(), sides, advisor, form, (saved,), everything=everything)
 
 
 @click.command()
@@ -67,7 +69,8 @@ def diff(*, before: str, after: str, everything: bool, form: str) -> int:
     if before == after == "-":
         raise InputError(Problem("bad-option", "standard input holds one decision; name a file for the other"))
     old, new = read_saved(before), read_saved(after)
-    return _show(old.decision, new.decision, ("before", "after"), load(), form, everything=everything)
+    sides = ("before", "after")
+    return _show(old.decision, new.decision, sides, load(), form, (old, new), everything=everything)
 
 
 @click.command()
@@ -80,7 +83,8 @@ def replay(*, decision: str, everything: bool, form: str, rules: tuple[str, ...]
     saved = read_saved(decision)
     advisor = load(rules, builtin=builtin, tests=False)
     again = decide_again(saved.decision, advisor, decided_at=now())
-    return _show(saved.decision, again.to_dict(), ("recorded", "today"), advisor, form, everything=everything)
+    sides = ("recorded", "today")
+    return _show(saved.decision, again.to_dict(), sides, advisor, form, (saved,), everything=everything)
 
 
 def _show(
@@ -89,14 +93,16 @@ def _show(
     sides: tuple[str, str],
     advisor: Advisor,
     form: str,
+    records: tuple[Saved, ...],
     *,
     everything: bool,
 ) -> int:
     found = compare(before, after)
     if form == "json":
-        output.emit_json({"same": found.same, **json_value(to_builtins(found))})
+        marks = [saved.mark for saved in records]
+        output.emit_json({"same": found.same, **json_value(to_builtins(found)), "records": marks})
     else:
         phrases = Phrases(advisor.vocabulary)
         blocks = comparison_blocks(found, names_of(advisor), phrases, sides, everything=everything)
-        output.emit_blocks(blocks, form)
+        output.emit_blocks([*blocks, *mark_blocks(*records)], form)
     return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +11,8 @@ from whichgpu import Advisor
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of, now, read
 from whichgpu.cli.batch import answer_lines
+from whichgpu.cli.commands.register import add_record
+from whichgpu.cli.inputs import read_bytes
 from whichgpu.cli.options import (
     all_option,
     compact_option,
@@ -23,9 +24,11 @@ from whichgpu.cli.options import (
     rules_options,
     set_option,
 )
+from whichgpu.cli.records import meta_option, save_record, sign_option
 from whichgpu.cli.render.decision import decision_blocks
-from whichgpu.engine.advisor import make_record, shipped_objectives
+from whichgpu.engine.advisor import shipped_objectives
 from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.records import Asked, read_meta
 from whichgpu.engine.rules import probing
 
 
@@ -36,7 +39,12 @@ from whichgpu.engine.rules import probing
 @here_option
 @click.option("--objective", type=click.Choice([*shipped_objectives()]), help="What to rank by.")
 @output_format("text", "json", "markdown")
-@click.option("--save", metavar="RECORD", type=click.Path(dir_okay=False), help="Save the decision record here.")
+@click.option(
+    "--save", metavar="RECORD", type=click.Path(dir_okay=False), help="Save the decision record here; .gz packs it."
+)
+@meta_option
+@sign_option
+@click.option("--register", "registered", is_flag=True, help="Append the record to the register.")
 @jsonl_option
 @full_option
 @compact_option
@@ -51,6 +59,9 @@ def recommend(
     objective: str | None,
     form: str,
     save: str | None,
+    meta: tuple[str, ...],
+    sign: bool | None,
+    registered: bool,
     jsonl: bool,
     full: bool,
     compact: bool,
@@ -63,8 +74,12 @@ def recommend(
     With --jsonl, FILE holds one workload a line, and each is answered by one line of JSON. A line that is wrong is
     answered by an error and does not end the run; the exit code is 2 then.
     """
-    if jsonl and save:
+    kept = bool(save) or registered
+    if jsonl and kept:
         raise InputError(Problem("bad-option", "--save keeps one decision, so it does not go with --jsonl"))
+    if not kept and (meta or sign is not None):
+        raise InputError(Problem("bad-option", "--meta and --sign are about a record; say where with --save RECORD"))
+    noted = read_meta(meta)
     if compact and (full or not jsonl):
         raise InputError(Problem("bad-option", "--compact goes with --jsonl, and without --full"))
     advisor = load(rules, builtin=builtin, tests=False)
@@ -76,11 +91,14 @@ def recommend(
         return _answer_short_lines(advisor, file, sets, objective)
     if jsonl:
         return _answer_lines(advisor, file, sets, objective=objective, full=full)
-    decision = advisor.decide(read(advisor, file, sets), objective=objective, decided_at=now())
+    content = read_bytes(file)[0] if kept else None
+    decision = advisor.decide(read(advisor, file, sets, content), objective=objective, decided_at=now())
     # A page shows no trace, and a third of the work is its making.
-    answer = decision.to_dict(full=True, trade_offs=True, traced=bool(save) or form == "json")
-    if save:
-        _save(answer, save)
+    answer = decision.to_dict(full=True, trade_offs=True, traced=kept or form == "json")
+    if kept:
+        record = save_record(decision, answer, save, Asked(file, content, _stated(sets, objective), noted), sign=sign)
+        if registered:
+            add_record(record, answer)
     if form == "json":
         output.emit_json(answer)
     else:
@@ -109,8 +127,6 @@ def _answer_short_lines(advisor: Advisor, file: str, changes: tuple[str, ...], o
     return answer_lines(file, answer, output.emit_short_line)
 
 
-def _save(answer: Mapping[str, Any], save: str) -> None:
-    try:
-        output.save_private(Path(save), make_record(answer).to_json())
-    except OSError as error:
-        raise InputError(Problem("unwritable", f"cannot write {save}: {error.strerror or error}")) from error
+def _stated(changes: tuple[str, ...], objective: str | None) -> tuple[str, ...]:
+    """What the command line stated over the file."""
+    return (*changes, *([f"objective={objective}"] if objective else []))

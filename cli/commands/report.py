@@ -8,7 +8,7 @@ import click
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of
-from whichgpu.cli.inputs import read_saved
+from whichgpu.cli.records import read_saved
 from whichgpu.cli.report.page import report_page
 from whichgpu.engine.core import InputError, Problem
 from whichgpu.engine.explain import Explainer, Phrases, gather
@@ -28,14 +28,16 @@ from whichgpu.engine.explain import Explainer, Phrases, gather
 def report(decision: str, target: str) -> int:
     """Write DECISION as one self-contained HTML page, readable without network and without scripts.
 
-    It shows the plan, memory against capacity, the points, cost over time, the derivation, what was rejected and why,
-    sources, disagreements and assumptions. It prints well. Only its owner may read the file that is written.
+    First what a committee reads: what was asked, the answer and its price, the best alternatives, what would change it,
+    risks, signature and sign-off, on up to five printed pages. Then, folded, everything behind it: memory, cost over
+    time, the derivation, what was rejected and why, sources, disagreements. Unfold it to print it too. Only its owner
+    may read the file that is written.
     """
     saved = read_saved(decision)
     advisor = load()
     names = names_of(advisor)
-    explainer = Explainer(gather(saved.decision), Phrases(advisor.vocabulary), names.gpus)
-    page = report_page(saved.decision, names, explainer, saved.record.sha256 if saved.record else None)
+    explainer = Explainer(gather(saved.decision, saved.plans), Phrases(advisor.vocabulary), names.gpus)
+    page = report_page(saved, names, explainer)
     if target == "-":
         output.emit(page)
         return 0

@@ -28,8 +28,9 @@ from whichgpu.engine.core import InputError, Problem, nearest_words
 def schema(*, shape: str, page: bool, folder: Path | None, rules: tuple[str, ...]) -> int:
     """Print the JSON Schema (draft 2020-12) of SHAPE, a decision unless given.
 
-    SHAPE is decision, decision_line, compact_line, record, size_answer, refused_line or finding; or a kind of file:
-    rules, vocabulary, codes, gpus, models, sources, ... With --rules, the names of your own layer are offered too.
+    SHAPE is decision, decision_line, compact_line, record, record_2, size_answer, refused_line or finding; or a kind
+    of file: rules, vocabulary, codes, gpus, models, sources, ... With --rules, the names of your own layer are offered
+    too.
     """
     if folder is not None:
         return _write(folder, rules)
@@ -41,6 +42,10 @@ def schema(*, shape: str, page: bool, folder: Path | None, rules: tuple[str, ...
         output.emit(schema_text())
     elif shape in SHAPES:
         output.emit_json(schema_of(shape))
+    elif shape == "record_2":
+        from whichgpu.engine.records import SignedRecord  # noqa: PLC0415
+
+        output.emit_json(type_schema(SignedRecord))
     elif shape == "finding":
         from whichgpu.engine.authoring import PrintedFinding  # noqa: PLC0415
 
@@ -60,7 +65,7 @@ def _texts(rules: tuple[str, ...]) -> dict[str, str]:
 def _file_schema(name: str, rules: tuple[str, ...]) -> str:
     texts = _texts(rules)
     if name not in texts:
-        known = [*SHAPES, "finding", *texts]
+        known = [*SHAPES, "record_2", "finding", *texts]
         fix = f"one of {', '.join(known)}"
         message = f"there is no schema of {name!r}"
         raise InputError(Problem("unknown-schema", message, nearest=nearest_words(name, known), fix=fix))

@@ -7,8 +7,8 @@ from msgspec import to_builtins
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of
-from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import all_option, output_format, rules_options
+from whichgpu.cli.records import mark_blocks, marked, read_saved
 from whichgpu.cli.render.sensitivity import sensitivity_blocks
 from whichgpu.engine.core import json_value
 from whichgpu.engine.explain import SENSITIVITY_DECISIONS, Phrases, sensitivity as find_turns
@@ -37,8 +37,9 @@ def sensitivity(
     advisor = load(rules, builtin=builtin, tests=False)
     found = find_turns(saved.decision, advisor, limit=limit)
     if form == "json":
-        output.emit_json(json_value(to_builtins(found)))
+        output.emit_json(marked(json_value(to_builtins(found)), saved))
     else:
         phrases = Phrases(advisor.vocabulary)
-        output.emit_blocks(sensitivity_blocks(found, names_of(advisor), phrases, everything=everything), form)
+        blocks = sensitivity_blocks(found, names_of(advisor), phrases, everything=everything)
+        output.emit_blocks([*blocks, *mark_blocks(saved)], form)
     return 0

@@ -7,8 +7,8 @@ from msgspec import to_builtins
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load
-from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import output_format, rules_options
+from whichgpu.cli.records import mark_blocks, read_saved
 from whichgpu.cli.render.rulings import ruling_blocks
 from whichgpu.cli.rulings import rulings
 
@@ -34,7 +34,8 @@ def verdicts(*, decision: str, words: tuple[str, ...], form: str, rules: tuple[s
     saved = read_saved(decision)
     found = rulings(saved.decision, load(rules, builtin=builtin, tests=False).rules, words)
     if form == "json":
+        click.echo(saved.mark, err=True)  # A list has no room for it.
         output.emit_json([{k: v for k, v in to_builtins(ruling).items() if v not in (None, ())} for ruling in found])
     else:
-        output.emit_blocks(ruling_blocks(found), form)
+        output.emit_blocks([*ruling_blocks(found), *mark_blocks(saved)], form)
     return 0

@@ -6,8 +6,8 @@ import click
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of
-from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import output_format
+from whichgpu.cli.records import mark_blocks, marked, read_saved
 from whichgpu.cli.render.derivation import derivation_blocks
 from whichgpu.engine.explain import Explainer, Phrases, cut_at, gather, to_dict
 
@@ -28,12 +28,12 @@ def why(decision: str, what: str, depth: int | None, form: str) -> int:
     saved = read_saved(decision)
     advisor = load()
     names = names_of(advisor)
-    explainer = Explainer(gather(saved.decision), Phrases(advisor.vocabulary), names.gpus)
+    explainer = Explainer(gather(saved.decision, saved.plans), Phrases(advisor.vocabulary), names.gpus)
     step = explainer.why(what)
     if depth is not None:
         step = cut_at(step, depth)
     if form == "json":
-        output.emit_json(to_dict(step))
+        output.emit_json(marked(to_dict(step), saved))
     else:
-        output.emit_blocks(derivation_blocks(step, names), form)
+        output.emit_blocks([*derivation_blocks(step, names), *mark_blocks(saved)], form)
     return 0

@@ -7,8 +7,8 @@ from msgspec import to_builtins
 
 from whichgpu.cli import completing, output
 from whichgpu.cli.advisor import load, names_of
-from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import output_format, rules_options
+from whichgpu.cli.records import mark_blocks, marked, read_saved
 from whichgpu.cli.render.whynot import why_not_blocks
 from whichgpu.engine.core import json_value
 from whichgpu.engine.explain import WHY_NOT_DECISIONS, Phrases, to_dict, why_not as find_why_not
@@ -39,7 +39,7 @@ def why_not(*, decision: str, gpu: str, limit: int, form: str, rules: tuple[str,
     if form == "json":
         told = to_builtins(found)
         told["rejections"] = [to_dict(step) for step in found.rejections]
-        output.emit_json(json_value(told))
+        output.emit_json(marked(json_value(told), saved))
     else:
-        output.emit_blocks(why_not_blocks(found, gpu, names_of(advisor), phrases), form)
+        output.emit_blocks([*why_not_blocks(found, gpu, names_of(advisor), phrases), *mark_blocks(saved)], form)
     return 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whichgpu.cli.interview.replies import STEERING, shown_choices
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Pairs, Paragraph, Verbatim
 from whichgpu.cli.render.facts import accepts
-from whichgpu.cli.render.figures import count_of, value_text
+from whichgpu.cli.render.figures import count_of, joined, value_text
 from whichgpu.cli.render.names import Names
 from whichgpu.engine.advisor import Advisor, Outcome
 from whichgpu.engine.interview import Answer, Answered, Effect, Question, State
@@ -167,7 +167,9 @@ def interview_blocks(interview: Interview, names: Names, *, everything: bool) ->
         blocks.append(
             Paragraph(
                 f"{count_of(len(unasked), 'question')} left out: no answer can change the GPU, the count or the "
-                "verdict; with --all, and in a saved record, each with its reason."
+                "verdict, as long as all else stays as it was answered or assumed. This is said of these facts and of "
+                f"no others: {joined([entry['fact'] for entry in unasked])}. With --all, and in a saved record, each "
+                "stands with its reason."
             )
         )
         if everything:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
 from whichgpu.cli.render.figures import count_of, joined
 from whichgpu.cli.render.names import Names
-from whichgpu.engine.explain import Phrases, Sensitivity, Turn
+from whichgpu.engine.explain import NoFlip, Phrases, Sensitivity, Turn
 from whichgpu.engine.interview import Answered
 
 
 SHOWN = 15
+SHOWN_VALUES = 8
 
 
 def sensitivity_blocks(found: Sensitivity, names: Names, phrases: Phrases, *, everything: bool) -> list[Block]:
@@ -24,13 +25,14 @@ def sensitivity_blocks(found: Sensitivity, names: Names, phrases: Phrases, *, ev
         items.append(Item(f"and {len(found.turns) - len(kept)} more; --all shows them"))
     blocks.append(Bullets(tuple(items)) if items else Paragraph("No value that was tried flips it."))
     if found.steady:
-        steady = joined([phrases.label(name) for name in found.steady])
-        blocks += [Heading("What does not flip it alone"), Paragraph(f"{steady[:1].upper()}{steady[1:]}.")]
+        steady = tuple(_steady(entry, phrases, everything=everything) for entry in found.steady)
+        blocks += [Heading("No flip found, alone, at the values tried"), Bullets(steady)]
     limits = "" if found.complete else " The limit was reached before everything was tried."
     note = (
         f"{count_of(found.decisions, 'decision')} of at most {found.limit}. One fact at a time: at the thresholds of "
-        "the rules, at the ends of ranges, and for numbers at a half to twice the value; then narrowed by halving. "
-        f"Between two values that both keep the decision nothing is claimed.{limits}"
+        "the rules, at the figures of plans that rules hold against it, at the ends of ranges, and for numbers at a "
+        "half to twice the value; then narrowed by halving, to three digits. "
+        f"Between two values that were tried nothing is claimed.{limits}"
     )
     return [*blocks, Paragraph(note, "faint")]
 
@@ -39,10 +41,28 @@ def _item(turn: Turn, names: Names, phrases: Phrases) -> Item:
     change = turn.change
     label, after = phrases.label(change.fact), phrases.value(change.fact, change.after)
     rising = _rises(turn)
-    bound = "" if rising is None else "from " if rising else "down to "
+    bound = "" if rising is None else "from " if rising else "down from "
     before = phrases.value(change.fact, change.before)
     note = {"given": "", "assumed": ", assumed", "unknown": ""}[turn.origin]
-    return Item(f"{label}: {bound}{after} (now {before}{note})", (f"then {_flipped(turn, names)}",))
+    return Item(
+        f"{label}: {bound}{after}{_until(turn, phrases)} (now {before}{note})", (f"then {_flipped(turn, names)}",)
+    )
+
+
+def _until(turn: Turn, phrases: Phrases) -> str:
+    """How far a number keeps the flip."""
+    if turn.until is None or turn.until == turn.change.after:
+        return ", and nowhere beyond it that was tried" if turn.until is not None and not turn.open_ended else ""
+    last = ", the last value tried" if turn.open_ended else ""
+    return f" to {phrases.value(turn.change.fact, turn.until)}{last}"
+
+
+def _steady(entry: NoFlip, phrases: Phrases, *, everything: bool) -> Item:
+    values = entry.tried if everything else entry.tried[:SHOWN_VALUES]
+    told = [phrases.value(entry.fact, value) for value in values]
+    more = [f"{len(entry.tried) - len(values)} more"] if len(values) < len(entry.tried) else []
+    label = phrases.label(entry.fact)
+    return Item(f"{label[:1].upper()}{label[1:]}: {joined([*told, *more])}")
 
 
 def _rises(turn: Turn) -> bool | None:

@@ -1,4 +1,4 @@
-"""The whole page: what a manager reads first, then what an auditor checks."""
+"""The whole page: what a committee reads and signs, and folded below it what an auditor checks."""
 
 from __future__ import annotations
 
@@ -34,11 +34,13 @@ from whichgpu.cli.render.plan import (
 from whichgpu.cli.render.procurement import procurement_blocks, procurement_sentence
 from whichgpu.cli.render.reasons import reason_blocks
 from whichgpu.cli.render.speed import UNKNOWN, headline_speed
+from whichgpu.cli.report.committee import committee_pages
 from whichgpu.cli.report.figures import cost_figure, memory_figure, points_figure
 from whichgpu.cli.report.html import slug, to_html
 from whichgpu.cli.report.markup import Markup, join, tag, verbatim
 from whichgpu.cli.report.sections import provenance, rejected_section, source_section, tree_section
-from whichgpu.engine.explain import Explainer
+from whichgpu.engine.explain import Explainer, quick_checks
+from whichgpu.engine.records import Saved
 
 
 JsonObject = Mapping[str, Any]
@@ -47,18 +49,18 @@ Section = tuple[str, Callable[[], Markup]]
 _STYLE = Path(__file__).parent / "style.css"
 
 
-def report_page(decision: JsonObject, names: Names, explainer: Explainer, digest: str | None) -> str:
+def report_page(saved: Saved, names: Names, explainer: Explainer) -> str:
     """The page as text, UTF-8, with nothing to load from elsewhere.
 
     Args:
-        decision: in the shape of the contract.
+        saved: the decision as it was read, and how far it can be believed.
         names: of GPUs and sources.
         explainer: tells derivations from the decision's trace.
-        digest: the SHA-256 of the record; None for a decision that was not saved as one.
     """
+    decision = saved.decision
     plan = decision["recommendation"]
     title = f"{short_name(plan, names)}: GPU decision" if plan else "GPU decision without a recommendation"
-    sections = [(name, content()) for name, content in _sections(decision, names, explainer, digest)]
+    sections = [(name, content()) for name, content in _sections(saved, names, explainer)]
     shown = [(name, content) for name, content in sections if content]
     head = tag(
         "head",
@@ -72,21 +74,29 @@ def report_page(decision: JsonObject, names: Names, explainer: Explainer, digest
     body = tag(
         "body",
         tag("a", "Skip to the contents", href="#main", class_="skip"),
-        _opening(decision, names),
+        _opening(saved, names),
         tag(
             "main",
-            tag("nav", tag("ul", *links), aria_label="Contents"),
-            *(tag("section", content, aria_labelledby=slug(name)) for name, content in shown),
+            committee_pages(saved, names, explainer, quick_checks(saved)),
+            tag(
+                "details",
+                tag("summary", "Appendix: everything behind this answer"),
+                tag("nav", tag("ul", *links), aria_label="Contents"),
+                *(tag("section", content, aria_labelledby=slug(name)) for name, content in shown),
+                class_="appendix",
+            ),
             id="main",
         ),
     )
     return "<!DOCTYPE html>\n" + tag("html", head, body, lang="en") + "\n"
 
 
-def _opening(decision: JsonObject, names: Names) -> Markup:
+def _opening(saved: Saved, names: Names) -> Markup:
+    decision = saved.decision
     plan = decision["recommendation"]
+    mark = tag("p", saved.mark, class_="good" if saved.standing.state == "signed" else "mark")
     if plan is None:
-        return tag("header", to_html(no_answer_blocks(decision)), class_="page")
+        return tag("header", to_html(no_answer_blocks(decision)), mark, class_="page")
     verdict = decision["procurement"]["verdict"]
     parts = [
         tag("h1", short_name(plan, names)),
@@ -97,7 +107,7 @@ def _opening(decision: JsonObject, names: Names) -> Markup:
         parts.append(tag("p", unproven_sentence(plan), class_="bad"))
     tiles = [("Rent or buy", verdict), *_tiles(plan, decision["procurement"])]
     parts.append(tag("dl", *(tag("div", tag("dt", label), tag("dd", value)) for label, value in tiles), class_="facts"))
-    parts.append(tag("p", procurement_sentence(decision)))
+    parts += [tag("p", procurement_sentence(decision)), mark]
     return tag("header", *parts, class_="page")
 
 
@@ -113,7 +123,8 @@ def _tiles(plan: JsonObject, procurement: JsonObject) -> list[tuple[str, str]]:
     return [*tiles, ("Speed", speed)] if speed != UNKNOWN else tiles
 
 
-def _sections(decision: JsonObject, names: Names, explainer: Explainer, digest: str | None) -> list[Section]:
+def _sections(saved: Saved, names: Names, explainer: Explainer) -> list[Section]:
+    decision = saved.decision
     plan = decision["recommendation"]
 
     def told(build: Callable[[], list[Block]]) -> Callable[[], Markup]:
@@ -147,7 +158,7 @@ def _sections(decision: JsonObject, names: Names, explainer: Explainer, digest: 
         ("Figures", told(lambda: figure_blocks(decision, names))),
         ("Facts", told(lambda: fact_blocks(decision))),
         ("Sources", lambda: source_section(decision, names)),
-        ("About this decision", lambda: provenance(decision, digest)),
+        ("About this decision", lambda: provenance(saved)),
     ]
 
 

@@ -11,6 +11,7 @@ from whichgpu.cli.render.names import Names
 from whichgpu.cli.report.html import linked, slug
 from whichgpu.cli.report.markup import Markup, join, tag
 from whichgpu.engine.explain import Explainer, Step
+from whichgpu.engine.records import Saved
 
 
 JsonObject = Mapping[str, Any]
@@ -105,8 +106,10 @@ def _cited(decision: JsonObject) -> set[str]:
     return found | set(decision["procurement"].get("sources", ()))
 
 
-def provenance(decision: JsonObject, digest: str | None) -> Markup:
-    """When, by what and on what data it was decided, and how to check it."""
+def provenance(saved: Saved) -> Markup:
+    """When, by what and on what data it was decided, who asked for it, and how to check it."""
+    decision = saved.decision
+    statement = saved.statement or {}
     rulebook, knowledge = decision["rulebook"], decision["knowledge"]
     pairs = [
         ("Decided", decision["decided_at"]),
@@ -115,7 +118,10 @@ def provenance(decision: JsonObject, digest: str | None) -> Markup:
         ("Knowledge", knowledge["digest"]),
         ("Prices up to", knowledge["prices_as_of"] or "none known"),
         ("Rules fired by", f"{decision['fired_by']}, whichgpu {decision['engine_version']}"),
-        ("Record", digest or "not saved as a record"),
+        ("Source revision", statement.get("revision") or "not known"),
+        *((key.replace("_", " ").capitalize(), value) for key, value in statement.get("meta", {}).items()),
+        ("Record", saved.mark),
+        ("SHA-256", saved.sha256 or "not saved as a record"),
     ]
     rows = (join(tag("dt", label), tag("dd", str(value))) for label, value in pairs)
     check = "Check it with: whichgpu audit RECORD. Ask it with: whichgpu why RECORD, whichgpu why-not RECORD GPU."

@@ -5,6 +5,8 @@ from .answer.answer_types import (
     RefusedLine as RefusedLine,
     SizeAnswer as SizeAnswer,
 )
+from .answer.check import check_saved as check_saved
+from .answer.formats import DECISION_FORMAT as DECISION_FORMAT, RECORD_FORMAT as RECORD_FORMAT
 from .answer.keys import FactValues as FactValues, Word as Word, doc as doc
 from .answer.launch import LaunchFile as LaunchFile, launch_file as launch_file
 from .answer.outranked import loss_text as loss_text, named as named
@@ -47,7 +49,6 @@ from .pipeline import (
 )
 from .procurement import Procurement as Procurement, compute as compute
 from .rank import Objective as Objective
-from .record import Record as Record, Saved as Saved, make_record as make_record, read_saved as read_saved
 from .round import run_round as run_round
 from .size_answer import size_workload as size_workload
 from .stages import fact_moments as fact_moments

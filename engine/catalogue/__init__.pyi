@@ -1,6 +1,6 @@
 from .bundle import Knowledge as Knowledge, KnowledgeLayer as KnowledgeLayer
 from .configs import model_from_config as model_from_config
-from .currencies import CurrenciesFile as CurrenciesFile, currencies as currencies, per_usd as per_usd
+from .exchange import CurrenciesFile as CurrenciesFile, currencies as currencies, per_usd as per_usd
 from .facts_of_gpus import gpu_facts as gpu_facts
 from .gpu_names import GpuMatch as GpuMatch, GpuNames as GpuNames
 from .jobs import (

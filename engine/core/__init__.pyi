@@ -39,6 +39,7 @@ from .folders import (
     knowledge_files as knowledge_files,
     layer_names as layer_names,
     locate as locate,
+    read_data_from as read_data_from,
 )
 from .gc_pause import collection_paused as collection_paused
 from .on_demand import OnDemand as OnDemand

@@ -8,11 +8,21 @@ from pathlib import Path
 
 
 _ENGINE = Path(__file__).resolve().parents[1]
+#: Where the folders are looked for, in this order.
+_roots = [_ENGINE / "_data", _ENGINE.parent]
+
+
+def read_data_from(root: Path) -> None:
+    """Take ``rules`` and ``knowledge`` from this folder where it has them, for the rest of this process.
+
+    For a process that decides by the data of another day: much of it is read once and kept, so this comes first.
+    """
+    _roots.insert(0, root)
 
 
 def locate(name: str) -> Path:
-    """The folder ``rules`` or ``knowledge``. Raises FileNotFoundError if neither place has it."""
-    for root in (_ENGINE / "_data", _ENGINE.parent):
+    """The folder ``rules`` or ``knowledge``. Raises FileNotFoundError if no place has it."""
+    for root in _roots:
         folder = root / name
         if folder.is_dir():
             return folder

@@ -1,4 +1,10 @@
-from .auditing import Check as Check, audit as audit
+from .auditing import (
+    Check as Check,
+    Verdict as Verdict,
+    audit as audit,
+    quick_checks as quick_checks,
+    verdict_of as verdict_of,
+)
 from .comparing import compare as compare
 from .derivation import Phrases as Phrases, Step as Step, cut_at as cut_at, to_dict as to_dict
 from .differences import Change as Change, Comparison as Comparison, shown as shown
@@ -6,13 +12,12 @@ from .evidence import gather as gather
 from .nearest import WHY_NOT_DECISIONS as WHY_NOT_DECISIONS, Nearest as Nearest, Search as Search
 from .rerun import (
     FactChange as FactChange,
-    decide_again as decide_again,
     read_back as read_back,
-    unstated_objective as unstated_objective,
     with_changes as with_changes,
 )
 from .sensitivity_search import (
     SENSITIVITY_DECISIONS as SENSITIVITY_DECISIONS,
+    NoFlip as NoFlip,
     Sensitivity as Sensitivity,
     Turn as Turn,
     sensitivity as sensitivity,

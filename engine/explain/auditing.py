@@ -1,33 +1,53 @@
-"""Whether a saved decision holds: intact, complete, reproducible, and rightly silent about what was not asked."""
+"""Three verdicts on a saved decision: authentic, true as of its day, and whether it would be decided the same today.
+
+Beside them: whether all that it says traces to an input or a source, and whether an interview was rightly silent about
+what it did not ask.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from whichgpu.engine.advisor import Advisor, Record
-from whichgpu.engine.core import InputError, canonical_json
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.core import VERSION, InputError, canonical_json, json_value
 from whichgpu.engine.explain.comparing import compare
 from whichgpu.engine.explain.evidence import gather, loose_ends
-from whichgpu.engine.explain.rerun import decide_again, recorded_facts
 from whichgpu.engine.interview import check_certificate
+from whichgpu.engine.records import (
+    DecidedAgain,
+    Saved,
+    arithmetic_of,
+    check_arithmetic,
+    decide_again,
+    decide_from_folder,
+    decide_from_slice,
+    engine_digest,
+    recorded_facts,
+    sha256_of,
+    vocabulary_in,
+)
 
 
-CheckName = Literal["intact", "complete", "reproducible", "certificate"]
+CheckName = Literal["authentic", "complete", "true_then", "certificate", "same_today"]
+Verdict = Literal["sound", "altered", "contradicted", "outdated", "incomplete", "unsigned"]
 
 #: Which engine fired the rules, and under which version, does not belong to what was decided.
 NOT_COMPARED = ("fired_by", "engine_version", "interview")
 SAMPLES = 50
 #: The completions that an audit draws are the same each time, so that two audits of one record agree.
 _SEED = 20260601
+#: Differences that a finding names.
+_SHOWN = 6
 
 
 class Check(Struct, frozen=True):
-    """One question of an audit. ``holds`` is None where the question does not arise."""
+    """One question of an audit. ``holds`` is None where the question does not arise, or cannot be answered."""
 
     name: CheckName
     holds: bool | None
@@ -35,66 +55,175 @@ class Check(Struct, frozen=True):
     findings: tuple[str, ...] = ()
 
 
-def audit(record: Record, text: str, advisor: Advisor, *, samples: int = SAMPLES) -> tuple[Check, ...]:
+def audit(
+    saved: Saved, advisor: Advisor, *, today: datetime, as_of: Path | None = None, samples: int = SAMPLES
+) -> tuple[Check, ...]:
     """Audit a record.
 
     Args:
-        record: whose decision has the shape of the contract.
-        text: the text of its file, which must be the record's own spelling to the byte.
-        advisor: the rulebook and knowledge to decide by again.
+        saved: as it was read.
+        advisor: the rulebook and knowledge of today.
+        today: the moment that "today" means.
+        as_of: a folder with ``rules`` and ``knowledge`` of the record's day, in place of what the record carries.
         samples: how many completions of unasked facts to decide.
     """
+    complete = check_complete(saved)
     return (
-        check_intact(record, text),
-        check_complete(record.decision),
-        check_reproducible(record.decision, advisor),
-        check_silence(record.decision, advisor, samples),
+        check_authentic(saved),
+        complete,
+        check_true_then(saved, advisor, as_of, arithmetic_holds=complete.holds is True),
+        check_silence(saved.decision, advisor, samples),
+        check_same_today(saved, advisor, today),
     )
 
 
-def check_intact(record: Record, text: str) -> Check:
-    """Whether the file is what was saved, to the byte."""
-    findings = []
-    try:
-        if not record.intact:
-            findings.append("the SHA-256 of the decision is not the one in the record: the decision was changed")
-        if record.to_json() != text:
-            findings.append("the file is not spelt as it was saved: bytes were changed outside the decision's digest")
-    except (ValueError, TypeError) as error:
-        findings.append(f"the decision has no canonical form: {error}")
-    says = "the digest and every byte are as saved" if not findings else "this is not what was saved"
-    return Check("intact", not findings, says, tuple(findings))
+def quick_checks(saved: Saved) -> tuple[Check, ...]:
+    """What can be checked of a record without deciding anything again."""
+    return check_authentic(saved), check_complete(saved)
 
 
-def check_complete(decision: Mapping[str, Any]) -> Check:
-    """Whether every figure, point, advice and rejection traces to an input or a source."""
+def verdict_of(checks: tuple[Check, ...]) -> Verdict:
+    """The one word for an audit: the gravest finding comes first."""
+    found = {check.name: check.holds for check in checks}
+    if found["authentic"] is False:
+        return "altered"
+    if found["true_then"] is False or found["certificate"] is False:
+        return "contradicted"
+    if found["complete"] is False or found["true_then"] is None:
+        return "incomplete"
+    if found["same_today"] is False:
+        return "outdated"
+    return "sound" if found["authentic"] else "unsigned"
+
+
+def check_authentic(saved: Saved) -> Check:
+    """Whether the file is what was saved, to the byte, and a key that is trusted vouches for it."""
+    standing = saved.standing
+    holds = {"signed": True, "altered": False}.get(standing.state)
+    return Check("authentic", holds, standing.says, standing.findings)
+
+
+def check_complete(saved: Saved) -> Check:
+    """Whether every figure, point, advice and rejection traces to an input or a source, and its arithmetic holds."""
+    decision = saved.decision
     found = loose_ends(gather(decision))
-    amount = len(decision["trace"])
-    says = f"everything traces to an input or a source, over {amount} trace entries"
+    says = f"everything traces to an input or a source, over {len(decision['trace'])} trace entries"
+    if saved.statement is not None:
+        sums = check_arithmetic(decision, saved.statement["arithmetic"])
+        found += sums.faults
+        says += f"; {sums.derived} figures were evaluated again, {sums.in_words} end in a formula in words"
     return Check("complete", not found, says if not found else f"{len(found)} loose ends", tuple(found))
 
 
-def check_reproducible(decision: Mapping[str, Any], advisor: Advisor) -> Check:
-    """Whether the present rulebook and knowledge decide the same, byte for byte."""
+def check_true_then(
+    saved: Saved, advisor: Advisor, as_of: Path | None = None, *, arithmetic_holds: bool = False
+) -> Check:
+    """Whether today's engine decides the same by the rules, knowledge and prices of the record's own day.
+
+    Args:
+        saved: as it was read.
+        advisor: of today; its data is that of a record of the first form where the digests are the same.
+        as_of: a folder with the data of that day, in place of what the record carries.
+        arithmetic_holds: the record's own figures follow from each other.
+    """
     try:
-        again = decide_again(decision, advisor).to_dict(trade_offs="trade_offs" in decision)
+        again = _decided_then(saved, advisor, as_of)
     except InputError as error:
-        return Check("reproducible", False, "the recorded facts are not taken any more", tuple(str(error).split("\n")))
-    if canonical_json(compared(decision)) == canonical_json(compared(again)):
-        return Check("reproducible", True, "deciding again by this rulebook and knowledge gives the same bytes")
-    found = compare(decision, again)
-    changed = tuple(f"{cause.what}: {cause.says}" for cause in found.causes)
-    changed += tuple(f"{change.what}: {change.before} became {change.after}" for change in found.answer)
-    parts = sorted(key for key in {*compared(decision), *compared(again)} if decision.get(key) != again.get(key))
-    findings = changed or (f"these parts differ: {', '.join(parts)}",)
-    return Check("reproducible", False, "deciding again gives another decision; replay shows all of it", findings)
+        says = "it cannot be decided again by the data of its day"
+        return Check("true_then", False if saved.statement else None, says, tuple(str(error).split("\n")))
+    if again is None:
+        says = "the record carries no rules and no prices, and today's are others; --as-of names those of its day"
+        return Check("true_then", None, says)
+    findings = _differences_then(saved, again, carried=as_of is None)
+    by = (
+        "that its --as-of names" if as_of else "that it carries" if saved.statement else "of its day, which are today's"
+    )
+    if not findings:
+        return Check("true_then", True, f"deciding again by the rules, knowledge and prices {by} gives the same bytes")
+    engine = saved.statement["digests"]["engine"] if saved.statement else None
+    if engine == engine_digest():
+        return Check("true_then", False, f"this program decides otherwise by the rules and prices {by}", findings)
+    versions = f"it was {saved.decision['engine_version']} then and is {VERSION} now"
+    if saved.standing.state == "signed" and engine is not None and arithmetic_holds:
+        says = (
+            f"the record is as it was signed and its figures agree; the program's code ({versions}) decides otherwise"
+        )
+        return Check("true_then", True, says, findings)
+    says = f"today's program decides otherwise by the rules and prices {by}: it ({versions}) or the record was changed"
+    return Check("true_then", None, says, findings)
+
+
+def _decided_then(saved: Saved, advisor: Advisor, as_of: Path | None) -> DecidedAgain | None:
+    decision = saved.decision
+    if as_of is not None:
+        return decide_from_folder(decision, as_of)
+    if saved.statement is not None:
+        return decide_from_slice(decision, saved.statement["data"])
+    now = {"rulebook": advisor.rulebook.digest, "knowledge": advisor.knowledge.digest}
+    if any(decision[part]["digest"] != found for part, found in now.items()):
+        return None
+    answer = decide_again(decision, advisor).to_dict(trade_offs="trade_offs" in decision)
+    return DecidedAgain(json_value(answer), [], {})
+
+
+def _differences_then(saved: Saved, again: DecidedAgain, *, carried: bool) -> tuple[str, ...]:
+    """What a record says otherwise than today's engine does by the data of its day."""
+    before, after = compared(saved.decision), compared(again.answer)
+    if carried and saved.statement is not None:  # A slice leaves out what decides nothing, so its digest is another.
+        after["knowledge"] = {**after["knowledge"], "digest": before["knowledge"]["digest"]}
+    found = list(_differences(saved.decision, before, after))
+    statement = saved.statement
+    if statement is None or not carried:
+        return tuple(found)
+    if canonical_json(statement["plans"]) != canonical_json(again.plans):
+        found.append("the lines of the plans that were evaluated differ")
+    if statement["rules"] != again.rules:
+        found.append("the digests of the rules are not those of the rules that it carries")
+    if sha256_of(vocabulary_in(statement["data"])) != statement["digests"]["vocabulary"]:
+        found.append("the digest of the vocabulary is not that of the one that it carries")
+    if statement["arithmetic"] != arithmetic_of(saved.decision, statement["data"]["knowledge"]):
+        found.append("the expressions that it states are not those of its figures")
+    for part in ("rulebook", "knowledge"):
+        if statement["digests"][part] != saved.decision[part]["digest"]:
+            found.append(f"the digest of the {part} is not the one in its answer")
+    return tuple(found)
+
+
+def _differences(decision: Mapping[str, Any], before: dict[str, Any], after: dict[str, Any]) -> tuple[str, ...]:
+    if canonical_json(before) == canonical_json(after):
+        return ()
+    found = compare(decision, {**after, **{key: decision.get(key) for key in NOT_COMPARED}})
+    told = tuple(f"{change.what}: {change.before} became {change.after}" for change in found.answer)
+    told += tuple(f"{cause.what}: {cause.says}" for cause in found.causes)
+    parts = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
+    return (*told[:_SHOWN], f"these parts differ: {', '.join(parts)}")
 
 
 def compared(decision: Mapping[str, Any]) -> dict[str, Any]:
     """The decision without what does not belong to it."""
     head = {key: value for key, value in decision.items() if key not in NOT_COMPARED}
-    head["rulebook"] = {key: value for key, value in head["rulebook"].items() if key != "version"}
+    # Folders of another day lie elsewhere, so that layers may go by other names.
+    head["rulebook"] = {"digest": decision["rulebook"]["digest"]}
     return head
+
+
+def check_same_today(saved: Saved, advisor: Advisor, today: datetime) -> Check:
+    """Whether the same workload gets the same answer today, and what changed it where it does not."""
+    decision = saved.decision
+    try:
+        again = json_value(decide_again(decision, advisor, decided_at=today).to_dict())
+    except InputError as error:
+        says = "today's facts do not take this workload any more"
+        return Check("same_today", False, says, tuple(str(error).split("\n")))
+    found = compare(decision, again)
+    causes = [f"{cause.what}: {cause.says}" for cause in found.causes]
+    if saved.statement and saved.statement["digests"]["engine"] != engine_digest():
+        causes.append("engine: the program's code is another")
+    if not found.answer:
+        figures = f"; {len(found.figures)} of its figures differ" if found.figures else ""
+        return Check("same_today", True, f"the same workload gets the same answer today{figures}")
+    changed = [f"{change.what}: {change.before} became {change.after}" for change in found.answer]
+    return Check("same_today", False, "the same workload gets another answer today", (*changed, *causes))
 
 
 def check_silence(decision: Mapping[str, Any], advisor: Advisor, samples: int) -> Check:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -21,6 +21,7 @@ class Evidence(Struct, frozen=True):
     by_rule: Mapping[str, tuple[TraceEntry, ...]]
     by_scope: Mapping[str, tuple[TraceEntry, ...]]
     plans: Mapping[str, PlanDict]  # by plan id, the recommendation first
+    lines: tuple[Mapping[str, Any], ...] = ()  # of all plans that were evaluated, where a record states them
 
     def producer(self, fact: str, scope: str = "workload") -> TraceEntry | None:
         """The entry that settled a fact: for the workload where it is one of its facts, else in the scope."""
@@ -53,8 +54,8 @@ def plan_id(plan: PlanDict) -> str:
     return str(plan.get("id") or f"{plan['gpu']}x{plan['count']}")
 
 
-def gather(decision: Mapping[str, Any]) -> Evidence:
-    """Index a decision that has the shape of the contract."""
+def gather(decision: Mapping[str, Any], lines: Iterable[Mapping[str, Any]] = ()) -> Evidence:
+    """Index a decision that has the shape of the contract, with the lines of all plans that were evaluated."""
     by_rule: dict[str, list[TraceEntry]] = {}
     by_scope: dict[str, list[TraceEntry]] = {}
     for entry in decision["trace"]:
@@ -73,6 +74,7 @@ def gather(decision: Mapping[str, Any]) -> Evidence:
         by_rule={rule: tuple(entries) for rule, entries in by_rule.items()},
         by_scope={scope: tuple(entries) for scope, entries in by_scope.items()},
         plans=plans,
+        lines=tuple(lines),
     )
 
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Judged, Outcome, Probed, loss_of
 from whichgpu.engine.explain.influencing_facts import InfluencingFacts, best_of, judged_of
+from whichgpu.engine.explain.plan_figures import plan_figures
 from whichgpu.engine.explain.rerun import (
     FactChange,
     OutOfDecisionsError,
@@ -34,7 +35,8 @@ _FOR_PAIRS = 100
 _ENOUGH = 3
 #: Facts that take part in pairs: those that alone came nearest.
 _PAIRED = 8
-_BISECTIONS = 8
+#: More than it takes from one end of any range to a step beside the other, at three digits.
+_BISECTIONS = 30
 #: The gap of a GPU that no rule lets through: beyond any other.
 _REJECTED = 1000.0
 #: What each lower place of a tier adds, being beaten in cost and speed, and lying outside the share of the best merit:
@@ -137,6 +139,7 @@ def nearest_changes(
 
 def _singles(base: Outcome | None, influencing: InfluencingFacts, search: _NearestSearch) -> list[FactChange]:
     settled = base.final.facts if base else search.what_if.given
+    figures = plan_figures(search.what_if.advisor, base, search.gpus) if base else {}
     changes: list[FactChange] = []
     for name in influencing.facts:
         fact = search.facts[name]
@@ -144,7 +147,8 @@ def _singles(base: Outcome | None, influencing: InfluencingFacts, search: _Neare
         if fact.type == "list":
             changes += _list_changes(fact, search)
         else:
-            changes += probes(fact, settled.get(name), influencing.rules, stated=stated)
+            own = figures.get(name, ())
+            changes += probes(fact, settled.get(name), influencing.rules, stated=stated, figures=own)
 
     return sorted(changes, key=lambda c: (c.fact not in influencing.first, c.distance, c.fact, str(c.after)))
 

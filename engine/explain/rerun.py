@@ -1,4 +1,4 @@
-"""Deciding a recorded workload again: the same given facts, or some of them changed."""
+"""Variations of a recorded workload: which changes of its facts are worth trying, and deciding them."""
 
 from __future__ import annotations
 
@@ -11,39 +11,11 @@ from typing import Any, TypeGuard
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Advisor, Decision, Outcome, Probed, Workload, choice_on
-from whichgpu.engine.core import InputError, Problem, Scalar, Value, collection_paused, json_value, rounded
+from whichgpu.engine.advisor import Advisor, Outcome, Probed, Workload, choice_on
+from whichgpu.engine.core import InputError, Scalar, Value, collection_paused, json_value, rounded
 from whichgpu.engine.explain.probing import ProbingContext, probing_context
 from whichgpu.engine.interview import Answered
 from whichgpu.engine.rules import FactDef, Rule, coerce, constants_compared, probing
-
-
-def recorded_facts(decision: Mapping[str, Any], advisor: Advisor) -> dict[str, Value]:
-    """The facts that were given, checked against the present vocabulary.
-
-    Raises:
-        InputError: with every fact that this vocabulary does not take.
-    """
-    given: dict[str, Value] = {}
-    problems: list[Problem] = []
-    for name, entry in decision["facts"].items():
-        if entry["origin"] != "given":
-            continue
-        fact = advisor.vocabulary.fact(name)
-        if fact is None or fact.scope != "workload" or fact.role == "output":
-            message = f"the decision was given {name}, which is no fact of a workload in this vocabulary"
-            problems.append(Problem("unknown-fact", message, fact=name, nearest=advisor.vocabulary.nearest(name)))
-            continue
-        try:
-            value = coerce(fact, entry["value"])
-        except InputError as error:
-            problems += error.problems
-            continue
-        if value is not None:
-            given[fact.name] = value
-    if problems:
-        raise InputError(problems)
-    return given
 
 
 def with_changes(given: Mapping[str, Value], changes: Iterable[str], advisor: Advisor) -> dict[str, Value]:
@@ -60,47 +32,6 @@ def with_changes(given: Mapping[str, Value], changes: Iterable[str], advisor: Ad
         touched |= {fact.name for fact in advisor.vocabulary.conditional_aliases(name)}
     changed = {name: value for name, value in given.items() if name not in touched}
     return changed | {name: value for name, value in read.items() if name in touched}
-
-
-def recorded_moment(decision: Mapping[str, Any]) -> datetime:
-    """When it was decided. Raises InputError where that is no time."""
-    try:
-        return datetime.fromisoformat(decision["decided_at"])
-    except ValueError as error:
-        raise InputError(Problem("bad-time", f"decided_at {decision['decided_at']!r} is no time")) from error
-
-
-def unstated_objective(decision: Mapping[str, Any], given: Mapping[str, Value], advisor: Advisor) -> str | None:
-    """The recorded objective where the facts do not bring it about; None where they do, stated or by default."""
-    recorded = str(decision["objective"])
-    return None if given.get("objective", advisor.default_objective) == recorded else recorded
-
-
-def decide_again(
-    decision: Mapping[str, Any],
-    advisor: Advisor,
-    *,
-    given: Mapping[str, Value] | None = None,
-    objective: str | None = None,
-    decided_at: datetime | None = None,
-) -> Decision:
-    """Decide a recorded workload by the present rulebook and knowledge.
-
-    Args:
-        decision: in the shape of the contract.
-        advisor: the rulebook and knowledge to decide by.
-        given: in place of the recorded facts; they then say what to rank by, too.
-        objective: in place of the recorded one.
-        decided_at: in place of the recorded time.
-
-    Raises:
-        InputError: the present vocabulary does not take a recorded fact.
-    """
-    facts = dict(recorded_facts(decision, advisor) if given is None else given)
-    if given is None and objective is None:
-        objective = unstated_objective(decision, facts, advisor)
-    moment = decided_at or recorded_moment(decision)
-    return advisor.decide(Workload(facts), objective=objective, decided_at=moment)
 
 
 #: How far it is from one choice to another, or to a fact that nobody stated, on the scale of a number's ln ratio.
@@ -254,7 +185,9 @@ def _key(changes: tuple[FactChange, ...]) -> tuple[Hashable, ...]:
     return tuple(sorted(((change.fact, change.after) for change in changes), key=lambda pair: pair[0]))
 
 
-def probes(fact: FactDef, now: Value | None, rules: tuple[Rule, ...], *, stated: bool) -> list[FactChange]:
+def probes(
+    fact: FactDef, now: Value | None, rules: tuple[Rule, ...], *, stated: bool, figures: tuple[float, ...] = ()
+) -> list[FactChange]:
     """Changes of one fact worth trying, nearest first: thresholds of these rules a step either way, and domain ends.
 
     Args:
@@ -262,8 +195,9 @@ def probes(fact: FactDef, now: Value | None, rules: tuple[Rule, ...], *, stated:
         now: its present value, stated or settled; None where it is unknown.
         rules: whose thresholds count.
         stated: whether the workload states it, so that it can be taken away.
+        figures: further thresholds: the figures of plans that rules hold against the fact.
     """
-    found = [value for value in _values(fact, rules) if value != now]
+    found = [value for value in _values(fact, rules, figures) if value != now]
     essential = fact.when_unstated == "must_ask" and now is not None
     changes = [FactChange(fact.name, now, value, essential) for value in dict.fromkeys(found)]
     if stated and not essential:
@@ -277,7 +211,7 @@ def thresholds(fact: str, rules: tuple[Rule, ...]) -> list[Scalar]:
     return sorted(constants_compared(reading).get(fact, frozenset()), key=lambda value: (str(type(value)), str(value)))
 
 
-def _values(fact: FactDef, rules: tuple[Rule, ...]) -> Iterator[Value]:
+def _values(fact: FactDef, rules: tuple[Rule, ...], figures: tuple[float, ...]) -> Iterator[Value]:
     if fact.type == "bool":
         yield from (True, False)
     elif fact.type == "enum":
@@ -286,7 +220,7 @@ def _values(fact: FactDef, rules: tuple[Rule, ...]) -> Iterator[Value]:
         yield from (choice for choice in fact.choices if choice not in wanted)
     elif fact.numeric:
         ends = [end for end in (fact.min, fact.max) if end is not None]
-        marks = [float(m) for m in thresholds(fact.name, rules) if is_number(m)]
+        marks = [*(float(m) for m in thresholds(fact.name, rules) if is_number(m)), *figures]
         tries = [*(near for mark in marks for near in (mark, mark - step(fact, mark), mark + step(fact, mark))), *ends]
         yield from (allowed for value in tries if (allowed := valid(fact, value)) is not None)
 

@@ -1,4 +1,4 @@
-"""Which facts flip a decision, at which value, nearest first. Every flip named is one that was decided."""
+"""Which facts flip a decision, between which values, nearest first. Every flip named is one that was decided."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor, Outcome
+from whichgpu.engine.core import Value
+from whichgpu.engine.explain.plan_figures import plan_figures
 from whichgpu.engine.explain.rerun import (
     FactChange,
     OutOfDecisionsError,
@@ -17,42 +19,54 @@ from whichgpu.engine.explain.rerun import (
     between,
     is_number,
     probes,
-    recorded_facts,
-    recorded_moment,
-    unstated_objective,
     valid,
 )
 from whichgpu.engine.interview import Answered, answered
+from whichgpu.engine.records import recorded_facts, recorded_moment, unstated_objective
 from whichgpu.engine.rules import FactDef
 
 
 #: Re-decisions of one analysis, the first among them.
-SENSITIVITY_DECISIONS = 400
-#: Of these, so many may narrow a number down to where the decision flips.
-_FOR_NARROWING = 150
+SENSITIVITY_DECISIONS = 600
+#: Of these, so many may narrow a number down to where the decision flips, and to where it flips again.
+_FOR_NARROWING = 200
 #: Factors by which a number without a threshold nearby is varied.
 _FACTORS = (0.5, 0.8, 1.25, 2.0)
-_BISECTIONS = 12
+#: More than it takes from one end of any range to a step beside the other, at three digits.
+_BISECTIONS = 30
 #: Choices of one fact that are shown flipping the decision.
 _CHOICES = 3
 
 
 class Turn(Struct, frozen=True):
-    """A change that flips the decision, and to what. ``origin`` says how the fact stood: given, assumed or unknown."""
+    """A change that flips the decision, and to what. ``origin`` says how the fact stood: given, assumed or unknown.
+
+    A number flips it so from ``change.after`` to ``until``, both tried, and beyond ``until`` to something else; where
+    ``open_ended``, no value that was tried lies beyond. Between two tried values nothing is claimed.
+    """
 
     change: FactChange
     origin: str
     verdict: Answered
     flips: tuple[str, ...]
     narrowed: bool  # a number brought as near as three digits say
+    until: Value | None = None
+    open_ended: bool = False
+
+
+class NoFlip(Struct, frozen=True):
+    """A fact for which no flip was found, and the values that were tried."""
+
+    fact: str
+    tried: tuple[Value | None, ...]  # None: taken away
 
 
 class Sensitivity(Struct, frozen=True):
-    """What flips the decision, nearest first, and what does not."""
+    """What flips the decision, nearest first, and facts for which no flip was found."""
 
     verdict: Answered
     turns: tuple[Turn, ...]
-    steady: tuple[str, ...]  # facts of which no value that was tried flips it
+    steady: tuple[NoFlip, ...]
     decisions: int
     limit: int
     complete: bool
@@ -61,9 +75,10 @@ class Sensitivity(Struct, frozen=True):
 def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = SENSITIVITY_DECISIONS) -> Sensitivity:
     """Vary each fact alone: stated ones, assumed ones, and those that are still open.
 
-    A number is tried at the thresholds of the rules that read it, at the ends of its range, and at a half to twice its
-    value; where a try flips the decision, halving finds where between it and the last one that does not. Between two
-    tries that both keep the decision nothing is claimed.
+    A number is tried at the thresholds of the rules that read it, at the figures of plans that rules hold against it,
+    at the ends of its range, and at a half to twice its value; where a try flips the decision, halving finds where
+    between it and the last one that does not, and on the far side where it flips again. Between two tries that both
+    keep the decision nothing is claimed.
 
     Args:
         decision: in the shape of the contract.
@@ -88,12 +103,15 @@ def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = S
     except OutOfDecisionsError:
         complete = False
     narrowed = [study.narrow(turn) for turn in sorted(study.turns, key=_nearness)]
-    tried = {change.fact for change in study.tried}
-    turning = {turn.change.fact for turn in narrowed}
+    narrowed = [study.reach(turn, tries) for turn in sorted(narrowed, key=_nearness)]
+    turning = {change.fact for change, flips in study.tried.items() if flips}
+    tried: dict[str, list[Value | None]] = {}
+    for change in sorted(study.tried, key=lambda change: (change.fact, change.distance, str(change.after))):
+        tried.setdefault(change.fact, []).append(change.after)
     return Sensitivity(
         verdict=study.base,
         turns=tuple(sorted(narrowed, key=_nearness)),
-        steady=tuple(sorted(tried - turning)),
+        steady=tuple(NoFlip(name, tuple(values)) for name, values in tried.items() if name not in turning),
         decisions=what_if.made,
         limit=limit,
         complete=complete,
@@ -164,6 +182,45 @@ class _Study:
                 best = closer
         return replace(best, narrowed=whole)
 
+    def reach(self, turn: Turn, tries: Iterable[FactChange]) -> Turn:
+        """How far beyond the flip the decision stays what it then is."""
+        side, until = _side(turn.change), turn.change.after
+        if side is None or not is_number(until):
+            return turn
+        beyond = [other for other in tries if other.fact == turn.change.fact and _side(other) == side]
+        beyond = sorted((other for other in beyond if _beyond(other, until, rises=side)), key=lambda c: c.distance)
+        try:
+            for other in beyond:
+                if self._verdict(other) != turn.verdict:
+                    return replace(turn, until=self._last(turn, float(until), float(other.after)))  # type: ignore[arg-type]
+                until = other.after
+        except OutOfDecisionsError:
+            return replace(turn, until=until)
+        return replace(turn, until=until, open_ended=True)
+
+    def _last(self, turn: Turn, near: float, far: float) -> Value:
+        """The last value, at three digits, where the decision is still what the flip made it."""
+        fact = self.facts[turn.change.fact]
+        for _ in range(_BISECTIONS):
+            middle = between(fact, near, far)
+            if middle is None:
+                break
+            try:
+                same = self._verdict(replace(turn.change, after=middle)) == turn.verdict
+            except OutOfDecisionsError:
+                break
+            near, far = (float(middle), far) if same else (near, float(middle))  # type: ignore[arg-type]
+        return valid(fact, near) or near
+
+    def _verdict(self, change: FactChange) -> Answered:
+        turn = self.turn(change)
+        return turn.verdict if turn else self.base
+
+
+def _beyond(change: FactChange, value: float, *, rises: bool) -> bool:
+    after = change.after
+    return is_number(after) and (after > value if rises else after < value)
+
 
 def _side(change: FactChange) -> bool | None:
     """Whether a number rises; None for anything else."""
@@ -189,13 +246,15 @@ def _origins(base: Outcome, decision: Mapping[str, Any], advisor: Advisor) -> di
 def _tries(base: Outcome, origins: Mapping[str, str], advisor: Advisor) -> list[FactChange]:
     """All changes to try, nearest first, the facts taking turns where changes are alike."""
     tries: list[tuple[float, int, str, FactChange]] = []
+    figures = plan_figures(advisor, base)
     for name, origin in origins.items():
         fact = advisor.vocabulary.facts[name]
         if fact.type in ("list", "text", "gpu"):
             continue
         now = base.intake.facts.get(name)
         rules = tuple(rule for rule in advisor.rulebook.rules if name in rule.reads)
-        changes = probes(fact, now, rules, stated=origin == "given")
+        own = figures.get(name, ())
+        changes = probes(fact, now, rules, stated=origin == "given", figures=own)
         factored = [valid(fact, now * factor) for factor in _FACTORS] if is_number(now) and now else []
         further = [FactChange(name, now, value) for value in factored if value is not None and value != now]
         changes += [change for change in further if change not in changes]

@@ -94,14 +94,14 @@ class Explainer:
     def _plan(self, plan: Mapping[str, Any]) -> Step:
         scope = plan_id(plan)
         chosen = scope == self.evidence.chosen
-        says = f"{self._name(plan)} is recommended" if chosen else f"{self._name(plan)}: {self._standing(plan)}"
+        says = f"{self._name(plan)} is recommended" if chosen else f"{self._name(plan)}: {self.standing(plan)}"
         steps = [*self._stands_in(plan), self._score(plan), self._count(plan)]
         cost = self._known(("plan.usd_per_hour",), scope)
         speed = self._known(("speed.tokens_per_s", "speed.samples_per_s", "speed.hours"), scope)
         steps += [*speed[:1], *cost]
         others = self.evidence.decision["alternatives"] if chosen else ()
         if others and others[0]["score"] is not None:
-            steps.append(Step(f"next best: {self._name(others[0])}, {self._standing(others[0])}", "conclusion"))
+            steps.append(Step(f"next best: {self._name(others[0])}, {self.standing(others[0])}", "conclusion"))
         return Step(says, "conclusion", steps=tuple(steps))
 
     def _stands_in(self, plan: Mapping[str, Any]) -> tuple[Step, ...]:
@@ -116,7 +116,8 @@ class Explainer:
         whole = self.evidence.plans.get(first["id"])
         return (Step(says, "conclusion", steps=(self._score(whole),) if whole else ()),)
 
-    def _standing(self, plan: Mapping[str, Any]) -> str:
+    def standing(self, plan: Mapping[str, Any]) -> str:
+        """Why a plan that does the work is not the answer."""
         best = self.evidence.decision["recommendation"]
         if best is None or plan["score"] is None or best["score"] is None:
             return "judged because it was named"
@@ -208,15 +209,37 @@ class Explainer:
         for gpu in ids:
             steps += [self._plan(plan) for plan in self.evidence.plans.values() if plan["gpu"] == gpu]
             steps += [self._builder.entry(entry, self._effect(entry)) for entry in self.evidence.rejections(gpu)]
+            rest = [
+                line for line in self.evidence.lines if line["gpu"] == gpu and line["id"] not in self.evidence.plans
+            ]
+            steps += [self._line(line) for line in rest]
         if len(steps) == 1:
             return steps[0]
         return Step(f"{self._gpu_name(word)} in this decision", "conclusion", steps=tuple(steps))
+
+    def _line(self, line: Mapping[str, Any]) -> Step:
+        """A plan that was evaluated, in a line: what became of it and its figures."""
+        split = str(line["id"]).removeprefix(f"{line['gpu']}x{line['count']}").strip("-")
+        name = f"{self._name(line)} ({split})" if split else self._name(line)
+        says = f"{name}: {line['standing']}" + (f", as {line['because']}" if line["because"] else "")
+        figures = tuple(
+            Step(self.phrases.says(f"plan.{name}", value), "figure", fact=f"plan.{name}", value=value)
+            for name, value in line["figures"].items()
+        )
+        score = () if line["score"] is None else (Step(f"score: {line['score']:.2f} points", "figure"),)
+        return Step(says, "conclusion", rule=", ".join(line["rules"]) or None, steps=(*figures, *score))
 
     def _ids(self, word: str) -> list[str]:
         """GPU ids of the decision that a word means: an id, a family, or a name."""
         shown = (*self.evidence.plans.values(), *self.evidence.decision["rejected"])
         known = {(entry["gpu"], entry["family"], self.gpu_names.get(entry["gpu"], "")) for entry in shown}
-        return sorted({names[0] for names in known if _folded(word) in map(_folded, names)})
+        known |= {(line["gpu"], line["id"], self.gpu_names.get(line["gpu"], "")) for line in self.evidence.lines}
+        asked = _folded(word)
+        exact = {names[0] for names in known if asked in map(_folded, names)}
+        # Without its maker's name, and then as the beginning of one: h100 means all of them.
+        short = {names[0] for names in known if asked == _folded(names[0].partition("-")[2])}
+        begun = {names[0] for names in known if asked and _folded(names[0].partition("-")[2]).startswith(asked)}
+        return sorted(exact or short or begun)
 
     def _code(self, word: str) -> Step | None:
         decision = self.evidence.decision

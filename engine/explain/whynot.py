@@ -23,7 +23,8 @@ from whichgpu.engine.explain.derivation import Phrases, Step, StepBuilder
 from whichgpu.engine.explain.evidence import gather
 from whichgpu.engine.explain.influencing_facts import best_of, influencing_facts
 from whichgpu.engine.explain.nearest import WHY_NOT_DECISIONS, Search, nearest_changes
-from whichgpu.engine.explain.rerun import WhatIfSearch, decide_again, recorded_moment, unstated_objective
+from whichgpu.engine.explain.rerun import WhatIfSearch
+from whichgpu.engine.records import decide_again, recorded_moment, unstated_objective
 
 
 Standing = Literal["recommended", "outranked", "unproven", "rejected", "not planned", "undecided"]

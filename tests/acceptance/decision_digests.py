@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from whichgpu.engine.advisor.advisor import load_advisor
-from whichgpu.engine.advisor.record import decision_digest
+from whichgpu.engine.records.first_form import decision_digest
 
 
 TESTS = Path(__file__).parents[1]

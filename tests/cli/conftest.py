@@ -96,6 +96,7 @@ def _decided_once(decided_once: None) -> None:
 
 @pytest.fixture(autouse=True)
 def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No test reads or writes the prices of the person who runs it."""
+    """No test reads or writes the prices, keys or register of the person who runs it."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     return tmp_path / "data"

@@ -10,8 +10,8 @@ from jsonschema_rs import Draft202012Validator
 
 from whichgpu.engine.advisor.answer.formats import BULKY_KEYS
 from whichgpu.engine.advisor.answer.schema import decision_schema, schema_of, schema_text, type_schema
-from whichgpu.engine.advisor.record import make_record
 from whichgpu.engine.authoring import PrintedFinding
+from whichgpu.engine.records.first_form import make_record
 
 
 SHAPES = ("decision", "decision_line", "compact_line", "record", "size_answer", "refused_line")

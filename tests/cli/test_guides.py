@@ -101,7 +101,7 @@ def said_in(
 def test_the_guide_can_be_carried_out(carried_out: tuple[Path, list[tuple[str, str]]]) -> None:
     folder, said = carried_out
     assert len(said) >= 14
-    record = json.loads((folder / "desk.json").read_text())["decision"]
+    record = json.loads((folder / "desk.json").read_text())["statement"]["answer"]
     layers = {layer["name"]: layer for layer in record["rulebook"]["layers"]}
     assert layers["acme"]["rules"] == 2
     assert len(layers["acme"]["knowledge"]) == len(layers["acme"]["digest"]) == 64

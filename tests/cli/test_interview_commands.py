@@ -18,10 +18,11 @@ from jsonschema_rs import Draft202012Validator
 from whichgpu import Advisor
 from whichgpu.cli.interview.replies import answer_to, steering
 from whichgpu.engine.advisor.advisor import shipped_advisor
-from whichgpu.engine.advisor.answer.schema import schema_of
-from whichgpu.engine.advisor.record import read_saved
+from whichgpu.engine.advisor.answer.schema import type_schema
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.interview import State
+from whichgpu.engine.records.reading import read_saved
+from whichgpu.engine.records.record_types import SignedRecord
 
 
 _SPEC = importlib.util.spec_from_file_location("respondent", Path(__file__).parent / "respondent.py")
@@ -88,8 +89,8 @@ def test_the_decision_is_that_of_recommend(whichgpu: Whichgpu, known: str, typed
     page, _, about = recommended.out.partition("About this answer")
     assert page in asked.out
     assert about
-    saved = read_saved(record.read_text(encoding="utf-8"), "r.json").record
-    assert saved.intact
+    saved = read_saved(record.read_bytes(), "r.json")
+    assert saved.standing.state == "unsigned"
     direct = json.loads(whichgpu("recommend", str(file), "--format", "json").out)
     same = {key: value for key, value in saved.decision.items() if key not in ("interview", "decided_at")}
     assert same == {key: value for key, value in direct.items() if key != "decided_at"}
@@ -97,14 +98,17 @@ def test_the_decision_is_that_of_recommend(whichgpu: Whichgpu, known: str, typed
 
 def test_the_record_carries_the_certificate(whichgpu: Whichgpu, known: str, typed: list[str], tmp_path: Path) -> None:
     record = tmp_path / "r.json"
-    whichgpu("ask", "--answers", known, "--save", str(record), stdin=joined(typed))
+    asked = whichgpu("ask", "--answers", known, "--save", str(record), stdin=joined(typed))
     assert stat.S_IMODE(record.stat().st_mode) == 0o600
-    Draft202012Validator(schema_of("record", closed=True)).validate(json.loads(record.read_text(encoding="utf-8")))
-    interview = read_saved(record.read_text(encoding="utf-8"), "r.json").record.decision["interview"]
+    Draft202012Validator(type_schema(SignedRecord, closed=True)).validate(json.loads(record.read_bytes()))
+    interview = read_saved(record.read_bytes(), "r.json").decision["interview"]
     origins = {entry["fact"]: entry["origin"] for entry in interview["answered"]}
     assert origins["task"] == "file"
     assert origins["deployment_site"] == "asked"
     assert all(entry["fact"] and entry["why"] and entry["checked"] for entry in interview["unasked"])
+    page = " ".join(asked.out.split())
+    covered = page.partition("This is said of these facts and of no others: ")[2].partition(". With --all")[0]
+    assert covered.replace(" and ", ", ").split(", ") == [entry["fact"] for entry in interview["unasked"]]
     audited = whichgpu("audit", str(record), "--format", "json")
     certificate = next(c for c in json.loads(audited.out)["checks"] if c["name"] == "certificate")
     assert certificate["holds"] is True

@@ -9,8 +9,9 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 
 from whichgpu.engine.advisor.answer.formats import BULKY_KEYS
-from whichgpu.engine.advisor.answer.schema import schema_of
-from whichgpu.engine.advisor.record import read_saved
+from whichgpu.engine.advisor.answer.schema import schema_of, type_schema
+from whichgpu.engine.records.reading import read_saved
+from whichgpu.engine.records.record_types import SignedRecord
 
 
 Whichgpu = Callable[..., Any]
@@ -146,10 +147,11 @@ def test_a_saved_record_is_whole_and_private(whichgpu: Whichgpu, tmp_path: Path)
     assert ran.code == 0
     assert file.stat().st_mode & 0o777 == 0o600
     value = json.loads(file.read_text())
-    assert complaints("record", value) == []
-    record = read_saved(file.read_text(), str(file)).record
-    assert record.intact
-    assert record.decision == json.loads(ran.out)
+    Draft202012Validator(type_schema(SignedRecord, closed=True)).validate(value)
+    saved = read_saved(file.read_bytes(), str(file))
+    assert saved.standing.state == "unsigned"
+    assert saved.decision == json.loads(ran.out)
+    assert "unsigned, saved in" in ran.err
 
 
 def test_a_record_that_cannot_be_written(whichgpu: Whichgpu, tmp_path: Path) -> None:

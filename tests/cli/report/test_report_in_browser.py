@@ -86,9 +86,16 @@ def test_nothing_hangs_over_at_a_phone_s_width(page: Path) -> None:
     assert measured(page, css, over) == ""
 
 
-def test_it_prints_what_is_folded(page: Path) -> None:
+def printed_pages(page: Path) -> int:
     paper = page.with_name("report.pdf")
     browse(page.parent, "--no-pdf-header-footer", f"--print-to-pdf={paper}", page.as_uri())
     raw = paper.read_bytes()
     assert raw.startswith(b"%PDF")
-    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", raw)) > 3
+    return len(re.findall(rb"/Type\s*/Page\b(?!s)", raw))
+
+
+def test_it_prints_what_a_committee_reads_and_the_appendix_where_it_is_unfolded(page: Path) -> None:
+    short = printed_pages(page)
+    assert short <= 5
+    page.write_text(page.read_text().replace('<details class="appendix">', '<details class="appendix" open>'))
+    assert printed_pages(page) > short + 2

@@ -22,6 +22,7 @@ from whichgpu.cli.report.page import report_page
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.evidence import gather
 from whichgpu.engine.explain.why import Explainer
+from whichgpu.engine.records.reading import Saved, Standing
 
 
 Whichgpu = Callable[..., Any]
@@ -80,10 +81,13 @@ class Page(HTMLParser):
         return " ".join(self.words)
 
 
+UNSIGNED = Standing("unsigned", "unsigned, checksum intact")
+
+
 def page_of(decision: dict[str, Any], advisor: Advisor) -> str:
     names = names_of(advisor)
     explainer = Explainer(gather(decision), Phrases(advisor.vocabulary), names.gpus)
-    return report_page(decision, names, explainer, "0" * 64)
+    return report_page(Saved("r.json", decision, UNSIGNED, "0" * 64), names, explainer)
 
 
 @pytest.fixture(scope="session")

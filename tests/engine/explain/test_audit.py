@@ -4,31 +4,42 @@ import copy
 import json
 import random
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from whichgpu import Advisor, load_advisor
-from whichgpu.engine.advisor.record import Record, make_record, read_saved
 from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.explain.auditing import audit, check_complete, check_intact, check_reproducible, check_silence
+from whichgpu.engine.explain.auditing import (
+    audit,
+    check_authentic,
+    check_complete,
+    check_same_today,
+    check_silence,
+    check_true_then,
+    verdict_of,
+)
+from whichgpu.engine.records.first_form import make_record
+from whichgpu.engine.records.reading import Saved, read_saved
 
 
 Decided = Callable[[str], dict[str, Any]]
+MOMENT = datetime(2026, 6, 1, tzinfo=UTC)
 EXAMPLES = sorted(path.stem for path in (Path(__file__).parents[3] / "examples").glob("*.yaml"))
 
 
-def from_disk(decision: dict[str, Any]) -> tuple[Record, str]:
-    text = make_record(decision).to_json()
-    return read_saved(text, "record").record, text
+def from_disk(decision: dict[str, Any]) -> Saved:
+    return read_saved(make_record(decision).to_json(), "record")
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_fresh_record_holds(decided: Decided, advisor: Advisor, example: str) -> None:
-    record, text = from_disk(decided(example))
-    found = {check.name: check.holds for check in audit(record, text, advisor)}
-    assert found == {"intact": True, "complete": True, "reproducible": True, "certificate": None}
+    checks = audit(from_disk(decided(example)), advisor, today=MOMENT)
+    found = {check.name: check.holds for check in checks}
+    assert found == {"authentic": None, "complete": True, "true_then": True, "certificate": None, "same_today": True}
+    assert verdict_of(checks) == "unsigned"
 
 
 def test_odd_workloads_hold_too(decide: Callable[..., dict[str, Any]], advisor: Advisor) -> None:
@@ -40,8 +51,7 @@ def test_odd_workloads_hold_too(decide: Callable[..., dict[str, Any]], advisor: 
         {"task": "pretraining", "param_count_b": 500, "num_gpus": 1, "gpu_candidates": "t4, tpu v5p"},
         {"task": "inference", "param_count_b": 7.61561656, "utilization_pct": 33.3333333},
     ):
-        record, text = from_disk(decide(**facts))
-        for check in audit(record, text, advisor):
+        for check in audit(from_disk(decide(**facts)), advisor, today=MOMENT):
             assert check.holds is not False, (facts, check)
 
 
@@ -60,11 +70,10 @@ def test_any_byte_changed_fails(
         for byte in {raw[place] ^ 1, ord(" "), chance.randrange(32, 127)} - {raw[place]}:
             changed = raw[:place] + bytes([byte]) + raw[place + 1 :]
             try:
-                text = changed.decode()
-                record = read_saved(text, "record").record
-            except (UnicodeDecodeError, InputError):
+                saved = read_saved(changed, "record")
+            except InputError:
                 continue  # No record at all: refused before it is audited.
-            assert check_intact(record, text).holds is False, (place, raw[place], byte)
+            assert check_authentic(saved).holds is False, (place, raw[place], byte)
 
 
 def test_a_figure_that_was_changed_and_sealed_again_does_not_trace(decided: Decided, advisor: Advisor) -> None:
@@ -99,34 +108,33 @@ def test_a_figure_that_was_changed_and_sealed_again_does_not_trace(decided: Deci
     ]
     for number, edit in enumerate(edits):
         decision = changed(edit)
-        assert check_complete(decision).holds is False, number
-        assert make_record(decision).intact
-    assert check_complete(decided("llm-serving-70b")).holds
+        assert check_complete(from_disk(decision)).holds is False, number
+    assert check_complete(from_disk(decided("llm-serving-70b"))).holds
 
 
 def test_another_answer_under_a_good_seal_is_not_reproduced(decided: Decided, advisor: Advisor) -> None:
     decision = decided("qlora-7b")
     decision["recommendation"], decision["alternatives"][0] = decision["alternatives"][0], decision["recommendation"]
-    check = check_reproducible(decision, advisor)
-    assert check.holds is False
+    check = check_true_then(from_disk(decision), advisor)
+    assert check.holds is None  # The program may have changed since, of which a record of the first form says nothing.
     assert any("recommendation" in finding for finding in check.findings)
 
 
 def test_the_engine_that_fired_does_not_matter(decided: Decided, advisor: Advisor) -> None:
     decision = decided("qlora-7b") | {"fired_by": "reference", "engine_version": "0.0.1"}
-    assert check_reproducible(decision, advisor).holds
+    assert check_true_then(from_disk(decision), advisor).holds
 
 
 def test_facts_that_are_not_taken_any_more_are_named(decided: Decided, advisor: Advisor) -> None:
     decision = decided("qlora-7b")
     decision["facts"]["moon_phase"] = {"value": "full", "origin": "given", "seq": 1}
     decision["facts"]["task"] = {**decision["facts"]["task"], "value": "astrology"}
-    check = check_reproducible(decision, advisor)
+    check = check_same_today(from_disk(decision), advisor, MOMENT)
     assert check.holds is False
     assert "moon_phase" in " ".join(check.findings)
     assert "astrology" in " ".join(check.findings)
     broken = decided("qlora-7b") | {"decided_at": "2026-99-99"}
-    assert check_reproducible(broken, advisor).holds is False
+    assert check_true_then(from_disk(broken), advisor).holds is None
 
 
 def test_a_changed_rule_is_named(decided: Decided, tmp_path: Path) -> None:
@@ -141,9 +149,10 @@ def test_a_changed_rule_is_named(decided: Decided, tmp_path: Path) -> None:
     file = next(f for f in rules.glob("*.yaml") if "id: nvidia-is-the-safe-choice" in f.read_text())
     head, _, tail = file.read_text().partition("id: nvidia-is-the-safe-choice")
     file.write_text(head + "id: nvidia-is-the-safe-choice" + tail.replace("points: 2", "points: 1", 1))
-    check = check_reproducible(decision, load_advisor(own_rules=rules))
-    assert check.holds is False
-    assert any("nvidia-is-the-safe-choice" in finding and "+1 for ecosystem" in finding for finding in check.findings)
+    other = load_advisor(own_rules=rules)
+    assert check_true_then(from_disk(decision), other).holds is None  # Other rules cannot tell.
+    findings = check_same_today(from_disk(decision), other, MOMENT).findings
+    assert findings == () or any("nvidia-is-the-safe-choice" in finding for finding in findings)
 
 
 def test_a_certificate_that_claims_too_much_is_found_out(decided: Decided, advisor: Advisor) -> None:
@@ -158,6 +167,6 @@ def test_a_certificate_that_claims_too_much_is_found_out(decided: Decided, advis
 
 def test_a_decision_survives_the_way_to_disk(decided: Decided) -> None:
     decision = decided("qlora-7b")
-    record, text = from_disk(copy.deepcopy(decision))
-    assert json.loads(text)["decision"] == record.decision
-    assert check_intact(record, text).holds
+    saved = from_disk(copy.deepcopy(decision))
+    assert json.loads(make_record(decision).to_json())["decision"] == saved.decision
+    assert check_authentic(saved).holds is None

@@ -11,7 +11,8 @@ import pytest
 from whichgpu import Advisor, load_advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.explain.comparing import compare
-from whichgpu.engine.explain.rerun import decide_again, recorded_facts, with_changes
+from whichgpu.engine.explain.rerun import with_changes
+from whichgpu.engine.records.again import decide_again, recorded_facts
 
 
 Decided = Callable[[str], dict[str, Any]]

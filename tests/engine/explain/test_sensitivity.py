@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from whichgpu import Advisor
-from whichgpu.engine.explain.rerun import decide_again, read_back, recorded_facts, with_changes
+from whichgpu.engine.explain.rerun import FactChange, read_back, with_changes
 from whichgpu.engine.explain.sensitivity_search import Sensitivity, sensitivity
 from whichgpu.engine.interview import answered
+from whichgpu.engine.records.again import decide_again, recorded_facts
 
 
 pytestmark = pytest.mark.usefixtures("decided_once")
@@ -35,7 +36,16 @@ def test_every_flip_decides_to_what_it_claims(decided: Decided, advisor: Advisor
         assert turn.flips == found.verdict.differs_in(verdict) != ()
     distances = [turn.change.distance for turn in found.turns]
     assert distances == sorted(distances)
-    assert not set(found.steady) & {turn.change.fact for turn in found.turns}
+    assert not {entry.fact for entry in found.steady} & {turn.change.fact for turn in found.turns}
+    for turn in found.turns:
+        if turn.until is not None:
+            last = type(turn.change)(turn.change.fact, turn.change.before, turn.until)
+            assert decided_with(last, decision, advisor) == turn.verdict
+    for entry in found.steady[:4]:
+        assert entry.tried
+        for value in entry.tried[:2]:
+            change = FactChange(entry.fact, None, value)
+            assert decided_with(change, decision, advisor) == found.verdict
 
 
 def test_a_narrowed_whole_number_flips_there_and_not_a_step_before(decided: Decided, advisor: Advisor) -> None:

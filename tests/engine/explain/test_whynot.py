@@ -15,13 +15,12 @@ from whichgpu.engine.explain.rerun import (
     OutOfDecisionsError,
     WhatIfSearch,
     between,
-    decide_again,
     probes,
     read_back,
-    recorded_facts,
     with_changes,
 )
 from whichgpu.engine.explain.whynot import WhyNot, why_not
+from whichgpu.engine.records.again import decide_again, recorded_facts
 
 
 pytestmark = pytest.mark.usefixtures("decided_once")

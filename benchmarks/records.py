@@ -1,0 +1,174 @@
+"""Forgeries of records, and a register under ten writers and a kill.
+
+    python benchmarks/records.py [--bytes 200] [--tampers 60] [--again 6] [--seed 1]
+
+A signed record is changed: at single bytes, and at random places of its statement with every checksum made anew. None
+may pass as authentic. Some of the same changes are made to an unsigned record, which is then decided again by what it
+carries: what says something else than its own rules and prices has to be found; what was asked, by whom, cannot be.
+Ten processes write to one register while one of them is killed. The exit code is 1 where something passes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import gzip
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from whichgpu import load_advisor
+from whichgpu.engine.core import InputError
+from whichgpu.engine.explain.auditing import check_complete, check_true_then
+from whichgpu.engine.records.canonical import sha256_of
+from whichgpu.engine.records.reading import read_saved
+from whichgpu.engine.records.register import Register
+from whichgpu.engine.records.signing import new_key, open_key
+from whichgpu.engine.records.statement import Asked, id_of, make_statement, record_text, respelt
+
+
+#: Two cards make a short answer; what it was decided with is as long as ever.
+FACTS = {"task": "inference", "model_name": "llama-3.1-8b", "concurrency": 4, "gpu_candidates": "l4, l40s"}
+MOMENT = datetime(2026, 6, 1, tzinfo=UTC)
+WRITERS, EACH = 10, 5
+#: Of these nothing but a signature can tell: they state what was asked, and by what program.
+NOT_DERIVED = ("inputs", "meta", "versions", "revision")
+
+
+def leaf(value: Any, chance: random.Random) -> tuple[Any, Any]:
+    """The holder and the key of a random value inside."""
+    holder: Any = None
+    key: Any = None
+    while isinstance(value, dict | list) and value:
+        holder = value
+        key = chance.choice(list(value)) if isinstance(value, dict) else chance.randrange(len(value))
+        value = holder[key]
+    return holder, key
+
+
+def changed(value: Any, chance: random.Random) -> Any:
+    """Another value of the same kind."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value * 2 + 1
+    if isinstance(value, str) and len(value) == 64:
+        return value[::-1]
+    return f"{value} " if isinstance(value, str) else chance.choice((1, "x"))
+
+
+def tampered(record: dict[str, Any], part: str, chance: random.Random) -> tuple[str, str]:
+    """A record with one value changed and every checksum made anew, and what was changed."""
+    forged = copy.deepcopy(record)
+    statement = forged["statement"]
+    holder, key = leaf({part: statement[part]}, chance)
+    if holder is None or part in holder:
+        holder, key = statement, part
+    before = holder[key]
+    holder[key] = changed(before, chance)
+    statement["id"] = id_of(statement)
+    forged["sha256"] = sha256_of(statement)
+    return respelt(forged), f"{part}: ... {key} = {str(before)[:40]!r}"
+
+
+def state_of(raw: bytes | str, trusted: Any) -> str:
+    try:
+        return read_saved(raw, "r.json", trusted).standing.state
+    except InputError:
+        return "refused"
+
+
+def register_under_load(texts: list[str], folder: Path) -> list[str]:
+    """Ten processes append, one of them is killed on the way; what is wrong with the register then."""
+    file = folder / "register.sqlite"
+    code = (
+        "import sys, json; from datetime import datetime, UTC; from pathlib import Path\n"
+        "from whichgpu.engine.records.register import Register\n"
+        "for line in sys.stdin:\n"
+        "    record = json.loads(line)\n"
+        "    Register(Path(sys.argv[1])).add(record, record['statement']['answer'], datetime.now(UTC))\n"
+        "    print(record['statement']['id'], flush=True)\n"
+    )
+    writers = []
+    for number in range(WRITERS):
+        lines = "".join(texts[number * EACH : (number + 1) * EACH])
+        source = folder / f"{number}.jsonl"
+        source.write_text(lines)
+        with source.open() as stream:
+            writers.append(
+                subprocess.Popen(
+                    [sys.executable, "-c", code, str(file)], stdin=stream, stdout=subprocess.PIPE, text=True
+                )
+            )
+    victim = writers[0]
+    assert victim.stdout is not None
+    victim.stdout.readline()
+    victim.send_signal(signal.SIGKILL)
+    told = [writer.communicate()[0].split() for writer in writers[1:]]
+    kept = {entry.id for entry in Register(file).entries()}
+    lost = [name for names in told for name in names if name not in kept]
+    return [*Register(file).faults(), *(f"{name} was told to be kept and is not" for name in lost)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, amount in (("bytes", 200), ("tampers", 60), ("again", 6), ("seed", 1)):
+        parser.add_argument(f"--{name}", type=int, default=amount)
+    options = parser.parse_args()
+    chance, started = random.Random(options.seed), time.process_time()
+    advisor = load_advisor(tests=False)
+    key = open_key(new_key("bench", None)[0], "bench", None)
+    trusted = {key.public.id: key.public}
+    decision = advisor.decide(FACTS, decided_at=MOMENT)
+    statement = make_statement(decision, decision.to_dict(), Asked("w.yaml", b"x", (), {"ticket": "T-1"}))
+    text = record_text(statement, key.sign(sha256_of(statement), statement["id"]))
+    raw, passed = text.encode(), []
+    print(f"a record of {len(raw):,} bytes, {len(gzip.compress(raw, 9)):,} packed; {state_of(raw, trusted)}")
+    for _ in range(options.bytes):
+        place = chance.randrange(len(raw))
+        other = chance.choice([byte for byte in range(256) if byte != raw[place]])
+        if state_of(raw[:place] + bytes([other]) + raw[place + 1 :], trusted) == "signed":
+            passed.append(f"byte {place}")
+    record = json.loads(text)
+    parts = sorted(statement.keys() - {"id"})
+    for number in range(options.tampers):
+        forged, what = tampered(record, parts[number % len(parts)], chance)
+        if state_of(forged, trusted) == "signed":
+            passed.append(what)
+    print(f"{options.bytes} bytes and {options.tampers} tampers of a signed record: {len(passed)} pass as authentic")
+    unsigned = {**record, "signature": None}
+    derived = [part for part in parts if part not in NOT_DERIVED]
+    missed = []
+    for number in range(options.again):
+        forged, what = tampered(unsigned, derived[number % len(derived)], chance)
+        try:
+            saved = read_saved(forged, "r.json")
+        except InputError:
+            continue
+        if check_complete(saved).holds and check_true_then(saved, advisor).holds:
+            missed.append(what)
+    print(f"{options.again} tampers of an unsigned record, decided again: {len(missed)} hold")
+    texts = []
+    for number in range(WRITERS * EACH):
+        small = {**statement, "meta": {"ticket": f"T-{number}"}, "data": {"knowledge": {}, "layers": [], "offers": {}}}
+        small["answer"] = {**statement["answer"], "trace": []}
+        small["id"] = id_of(small)
+        texts.append(record_text(small, None))
+    with tempfile.TemporaryDirectory() as folder:
+        faults = register_under_load(texts, Path(folder))
+    print(f"a register with {WRITERS} writers, one of them killed: {len(faults)} faults")
+    for line in (*passed, *missed, *faults):
+        print(f"  {line}")
+    print(f"{time.process_time() - started:.0f} s of CPU time")
+    return 1 if passed or faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
