@@ -42,6 +42,7 @@ class LazyRules(click.Group):
         "show": ("rules_show", "Show a rule in plain words, and what hangs on it."),
         "lint": ("rules_lint", "Check the rulebook: conflicts, dead rules, gaps, missing tests."),
         "test": ("rules_test", "Run the tests inside rules and the scenarios beside them."),
+        "refresh": ("rules_refresh", "Make anew what is made of rules and knowledge, and show the difference."),
         "mutate": ("rules_mutate", "Say which mistakes in rules their tests would let pass."),
         "watch": (
             "rules_watch",

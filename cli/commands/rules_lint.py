@@ -10,7 +10,7 @@ from whichgpu.cli.exits import WRONG_INPUT
 from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.checkpage import check_page
 from whichgpu.cli.render.rules import finding_blocks, github_findings
-from whichgpu.engine.authoring import ALL_CHECKS, Finding, inspect
+from whichgpu.engine.authoring import ALL_CHECKS, UNDER_LAYERS, Finding, inspect
 from whichgpu.engine.core import InputError, Problem, RulebookError, nearest_words
 
 
@@ -49,12 +49,16 @@ def lint_rules(
             raise
         _emit([_unreadable(problem) for problem in error.problems], form, 0)
         return WRONG_INPUT
+    found = inspect(advisor, now().date())
     findings = [
         finding
-        for finding in inspect(advisor, now().date())
+        for finding in found
         if (everything or finding.severity != "info" or only) and (not only or finding.check in only)
     ]
     _emit(findings, form, len(advisor.rulebook.rules))
+    moot = len({finding.rule for finding in found if finding.message.startswith(UNDER_LAYERS)})
+    if moot and form == "text" and not everything:
+        output.emit(f"{moot} rules below are touched by these layers; --all says how.\n")
     return FOUND_WANTING if any(finding.severity == "error" for finding in findings) else 0
 
 

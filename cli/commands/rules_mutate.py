@@ -7,8 +7,8 @@ import click
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.options import output_format, rules_options
-from whichgpu.cli.render.ruletests import mutation_blocks
-from whichgpu.engine.authoring import RuleTestFacts, mutate, worked_out_facts
+from whichgpu.cli.render.ruletests import mutation_blocks, written_blocks
+from whichgpu.engine.authoring import RuleTestFacts, mutate, mutate_effects, worked_out_facts, write_tests
 
 
 FOUND_WANTING = 1
@@ -16,25 +16,32 @@ FOUND_WANTING = 1
 
 @click.command()
 @click.argument("names", nargs=-1)
-@click.option("--least", metavar="PERCENT", type=float, default=0.0, help="Exit with 1 below this score.")
+@click.option("--least", metavar="PERCENT", type=float, default=0.0, help="Exit with 1 where either score is below.")
+@click.option("--write", "writes", is_flag=True, help="Put the tests that would notice them into the rule files.")
 @output_format("text", "json")
 @rules_options
-def mutate_rules(*, names: tuple[str, ...], least: float, form: str, rules: tuple[str, ...], builtin: bool) -> int:
+def mutate_rules(
+    *, names: tuple[str, ...], least: float, writes: bool, form: str, rules: tuple[str, ...], builtin: bool
+) -> int:
     """Make small mistakes in the rules, and say which ones their tests let pass, with a test that would not.
 
-    Each limit is moved by a fifth, each comparison turned round, each condition and alternative left out. Mistakes
-    that provably change nothing do not count.
+    In conditions each limit is moved by a fifth, each comparison turned round, each condition and alternative left
+    out. In effects points get another sign, amount and reason, codes, facts and figures another name, values and
+    texts another content, and overrides are left out. Mistakes that provably change nothing do not count.
     """
     advisor = load(rules, builtin=builtin)
-    report = mutate(
-        advisor.rulebook,
-        RuleTestFacts(advisor).facts_for,
-        advisor.vocabulary,
-        computed=worked_out_facts(advisor),
-        rules=names or None,
-    )
+    facts_for, computed = RuleTestFacts(advisor).facts_for, worked_out_facts(advisor)
+    reports = {
+        kind: judge(advisor.rulebook, facts_for, advisor.vocabulary, computed=computed, rules=names or None)
+        for kind, judge in (("conditions", mutate), ("effects", mutate_effects))
+    }
     if form == "json":
-        output.emit_json(report.to_dict())
+        output.emit_json({kind: report.to_dict() for kind, report in reports.items()})
     else:
-        output.emit_blocks(mutation_blocks(report), form)
-    return FOUND_WANTING if 100 * report.score < least else 0
+        output.emit_blocks([block for item in reports.items() for block in mutation_blocks(*item)], form)
+    if writes:
+        survivors = [survivor for report in reports.values() for survivor in report.survivors]
+        written = write_tests(survivors, advisor.rulebook, lambda: load(rules, builtin=builtin).rulebook)
+        if form != "json":
+            output.emit_blocks(written_blocks(written), form)
+    return FOUND_WANTING if any(100 * report.score < least for report in reports.values()) else 0

@@ -14,6 +14,7 @@ from whichgpu import Advisor
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, now
 from whichgpu.cli.options import output_format, rules_options
+from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.rules import github_results, result_blocks
 from whichgpu.cli.render.ruletests import github_scenarios, scenario_blocks
 from whichgpu.cli.rulefolders import folders_of
@@ -22,12 +23,14 @@ from whichgpu.engine.authoring import (
     Scenario,
     ScenarioResult,
     TestResult,
+    layers_below,
     load_scenarios,
     needs_all,
     run_rule_tests,
     run_scenarios,
 )
-from whichgpu.engine.core import InputError, Problem, nearest_words
+from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.core import InputError, Problem, locate, nearest_words
 
 
 FOUND_WANTING = 1
@@ -38,28 +41,48 @@ FOUND_WANTING = 1
 @click.option(
     "--filter", "pattern", metavar="PATTERN", help="Only rules and scenarios whose id matches, such as '*lora*'."
 )
+@click.option("--guides", is_flag=True, help="Also the cases read off the guides.")
 @output_format("text", "json", "github")
 @rules_options
-def test_rules(*, names: tuple[str, ...], pattern: str | None, form: str, rules: tuple[str, ...], builtin: bool) -> int:
+def test_rules(
+    *, names: tuple[str, ...], pattern: str | None, guides: bool, form: str, rules: tuple[str, ...], builtin: bool
+) -> int:
     """Run the tests inside rules and the scenarios beside them: all, or those of the rules and tables in NAMES.
 
     Exits with 0 where all pass, 1 where one fails or there is nothing to run, 2 where the rules cannot be read.
     """
     advisor = load(rules, builtin=builtin)
-    results, scenarios = run_all(advisor, folders_of(rules, builtin=builtin), now(), names, pattern)
+    results, scenarios = run_all(advisor, folders_of(rules, builtin=builtin), now(), names, pattern, guides=guides)
     if not results and not scenarios:
         wanted = f" matches {pattern!r}" if pattern else " belongs to these rules" if names else " is there"
         raise InputError(
             Problem("nothing-to-test", f"no test or scenario{wanted}", fix="whichgpu rules list names the rules")
         )
+    results, scenarios, touched = _judged(advisor, results, scenarios)
     if form == "json":
         output.emit_json(_value(results, scenarios))
     elif form == "github":
         output.emit(github_results(results) + github_scenarios(scenarios))
     else:
-        output.emit_blocks([*result_blocks(results), *scenario_blocks(scenarios)], form)
+        note = f"{touched} tests and scenarios of the rules below come out otherwise under these layers."
+        blocks = [*result_blocks(results), *scenario_blocks(scenarios), *([Paragraph(note)] if touched else ())]
+        output.emit_blocks(blocks, form)
     passed = all(result.passed for result in results) and all(result.passed for result in scenarios)
     return 0 if passed else FOUND_WANTING
+
+
+def _judged(
+    advisor: Advisor, results: list[TestResult], scenarios: list[ScenarioResult]
+) -> tuple[list[TestResult], list[ScenarioResult], int]:
+    """What counts, and how many tests of rules that lie below layers fail: a layer may well mean them to."""
+    below = layers_below(advisor)
+    shipped = locate("rules").resolve()
+    moot = {id(each) for each in results if not each.passed and advisor.rules[each.rule].layer in below}
+    if below:
+        places = [(each, each.scenario.place) for each in scenarios if not each.passed]
+        moot |= {id(each) for each, place in places if place and Path(place.path).resolve().is_relative_to(shipped)}
+    kept = [each for each in results if id(each) not in moot]
+    return kept, [each for each in scenarios if id(each) not in moot], len(moot)
 
 
 def run_all(
@@ -69,6 +92,8 @@ def run_all(
     names: tuple[str, ...] = (),
     pattern: str | None = None,
     keep: Callable[[Scenario, Mapping[str, Any]], None] | None = None,
+    *,
+    guides: bool = False,
 ) -> tuple[list[TestResult], list[ScenarioResult]]:
     """The results of the tests inside rules, and of the scenarios; names of rules leave the scenarios out.
 
@@ -76,10 +101,16 @@ def run_all(
     """
     _check_names(advisor, names)
     chosen = _chosen(advisor, names, pattern)
-    tests = run_rule_tests(advisor.rulebook, RuleTestFacts(advisor).facts_for, advisor.vocabulary, rules=chosen)
+
+    def whole(given: Mapping[str, object]) -> tuple[Mapping[str, Any], Knowledge]:
+        return advisor.decide(given, decided_at=moment).to_dict(), advisor.knowledge
+
+    tests = run_rule_tests(
+        advisor.rulebook, RuleTestFacts(advisor).facts_for, advisor.vocabulary, rules=chosen, decide=whole
+    )
     if names:
         return tests, []
-    found = load_scenarios(folders, advisor.rulebook, advisor.knowledge)
+    found = load_scenarios(folders, advisor.rulebook, advisor.knowledge, guides=guides)
     wanted = [scenario for scenario in found if pattern is None or fnmatchcase(scenario.id, pattern)]
 
     def decide(scenario: Scenario) -> Mapping[str, Any]:

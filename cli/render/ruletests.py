@@ -8,7 +8,7 @@ from itertools import groupby
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.rules import github_note, shown_place
-from whichgpu.engine.authoring import Coverage, MutationReport, ScenarioResult
+from whichgpu.engine.authoring import Coverage, Following, MutationReport, ScenarioResult, Survivor, Written
 
 
 def scenario_blocks(results: Sequence[ScenarioResult]) -> list[Block]:
@@ -18,7 +18,9 @@ def scenario_blocks(results: Sequence[ScenarioResult]) -> list[Block]:
     failed = [result for result in results if not result.passed]
     items = tuple(Item(_scenario(result), result.misses, "bad") for result in failed)
     blocks: list[Block] = [Bullets(items)] if items else []
-    summary = f"{len(results) - len(failed)} of {count_of(len(results), 'scenario')} passed."
+    soft = sum(result.passed and bool(result.misses) for result in results)
+    more = f"; {soft} of them miss what only one guide among others says" if soft else ""
+    summary = f"{len(results) - len(failed)} of {count_of(len(results), 'scenario')} passed{more}."
     return [*blocks, Paragraph(summary, "bad" if failed else "good")]
 
 
@@ -55,25 +57,32 @@ def coverage_blocks(found: Coverage, most: int = 40) -> list[Block]:
     return [*blocks, Bullets(tuple(items))] if items else blocks
 
 
-def mutation_blocks(report: MutationReport, most: int = 40) -> list[Block]:
-    """How many mistakes the tests notice, and those that they do not, with a test for each."""
+def mutation_blocks(kind: str, report: MutationReport, most: int = 40) -> list[Block]:
+    """How many mistakes of a kind (in conditions, in effects) the tests notice, and a test for each of the others."""
     noticed = report.killed + len(report.survivors)
     blocks: list[Block] = [
         Paragraph(
-            f"The tests notice {report.killed} of {count_of(noticed, 'mistake')} made on purpose "
+            f"The tests notice {report.killed} of {count_of(noticed, 'mistake')} made on purpose in {kind} "
             f"({100 * report.score:.1f} %); {report.equivalent} more change nothing.",
             "strong",
         )
     ]
-    for rule, group in groupby(report.survivors[:most], key=lambda survivor: survivor.rule):
-        items = tuple(
-            Item(
-                entry.what,
-                (f"add {entry.suggestion.text}",) if entry.suggestion else ("no test of one change shows it",),
-            )
-            for entry in group
-        )
-        blocks += [Heading(rule, 3), Bullets(items)]
+    for (rule, advice), group in groupby(report.survivors[:most], key=lambda each: (each.rule, _advice(each))):
+        blocks += [Heading(rule, 3), Bullets(tuple(Item(each.what) for each in group)), Paragraph(advice)]
     if len(report.survivors) > most:
         blocks.append(Paragraph(f"And {len(report.survivors) - most} more; --format json lists them."))
     return blocks
+
+
+def _advice(survivor: Survivor) -> str:
+    suggestion = survivor.suggestion
+    if isinstance(suggestion, Following):
+        return f"Say in test {suggestion.number}, in the place of `fires: true`: {suggestion.text}"
+    return f"Add {suggestion.text}" if suggestion else "No test of one change shows it."
+
+
+def written_blocks(written: Sequence[Written]) -> list[Block]:
+    """What was put into which file."""
+    if not written:
+        return [Paragraph("Nothing was written: there is no test to suggest.")]
+    return [Bullets(tuple(Item(f"{each.path}: {count_of(each.tests, 'test')} written") for each in written))]

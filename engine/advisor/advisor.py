@@ -29,12 +29,14 @@ from whichgpu.engine.core import (
     VERSION,
     Facts,
     InputError,
+    KnowledgeInUse,
     Node,
     Problem,
     collection_paused,
     distinct,
     locate,
     nearest_words,
+    use_knowledge,
 )
 from whichgpu.engine.rules import (
     Difference,
@@ -245,6 +247,7 @@ def load_advisor(
     knowledge_folder = knowledge_folder or locate("knowledge")
     folders = distinct((own_rules or locate("rules"), *rules_folders))
     layers = folders if own_rules else folders[1:]  # All but the shipped rules may bring knowledge of their own.
+    use_knowledge(KnowledgeInUse(knowledge_folder, layers))
     vocabulary = load_vocabulary(knowledge_folder, layers=layers)
     knowledge = knowledge or load_knowledge(knowledge_folder, layers=layers)
     check_profiles(vocabulary.facts["task"].choices, knowledge_folder, vocabulary.facts["model_family"].choices)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import cache
 from pathlib import Path
 
 from msgspec.structs import asdict
 
 from whichgpu.engine.advisor.options import TradeOffSettings
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.core import FrozenModel, KnowledgeError, Problem, locate, nearest_words, read_constants
+from whichgpu.engine.core import (
+    FrozenModel,
+    KnowledgeError,
+    Problem,
+    kept_in_use,
+    locate,
+    nearest_words,
+    read_constants,
+)
 
 
 class _Entry(FrozenModel):
@@ -108,7 +115,7 @@ def check_objectives(choices: Collection[str], objectives: Collection[str]) -> N
         raise KnowledgeError(problems)
 
 
-@cache
+@kept_in_use
 def shipped_objectives() -> Mapping[str, Objective]:
     """The objectives that come with the program, by name. Raises KnowledgeError."""
     return load_objectives(locate("knowledge"))[0]

@@ -8,7 +8,7 @@ from datetime import date
 from functools import partial
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from whichgpu.engine.advisor.candidates import judge_candidates
 from whichgpu.engine.advisor.intake import Workload
@@ -21,7 +21,7 @@ from whichgpu.engine.advisor.round import run_round
 from whichgpu.engine.advisor.shortlist import answer_alone
 from whichgpu.engine.advisor.stages import RuleSet, Stages
 from whichgpu.engine.catalogue import Knowledge, ModelSpec, profile_of
-from whichgpu.engine.core import Facts, InputError, Value
+from whichgpu.engine.core import Facts, InputError, KnowledgeInUse, Value, knowledge_in_use, use_knowledge
 from whichgpu.engine.plans import Plan, PlanMaker, PlanTable, candidate_plans
 from whichgpu.engine.rules import Ask, ConsiderCounts, ResolvedFacts, Rule, Vocabulary
 from whichgpu.engine.sizing import job_from_facts
@@ -46,6 +46,7 @@ class DecisionContext(Struct, frozen=True):
     stages: Stages
     unstated: frozenset[str]
     make_plans: MakePlans = candidate_plans  # a comparison of two rulebooks makes the plans of both at once
+    in_use: KnowledgeInUse = field(default_factory=knowledge_in_use)  # constants and parameters, with layers' own
 
     def resolve(self, given: Mapping[str, Value]) -> ResolvedIntake:
         """What the facts of a workload come to before any plan: look-ups, calculators, derive rules, defaults.
@@ -53,6 +54,7 @@ class DecisionContext(Struct, frozen=True):
         Raises:
             InputError: see ``lookups.look_up``.
         """
+        use_knowledge(self.in_use)
         found = look_up(given, self.knowledge, self.vocabulary)
         return ResolvedIntake(self.stages.intake.run(given, extra=found.claims), found.model)
 

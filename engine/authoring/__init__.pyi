@@ -22,7 +22,13 @@ from .guides.guides import (
     uncarried as uncarried,
 )
 from .guides.manifest import refreshed_manifest as refreshed_manifest
-from .inspection import inspect as inspect, lint_rulebook as lint_rulebook, worked_out_facts as worked_out_facts
+from .inspection import (
+    UNDER_LAYERS as UNDER_LAYERS,
+    inspect as inspect,
+    layers_below as layers_below,
+    lint_rulebook as lint_rulebook,
+    worked_out_facts as worked_out_facts,
+)
 from .lint.checks import ALL_CHECKS as ALL_CHECKS
 from .lint.finding import (
     Check as Check,
@@ -36,11 +42,18 @@ from .schemas import (
     file_schemas as file_schemas,
     text_of as text_of,
 )
-from .testing.mutation import MutationReport as MutationReport, mutate as mutate
+from .testing.cases import FactsFor as FactsFor
+from .testing.following import Following as Following
+from .testing.mutation import (
+    MutationReport as MutationReport,
+    Survivor as Survivor,
+    mutate as mutate,
+    mutate_effects as mutate_effects,
+)
+from .testing.outcomes import DecideGiven as DecideGiven
 from .testing.rule_test_facts import RuleTestFacts as RuleTestFacts
 from .testing.rule_tests import (
     Coverage as Coverage,
-    FactsFor as FactsFor,
     TestResult as TestResult,
     coverage_of_tests as coverage_of_tests,
     run_rule_tests as run_rule_tests,
@@ -52,3 +65,4 @@ from .testing.scenarios import (
     needs_all as needs_all,
     run_scenarios as run_scenarios,
 )
+from .testing.writing import Written as Written, write_tests as write_tests

@@ -10,12 +10,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor, known_names
-from whichgpu.engine.authoring.guides.guides import catalogue_of
+from whichgpu.engine.authoring.guides.guides import catalogue_of, guide_folders
 from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
-from whichgpu.engine.authoring.lint.finding import Finding, LintContext, StatedNumber, allowance_on
+from whichgpu.engine.authoring.lint.finding import CatalogueView, Finding, LintContext, StatedNumber, allowance_on
 from whichgpu.engine.authoring.lint.regions import Regions
-from whichgpu.engine.catalogue import ModelSpec
-from whichgpu.engine.core import registered
+from whichgpu.engine.catalogue import Knowledge, ModelSpec
+from whichgpu.engine.core import locate, registered
 from whichgpu.engine.rules import KnownNames, Rulebook, Vocabulary
 
 
@@ -35,6 +35,7 @@ def lint_rulebook(
     heuristic_numbers: Mapping[str, frozenset[StatedNumber]] | None = None,
     models: Mapping[str, ModelSpec] | None = None,
     run_sources: frozenset[str] = frozenset(),
+    catalogue: CatalogueView | None = None,
 ) -> list[Finding]:
     """What the checks find, sorted by place.
 
@@ -49,6 +50,7 @@ def lint_rulebook(
         heuristic_numbers: the numbers that each heuristic of the catalogue states.
         models: those of the catalogue.
         run_sources: the sources that tell of measured runs.
+        catalogue: GPUs and names that exist; what it lacks is not checked.
     """
     given = frozenset(produced)
     settled_by_rules = {fact for rule in rulebook.rules for fact in rule.writes} - frozenset(calculated or {})
@@ -64,6 +66,7 @@ def lint_rulebook(
         calculated or {},
         heuristic_numbers or {},
         frozenset(check.id for check in ALL_CHECKS),
+        catalogue or CatalogueView(),
         models or {},
         run_sources,
     )
@@ -86,32 +89,90 @@ _LIMIT = re.compile(r"(?P<fact>[a-z][a-z_.0-9]*)\s*(?:[<>=]=?|in)\s*(?P<numbers>
 
 
 def inspect(advisor: Advisor, today: date) -> list[Finding]:
-    """What the checks find in the rulebook, sorted by place. ``today`` is the day by which a rule may be too old."""
-    return lint_rulebook(
+    """What the checks find in the rulebook, sorted by place. ``today`` is the day by which a rule may be too old.
+
+    Where layers lie over the rules that come with the program, they alone are judged: what they make of the rules
+    below is worth knowing, and no mistake of anybody who can mend it.
+    """
+    found = lint_rulebook(
         advisor.rulebook,
         advisor.vocabulary,
-        replace(known_names(advisor.knowledge), heuristics=heuristic_ids(Path(advisor.knowledge.folder))),
+        replace(known_names(advisor.knowledge), heuristics=heuristic_ids(*guide_folders(advisor))),
         today,
         produced=produced_facts(advisor.vocabulary),
         consumed=consumed_facts(),
         calculated=calculated_facts(),
-        heuristic_numbers=heuristic_numbers(Path(advisor.knowledge.folder)),
         models=advisor.knowledge.models,
         run_sources=frozenset(key for key, source in advisor.knowledge.sources.items() if source.runs),
+        heuristic_numbers=heuristic_numbers(*guide_folders(advisor)),
+        catalogue=catalogue_view(advisor.knowledge),
     )
+    below = {rule.id for rule in advisor.rulebook.rules if rule.layer in layers_below(advisor)}
+    return [_as_note(each) if below and not _in_layers(each, advisor, below) else each for each in found]
 
 
-def heuristic_ids(folder: Path) -> frozenset[str]:
+def layers_below(advisor: Advisor) -> frozenset[str]:
+    """The names of the layers that come with the program, where others lie over them; else none."""
+    folders = zip(advisor.rulebook.layers, advisor.folders, strict=False)
+    own = locate("rules").resolve()
+    shipped = frozenset(layer.name for layer, folder in folders if folder.resolve() == own)
+    return shipped if len(advisor.rulebook.layers) > len(shipped) else frozenset()
+
+
+def _in_layers(finding: Finding, advisor: Advisor, below: set[str]) -> bool:
+    """Whether a finding lies in a file of one of the layers on top."""
+    if finding.rule in below:
+        return False
+    own = locate("rules").resolve()
+    if finding.place is None:
+        return finding.rule in advisor.rules
+    path = Path(finding.place.path).resolve()
+    return any(path.is_relative_to(folder.resolve()) for folder in advisor.folders if folder.resolve() != own)
+
+
+def _as_note(finding: Finding) -> Finding:
+    if finding.severity == "info":
+        return finding
+    return replace(finding, severity="info", message=f"{UNDER_LAYERS}{finding.message}", fix=None)
+
+
+#: How a note on a rule begins that the layers above it make moot.
+UNDER_LAYERS = "under these layers: "
+
+
+def catalogue_view(knowledge: Knowledge) -> CatalogueView:
+    """The GPUs, and the names that conditions may compare facts of plans and GPUs with."""
+    gpus, offers = tuple(knowledge.gpu_facts.values()), (*knowledge.offers, *knowledge.spot_offers)
+    words: dict[str, set[str]] = {
+        "plan.gpu": set(knowledge.gpus),
+        "plan.family": set(knowledge.families),
+        "plan.provider": {offer.provider for offer in offers},
+        "plan.provider_class": {offer.provider_class for offer in offers},
+        "plan.region": {offer.region for offer in offers if offer.region},
+    }
+    for gpu in gpus:
+        for name, value in gpu.items():
+            if isinstance(value, str):
+                words.setdefault(name, set()).add(value)
+    return CatalogueView(gpus, {name: frozenset(found) for name, found in words.items() if found})
+
+
+def heuristic_ids(*folders: Path) -> frozenset[str]:
     """The ids in ``heuristics.yaml`` of a knowledge folder; none where it has no such file. Raises KnowledgeError."""
-    return frozenset(entry["id"] for entry in catalogue_of(folder))
+    return frozenset(entry["id"] for entry in catalogue_of(*folders))
 
 
-def heuristic_numbers(folder: Path) -> dict[str, frozenset[StatedNumber]]:
+def heuristic_numbers(*folders: Path) -> dict[str, frozenset[StatedNumber]]:
     """The numbers that each heuristic of the catalogue states, with their units or facts. Raises KnowledgeError."""
     return {
-        entry["id"]: frozenset((*_figures(entry["numbers"]), *_limits(entry["condition"]["expr"])))
-        for entry in catalogue_of(folder)
+        entry["id"]: frozenset((*_figures(entry.get("numbers", ())), *_limits(_read_as(entry))))
+        for entry in catalogue_of(*folders)
     }
+
+
+def _read_as(entry: Mapping[str, object]) -> str:
+    condition = entry.get("condition")
+    return str(condition.get("expr", "")) if isinstance(condition, Mapping) else ""
 
 
 def _figures(texts: Iterable[object]) -> Iterator[StatedNumber]:

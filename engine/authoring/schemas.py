@@ -12,6 +12,7 @@ from typing import Any
 
 from whichgpu.engine.advisor import FitFile, LaunchFile, ObjectivesFile
 from whichgpu.engine.authoring.testing.expectations import EXPECTATIONS
+from whichgpu.engine.authoring.testing.scenarios import SCENARIO_KEYS
 from whichgpu.engine.catalogue import (
     CurrenciesFile,
     Knowledge,
@@ -20,7 +21,7 @@ from whichgpu.engine.catalogue import (
     entry_schemas,
     knowledge_file_schemas,
 )
-from whichgpu.engine.core import FrozenModel, model_of
+from whichgpu.engine.core import CONSTANT_FILES, FrozenModel, Parameter, Policy, model_of
 from whichgpu.engine.plans import EconomicsConstants, PlanConstants
 from whichgpu.engine.rules import Code, FactDef, Vocabulary, rule_file_schema
 from whichgpu.engine.sizing import MemoryBands, SizingConstants, SpeedConstants
@@ -37,12 +38,19 @@ LAYER_SCHEMAS = (
     "codes",
     "costs",
     "disagreements",
+    "economics",
     "figures",
     "gpus",
+    "heuristics",
     "models",
+    "objectives",
+    "parameters",
+    "plans",
+    "policy",
     "rules",
     "scenarios",
     "sources",
+    "tasks",
     "vocabulary",
 )
 
@@ -54,6 +62,7 @@ _WHOLE_FILES: dict[str, type[FrozenModel]] = {
     "objectives": ObjectivesFile,
     "plans": PlanConstants,
     "memory_bands": MemoryBands,
+    "policy": Policy,
     "price_feeds": PriceFeedsFile,
     "sizing": SizingConstants,
     "speed": SpeedConstants,
@@ -68,12 +77,17 @@ def file_schemas(vocabulary: Vocabulary, knowledge: Knowledge) -> dict[str, Sche
         "vocabulary": _by_name("facts", FactDef, "name", "the facts, by name"),
         "scenarios": scenario_file_schema(),
         "codes": _by_name("codes", Code, "code", "the codes of advice (A-) and warnings (W-)"),
+        "parameters": _by_name("parameters", Parameter, "name", "numbers that rules and knowledge name as $name"),
         **knowledge_file_schemas(),
         **entry_schemas(),
     }
     for name, record in _WHOLE_FILES.items():
         schemas[name] = {"$schema": DIALECT, **model_of(record).model_json_schema(), "title": f"whichgpu {name}"}
         _without_bands(schemas[name])
+        if f"{name}.yaml" in CONSTANT_FILES:
+            _may_be_laid_over(schemas[name])
+    for name in ("economics", "figures"):
+        _with_parameters(schemas[name])
     _settles(schemas["vocabulary"])
     return dict(sorted(schemas.items()))
 
@@ -81,17 +95,16 @@ def file_schemas(vocabulary: Vocabulary, knowledge: Knowledge) -> dict[str, Sche
 def scenario_file_schema() -> Schema:
     """The schema of the files in ``scenarios/`` of a rule folder."""
     anything: Schema = {"type": "object"}
+    shapes: dict[str, Schema] = {"facts": anything, "number": {"type": "number"}, "names": {"type": "array"}}
     properties: Schema = {
-        "id": {"type": "string", "description": "its name in kebab-case"},
-        "says": {"type": "string", "description": "in a sentence what it is about"},
-        "given": {**anything, "description": "the workload, as in a workload file"},
-        "expect": {
-            **anything,
-            "properties": {name: {} for name in sorted(EXPECTATIONS)},
-            "description": "what the answer contains",
-        },
+        key.name: {
+            **({"enum": list(key.choices)} if key.choices else shapes.get(key.kind, {"type": "string"})),
+            "description": key.says,
+        }
+        for key in SCENARIO_KEYS
     }
-    required = ["id", "given", "expect"]
+    properties["expect"]["properties"] = {name: {} for name in sorted(EXPECTATIONS)}
+    required = [key.name for key in SCENARIO_KEYS if key.required]
     item = {**anything, "properties": properties, "required": required, "additionalProperties": False}
     return {"$schema": DIALECT, "title": "whichgpu scenarios", "type": "array", "items": item}
 
@@ -181,6 +194,28 @@ def _without_bands(schema: Schema) -> None:
     for definition in schema.get("$defs", {}).values():
         if {"value", "low", "high"} <= set(definition.get("properties", {})):
             definition["required"] = [key for key in definition.get("required", ()) if key not in ("low", "high")]
+
+
+def _may_be_laid_over(schema: Schema) -> None:
+    """A layer's file says why, and writes only the keys that differ."""
+    reason = {"because": {"type": "string", "description": "in a layer: why these constants are others"}}
+    schema["properties"] |= reason
+    required = schema.pop("required", [])
+    schema["anyOf"] = [{"required": required}, {"required": ["because"]}]
+    for definition in schema.get("$defs", {}).values():
+        definition.pop("required", None)
+
+
+def _with_parameters(schema: Any) -> None:
+    """Where a number may stand, a parameter may: ``$name``."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "number":
+            schema |= {"type": ["number", "string"], "pattern": r"^\$[a-z][a-z0-9_]*$"}
+        for part in list(schema.values()):
+            _with_parameters(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            _with_parameters(part)
 
 
 def _settles(schema: Schema) -> None:

@@ -28,7 +28,7 @@ class KnowledgeLayer(Struct, frozen=True):
     gpus: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()  # costs, figures, disagreements
+    others: tuple[str, ...] = ()  # costs, figures, disagreements, parameters, files of constants
     offers: int = 0
     because: Mapping[str, str] = msgspec.field(default_factory=dict)  # what it changes -> on what ground
 

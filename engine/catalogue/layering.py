@@ -31,15 +31,20 @@ from whichgpu.engine.catalogue.folder import (
 from whichgpu.engine.catalogue.model import Offer
 from whichgpu.engine.catalogue.prices import merged
 from whichgpu.engine.core import (
+    CONSTANT_FILES,
+    POLICY_FILE,
     RECORD_FORMS,
     Document,
     KnowledgeError,
     Place,
+    Policy,
     Problem,
     find,
     knowledge_files,
+    nearest_words,
     place_of,
     read_document,
+    read_policy,
     record_of,
 )
 
@@ -79,10 +84,14 @@ def lay_over(content: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], 
     for key in BY_ID:
         if f"{key}.yaml" in documents:
             _lay_entries(documents[f"{key}.yaml"], key, desk)
+    policy = _lay_policy(folder, desk)
     offers = _lay_prices(files["prices.csv"], desk) if "prices.csv" in files and not desk.problems else ()
     if not desk.problems:
         known, single = _source_ids(desk), [{name: document} for name, document in documents.items()]
         desk.problems += (found for one in single for part in PARTS for found in unknown_sources(part, one, known))
+    if policy is not None and not desk.problems:
+        rows = desk.content["offers"]
+        desk.content["offers"] = [row for row in rows if policy.allows_offer(row["provider"], row.get("region"))]
     if desk.problems:
         raise KnowledgeError(desk.problems)
     layer = _layer(folder, documents, desk, len(offers))
@@ -148,6 +157,32 @@ def _lay_prices(path: Path, desk: _Desk) -> tuple[Offer, ...]:
     return offers
 
 
+def _lay_policy(folder: Path, desk: _Desk) -> Policy | None:
+    """The policy of the layer, with its names of providers and regions held against the offers."""
+    found = read_policy(folder, KnowledgeError)
+    if found is None:
+        return None
+    policy, document = found
+    providers = {row["provider"] for row in desk.content["offers"]}
+    regions = {str(row["region"]).casefold() for row in desk.content["offers"] if row.get("region")}
+    for kind, names in (("approved", policy.approved), ("forbidden", policy.forbidden)):
+        for at, name in enumerate(names.providers):
+            if name not in providers:
+                _unknown(name, "provider", providers, place_of(find(document.node, (kind, "providers", at))), desk)
+        for at, name in enumerate(names.regions):
+            if not any(region == name.casefold() or region.startswith(name.casefold() + "-") for region in regions):
+                _unknown(name, "region", regions, place_of(find(document.node, (kind, "regions", at))), desk)
+    desk.because[POLICY_FILE] = policy.because
+    return policy
+
+
+def _unknown(name: str, what: str, known: set[str], place: Place, desk: _Desk) -> None:
+    near = nearest_words(name, sorted(known), limit=1)
+    fix = None if near else "prices.csv names them"
+    message = f"the policy names {name!r}, which is no {what} of the price list"
+    desk.problems.append(Problem(f"unknown-{what}", message, place, nearest=near, fix=fix))
+
+
 def _line_with(path: Path, word: str) -> Place | None:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         column = line.rfind(word)
@@ -172,16 +207,21 @@ def _layer(folder: Path, documents: Mapping[str, Document], desk: _Desk, offers:
         return tuple(sorted(entries))
 
     facts, codes = names("vocabulary.yaml", "facts"), names("codes.yaml", "codes")
+    policy = [POLICY_FILE] if POLICY_FILE in documents else []
+    constants = [name for name in CONSTANT_FILES if name in documents]
+    for name in constants:
+        plain = documents[name].plain
+        desk.because[name] = str(plain.get("because", "")) if isinstance(plain, dict) else ""
     added = {key: tuple(sorted(found)) for key, found in desk.added.items()}
     named = {key: added.get(key, ()) for key in ("gpus", "models", "sources")}
-    others = ("costs", "reserves", *BY_ID)
+    laid = sorted(name for key in ("costs", "reserves", *BY_ID) for name in added.get(key, ()))
     return KnowledgeLayer(
         folder=str(folder),
         digest=knowledge_digest(desk.everything),
         facts=facts,
         codes=codes,
         **named,
-        others=tuple(sorted(name for key in others for name in added.get(key, ()))),
+        others=(*names("parameters.yaml", "parameters"), *constants, *policy, *laid),
         offers=offers,
         because=dict(sorted(desk.because.items())),
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from whichgpu.engine.catalogue.jobs import JobProfile, JobWords
-from whichgpu.engine.core import FrozenModel, KnowledgeError, Problem, nearest_words, read_constants
+from whichgpu.engine.core import FrozenModel, KnowledgeError, Problem, kept_in_use, nearest_words, read_constants
 
 
 SizedAs = Literal["serving", "adapters", "full", "from_scratch", "trial"]
@@ -33,7 +32,7 @@ class TasksFile(FrozenModel):
     jobs: dict[str, JobProfile]
 
 
-@cache
+@kept_in_use
 def tasks_file() -> TasksFile:
     """The profiles that come with the program. Raises KnowledgeError."""
     return read_constants(TasksFile, "tasks.yaml")
@@ -50,7 +49,7 @@ def job_profile(job: str) -> JobProfile:
     return jobs.get(job) or jobs["other"]
 
 
-@cache
+@kept_in_use
 def _words() -> JobWords:
     return JobWords(tasks_file().jobs)
 

@@ -33,6 +33,7 @@ from .fact_table import (
     yes_no as yes_no,
 )
 from .folders import (
+    CONSTANT_FILES as CONSTANT_FILES,
     RECORD_FORMS as RECORD_FORMS,
     distinct as distinct,
     is_rule_file as is_rule_file,
@@ -43,6 +44,20 @@ from .folders import (
 )
 from .gc_pause import collection_paused as collection_paused
 from .on_demand import OnDemand as OnDemand, RecordsOnDemand as RecordsOnDemand
+from .parameters import (
+    KnowledgeInUse as KnowledgeInUse,
+    Parameter as Parameter,
+    ParametersFile as ParametersFile,
+    kept_in_use as kept_in_use,
+    knowledge_in_use as knowledge_in_use,
+    use_knowledge as use_knowledge,
+)
+from .policy import (
+    POLICY_FILE as POLICY_FILE,
+    Policy as Policy,
+    PolicyList as PolicyList,
+    read_policy as read_policy,
+)
 from .records import (
     FrozenModel as FrozenModel,
     RecordError as RecordError,

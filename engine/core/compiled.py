@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from whichgpu.engine.core.parameters import knowledge_in_use
 from whichgpu.engine.core.version import VERSION
 from whichgpu.engine.core.yaml.cache import cache_folder, replace_file
 
@@ -36,6 +37,7 @@ def compiled_key(files: Iterable[Path], *more: str) -> str | None:
     """The key of what is made of these files and of ``more``; None where one cannot be read."""
     try:
         whole = hashlib.sha256(_code_stamp())
+        _add(whole, knowledge_in_use().stamp.encode())
         for text in more:
             _add(whole, text.encode("utf-8", "surrogatepass"))
         for path in files:

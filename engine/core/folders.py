@@ -32,6 +32,9 @@ def locate(name: str) -> Path:
 #: Files of a layer that add to the vocabulary.
 VOCABULARY_FILES = ("vocabulary.yaml", "codes.yaml")
 
+#: Files of constants of which a layer may hold some, with ``because:``.
+CONSTANT_FILES = ("economics.yaml", "plans.yaml", "objectives.yaml", "tasks.yaml")
+
 #: Files and folders of a layer that add to the catalogue. Every other ``*.yaml`` in the folder holds rules.
 CATALOGUE_FILES = (
     "gpus.yaml",
@@ -40,6 +43,11 @@ CATALOGUE_FILES = (
     "costs.yaml",
     "figures.yaml",
     "disagreements.yaml",
+    "parameters.yaml",
+    "heuristics.yaml",
+    "coverage.yaml",
+    "policy.yaml",
+    *CONSTANT_FILES,
     "prices.csv",
 )
 CATALOGUE_FOLDERS = ("gpus", "models")

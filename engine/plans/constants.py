@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
-from whichgpu.engine.core import FrozenModel, read_constants
+from whichgpu.engine.core import FrozenModel, kept_in_use, read_constants
 
 
 class Factor(FrozenModel):
@@ -47,7 +46,7 @@ class PlanConstants(FrozenModel):
     least_gain_of_doubling: Factor
 
 
-@cache
+@kept_in_use
 def plan_constants(folder: Path | None = None) -> PlanConstants:
     """The constants of a knowledge folder, or of the one that comes with the program. Raises KnowledgeError."""
     return read_constants(PlanConstants, "plans.yaml", folder)

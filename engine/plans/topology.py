@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import kept_in_use
 from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.sizing import Ints, ceiling
 
@@ -52,7 +53,7 @@ def fabric_of(gpu: Gpu, *, desk: bool = False) -> Fabric:
     return _fabric(gpu.link, domain, gpu.node_gpus, gpu.segment or "", desk)
 
 
-@cache
+@kept_in_use
 def _fabric(link: str, domain: int, node_gpus: int, segment: str, desk: bool) -> Fabric:
     constants = plan_constants()
     fast = link in _FAST

@@ -29,6 +29,7 @@ from .language.tree import (
     MIRRORED as MIRRORED,
     OPPOSITE as OPPOSITE,
     And as And,
+    Arith as Arith,
     Compare as Compare,
     Const as Const,
     Expr as Expr,
@@ -65,6 +66,7 @@ from .rulebook.grammar import (
     EACH as EACH,
     EACH_OF_STAGE as EACH_OF_STAGE,
     ID_PATTERN as ID_PATTERN,
+    REASONS as REASONS,
     STAGES as STAGES,
     Key as Key,
 )
@@ -76,7 +78,9 @@ from .rulebook.model import (
     Condition as Condition,
     Each as Each,
     Effect as Effect,
+    Expected as Expected,
     KnownNames as KnownNames,
+    Preference as Preference,
     Quantity as Quantity,
     Rule as Rule,
     Rulebook as Rulebook,
@@ -86,6 +90,7 @@ from .rulebook.model import (
     Verdict as Verdict,
 )
 from .rulebook.order import levels as levels, rows_above as rows_above, shortest_circle as shortest_circle
+from .rulebook.policy import POLICY_TOPIC as POLICY_TOPIC
 from .rulebook.provenance import source_heads as source_heads
 from .rulebook.reading import Fields as Fields, Reader as Reader, kind_of as kind_of
 from .rulebook.resolve import (

@@ -21,7 +21,9 @@ def load(path: Path) -> Any:
     return yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
 
 
-CASES: list[Case] = load(HERE.parent / "cases.yaml")["cases"]
+CASES: list[Case] = [
+    {**case, "workload": case["given"]} for case in load(HERE.parents[1] / "rules" / "guides" / "cases.yaml")
+]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -19,11 +19,11 @@ def main() -> None:
     """One line a workload: its name and the digest of its decision."""
     advisor = load_advisor()
     moment = datetime(2026, 11, 20, tzinfo=UTC)
-    cases = yaml.load((TESTS / "cases.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)["cases"]
+    cases = yaml.load((TESTS.parent / "rules/guides/cases.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
     workloads = {
         path.stem: yaml.safe_load(path.read_text()) for path in sorted((TESTS.parent / "examples").glob("*.yaml"))
     }
-    workloads |= {case["id"]: case["workload"] for case in cases[::40]}
+    workloads |= {case["id"]: case["given"] for case in cases[::40]}
     for name, workload in workloads.items():
         decision = advisor.decide(workload, decided_at=moment).to_dict()
         print(name, decision_digest(decision))

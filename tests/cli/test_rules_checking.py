@@ -127,11 +127,20 @@ def test_coverage_by_tests(whichgpu: Whichgpu, house: Path) -> None:
 def test_mutants_that_survive_come_with_a_test(whichgpu: Whichgpu, house: Path) -> None:
     ran = whichgpu("rules", "mutate", *alone(house))
     assert ran.code == 0
-    assert "The tests notice 2 of 4 mistakes made on purpose (50.0 %)" in ran.out
+    assert "The tests notice 2 of 4 mistakes made on purpose in conditions (50.0 %)" in ran.out
     assert "- near_miss: {gpu.vram_gb: 40}" in " ".join(ran.out.split())
     assert whichgpu("rules", "mutate", "--least", "90", *alone(house)).code == 1
     value = json.loads(whichgpu("rules", "mutate", "house-rule", "--format", "json", *alone(house)).out)
-    assert (value["score"], len(value["survivors"])) == (0.5, 2)
+    assert (value["conditions"]["score"], len(value["conditions"]["survivors"])) == (0.5, 2)
+    assert (value["effects"]["score"], value["effects"]["survivors"][0]["what"]) == (0.0, "the reason of another rule")
+
+
+def test_suggested_tests_are_written_and_the_rules_stay_as_they_are(whichgpu: Whichgpu, house: Path) -> None:
+    ran = whichgpu("rules", "mutate", "--write", *alone(house))
+    assert (ran.code, "tests written" in ran.out) == (0, True)
+    assert "then: {reject: is too small for this}" in (house / "house.yaml").read_text()
+    again = whichgpu("rules", "mutate", "--least", "100", "--write", *alone(house))
+    assert (again.code, "Nothing was written" in again.out) == (0, True)
 
 
 def test_watching_tells_what_a_save_changed(whichgpu: Whichgpu, house: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,3 +179,8 @@ def test_the_scenario_of_the_guide_passes(whichgpu: Whichgpu, tmp_path: Path) ->
     (tmp_path / "scenarios" / "guide.yaml").write_text(example.replace("qlora-of-7b", "of-the-guide"))
     ran = whichgpu("rules", "test", "--rules", str(tmp_path), "--filter", "of-the-guide")
     assert (ran.code, ran.out) == (0, "1 of 1 scenario passed.\n")
+
+
+def test_what_follows_from_the_rules_is_as_they_say(whichgpu: Whichgpu) -> None:
+    ran = whichgpu("rules", "refresh", "--check", "--no-answers")
+    assert (ran.code, ran.out) == (0, "0 files differ.\n")

@@ -24,7 +24,7 @@ from whichgpu.engine.advisor import (
 )
 from whichgpu.engine.authoring.diff.concern import Shares
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import Facts, Value, WhichgpuError, distinct, locate
+from whichgpu.engine.core import Facts, Value, WhichgpuError, distinct, locate, use_knowledge
 from whichgpu.engine.plans import PlanMaker, PlanTable, candidate_plans
 from whichgpu.engine.rules import Disagree, Monitor, ResolvedFacts, Say, probing
 from whichgpu.engine.sizing import Job
@@ -140,7 +140,14 @@ class _Desk:
         """The expert, looking on the desk before it makes what is shared; plans for the same facts always are."""
         context = advisor.context
         lent = _Sharing(
-            context.vocabulary, context.knowledge, context.stages, context.unstated, self._plans, self, shares
+            context.vocabulary,
+            context.knowledge,
+            context.stages,
+            context.unstated,
+            self._plans,
+            context.in_use,
+            self,
+            shares,
         )
         return replace(advisor, context=lent)
 
@@ -169,6 +176,7 @@ class _Sharing(DecisionContext, frozen=True):
 
     def resolve(self, given: Mapping[str, Value]) -> ResolvedIntake:
         """What the facts come to before any plan."""
+        use_knowledge(self.in_use)
         resolve = super().resolve
         if not self.shares.intake:
             return resolve(given)

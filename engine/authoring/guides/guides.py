@@ -18,7 +18,7 @@ from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.authoring.book.links import turned_round
 from whichgpu.engine.authoring.guides.numbers import missing_numbers
 from whichgpu.engine.authoring.testing.expectations import same
-from whichgpu.engine.core import FrozenModel, KnowledgeError, RecordError, read_document, record_of, registered
+from whichgpu.engine.core import FrozenModel, KnowledgeError, Problem, RecordError, read_document, record_of, registered
 from whichgpu.engine.rules import Disagree
 
 
@@ -123,25 +123,42 @@ def read_manifest(folder: Path) -> dict[str, CoverageEntry]:
 
 def standings(advisor: Advisor, manifest: Mapping[str, CoverageEntry] | None = None) -> list[Standing]:
     """Every heuristic with its entry, in the order of the catalogue; by default of the manifest beside it."""
-    folder = Path(advisor.knowledge.folder)
-    entries = read_manifest(folder) if manifest is None else manifest
+    entries = manifest_of(advisor) if manifest is None else manifest
     return [
         Standing(
-            **{key: row[key] for key in ("id", "guide", "section", "paraphrase")},
-            numbers=tuple(map(str, row["numbers"])),
+            **{key: str(row.get(key, "")) for key in ("id", "guide", "section", "paraphrase")},
+            numbers=tuple(map(str, row.get("numbers", ()))),
             entry=entries.get(row["id"]),
         )
-        for row in catalogue_of(folder)
+        for row in catalogue_of(*guide_folders(advisor))
     ]
 
 
-def catalogue_of(folder: Path) -> list[dict[str, Any]]:
-    """The heuristics of a knowledge folder as they stand in its file; none where it has no such file."""
-    file = folder / "heuristics.yaml"
-    if not file.is_file():
-        return []
-    content: dict[str, list[dict[str, Any]]] = read_document(file, error=KnowledgeError, cached=True).plain
-    return content["heuristics"]
+def guide_folders(advisor: Advisor) -> list[Path]:
+    """The folders that may hold guides: the knowledge, and the layers over it."""
+    return [Path(advisor.knowledge.folder), *(Path(layer.folder) for layer in advisor.knowledge.layers)]
+
+
+def manifest_of(advisor: Advisor) -> dict[str, CoverageEntry]:
+    """The manifests of the knowledge and of the layers over it; of a heuristic that several list the last counts."""
+    return {name: entry for folder in guide_folders(advisor) for name, entry in read_manifest(folder).items()}
+
+
+def catalogue_of(*folders: Path) -> list[dict[str, Any]]:
+    """The heuristics of folders as they stand in their files; none of one that has no such file."""
+    found: list[dict[str, Any]] = []
+    for file in (folder / "heuristics.yaml" for folder in folders):
+        if not file.is_file():
+            continue
+        document = read_document(file, error=KnowledgeError, cached=True)
+        content = document.plain
+        rows = content.get("heuristics") if isinstance(content, dict) else None
+        if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
+            fix = "write `heuristics:` with a list of {id, guide, section, paraphrase, numbers} below it"
+            message = f"{document.source.name} lists no heuristics"
+            raise KnowledgeError([Problem("wrong-form", message, document.source.place(1, 1), fix=fix)])
+        found += rows
+    return found
 
 
 def carriers(advisor: Advisor) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -164,9 +181,13 @@ def uncarried(advisor: Advisor) -> list[str]:
 
 def check_coverage(advisor: Advisor, manifest: Mapping[str, CoverageEntry] | None = None) -> list[str]:
     """Everything in which the manifest, the catalogue and the rest of the project differ, in words."""
-    entries = read_manifest(Path(advisor.knowledge.folder)) if manifest is None else manifest
+    entries = manifest_of(advisor) if manifest is None else manifest
     listed = standings(advisor, entries)
     known = {standing.id for standing in listed}
+    own = {row["id"] for row in catalogue_of(*guide_folders(advisor)[1:])}
+    if own:  # A layer with a guide of its own is judged by that one.
+        listed = [standing for standing in listed if standing.id in own]
+        entries = {name: entry for name, entry in entries.items() if name in own or name not in known}
     actual = carriers(advisor)
     carried = {name for kind in actual.values() for name in kind}
     said = [f"{name} is not in the catalogue of heuristics" for name in sorted((set(entries) | carried) - known)]

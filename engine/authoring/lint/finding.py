@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from whichgpu.engine.advisor import FactValues, Word, doc
 from whichgpu.engine.authoring.lint.regions import Case, Example, Regions
 from whichgpu.engine.catalogue import ModelSpec
-from whichgpu.engine.core import Place
+from whichgpu.engine.core import Facts, Place
 from whichgpu.engine.rules import KnownNames, Rule, Rulebook, Vocabulary
 
 
@@ -81,6 +81,13 @@ class StatedNumber(Struct, frozen=True):
     number: float
 
 
+class CatalogueView(Struct, frozen=True):
+    """What exists, as far as conditions speak of it; what is empty is not checked."""
+
+    gpus: tuple[Facts, ...] = ()  # the facts of every GPU
+    words: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by fact, what it may be
+
+
 class LintContext(Struct, frozen=True):
     """All that a check may look at."""
 
@@ -94,6 +101,7 @@ class LintContext(Struct, frozen=True):
     calculated: Mapping[str, frozenset[str]] = field(default_factory=dict)  # calculators' outputs: what each reads
     heuristic_numbers: Mapping[str, frozenset[StatedNumber]] = field(default_factory=dict)  # by heuristic
     checks: frozenset[str] = frozenset()  # ids of all checks
+    catalogue: CatalogueView = field(default_factory=CatalogueView)
     models: Mapping[str, ModelSpec] = field(default_factory=dict)  # of the catalogue
     run_sources: frozenset[str] = frozenset()  # sources that tell of measured runs
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from whichgpu.engine.authoring.lint.formulas import both, opposite
 from whichgpu.engine.authoring.lint.regions import Regions
+from whichgpu.engine.authoring.testing.cases import FactsFor, TestCases
+from whichgpu.engine.authoring.testing.effect_mutants import EffectMutant, EffectMutants
+from whichgpu.engine.authoring.testing.following import Following, FollowingMaker
 from whichgpu.engine.authoring.testing.mutants import Mutant, mutants_of
-from whichgpu.engine.authoring.testing.rule_tests import FactsFor, TestCases, chosen_rules
+from whichgpu.engine.authoring.testing.outcomes import Outcomes
+from whichgpu.engine.authoring.testing.rule_tests import chosen_rules
 from whichgpu.engine.authoring.testing.suggesting import Suggestion, suggestions
 from whichgpu.engine.core import Facts, Place, WhichgpuError
-from whichgpu.engine.rules import Rule, Rulebook, Vocabulary, compile_expr, constants
+from whichgpu.engine.rules import Rule, Rulebook, RuleTest, Vocabulary, compile_expr, constants
 
 
 class Survivor(Struct, frozen=True):
@@ -22,7 +26,7 @@ class Survivor(Struct, frozen=True):
     rule: str
     what: str
     place: Place | None
-    suggestion: Suggestion | None = None
+    suggestion: Suggestion | Following | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The survivor as JSON values."""
@@ -93,6 +97,64 @@ def mutate(
                 found = field.suggestion(rule, mutant)
                 survivors.append(Survivor(rule.id, mutant.what, rule.when[mutant.condition].place, found))
     return MutationReport(killed, tuple(survivors), equivalent)
+
+
+def mutate_effects(
+    rulebook: Rulebook,
+    facts_for: FactsFor,
+    vocabulary: Vocabulary,
+    *,
+    computed: Iterable[str] = (),
+    rules: Iterable[str] | None = None,
+) -> MutationReport:
+    """As ``mutate``, for what rules do: each effect, text and override of a rule, on the rule's own tests.
+
+    Whole answers that tests speak of are not tried. The override of a rule that can never match at the same time
+    changes nothing.
+    """
+    chosen = chosen_rules(rulebook, rules)
+    cases = TestCases(rulebook, facts_for)
+    outcomes = Outcomes(rulebook, cases, vocabulary)
+    making, maker = EffectMutants(rulebook, vocabulary), FollowingMaker(cases, outcomes, vocabulary)
+    killed, survivors = 0, list[Survivor]()
+    for rule in chosen:
+        tried = list(_tried(rule, cases))
+        mutants = list(making.of(rule))
+        left = [each for each in mutants if not _noticed(each, tried, outcomes)]
+        killed += len(mutants) - len(left)
+        found, noticed = maker.suggestion(rule, left) if left else (None, [])
+        survivors += [Survivor(rule.id, each.what, rule.place, found if each in noticed else None) for each in left]
+    overrides = dict[tuple[str, str], list[EffectMutant]]()  # of a table the rows together: it is written once
+    for rule in chosen:
+        for mutant in making.overrides_of(rule):
+            overrides.setdefault((rule.table or rule.id, mutant.what), []).append(mutant)
+    by_id, equivalent = {rule.id: rule for rule in rulebook.rules}, 0
+    regions = Regions(rulebook, vocabulary, computed) if overrides else None
+    for (_, what), rows in overrides.items():
+        gone = {row.rule.id: set(by_id[row.rule.id].overrides) - set(row.rule.overrides) for row in rows}
+        if any(_noticed(row, list(_tried(by_id[row.rule.id], cases)), outcomes) for row in rows):
+            killed += 1
+        elif regions and all(_never_met(by_id[name], [by_id[each] for each in gone[name]], regions) for name in gone):
+            equivalent += 1
+        else:
+            made = ((name, maker.override_suggestion(by_id[name], sorted(gone[name]), by_id)) for name in gone)
+            name, test = next((found for found in made if found[1] is not None), (next(iter(gone)), None))
+            survivors.append(Survivor(name, what, by_id[name].place, test))
+    return MutationReport(killed, tuple(survivors), equivalent)
+
+
+def _tried(rule: Rule, cases: TestCases) -> Iterator[tuple[RuleTest, Facts]]:
+    """The tests of a rule that say what follows, with their facts."""
+    return ((test, facts) for test, facts in cases.with_facts(rule) if test.expected and cases.fires(rule, facts))
+
+
+def _noticed(mutant: EffectMutant, tried: list[tuple[RuleTest, Facts]], outcomes: Outcomes) -> bool:
+    return any(outcomes.misses(mutant.rule, test, facts, mutant.rule) for test, facts in tried)
+
+
+def _never_met(rule: Rule, others: Iterable[Rule], regions: Regions) -> bool:
+    """Whether none of the others can match where the rule does."""
+    return all(regions.never(regions.where(rule), regions.where(other)) for other in others)
 
 
 class _Field:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from whichgpu.engine.advisor import Advisor, ResolvedIntake, compute
-from whichgpu.engine.authoring.testing.rule_tests import key_of
+from whichgpu.engine.authoring.testing.cases import key_of
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts, InputError, Problem, Value
 from whichgpu.engine.plans import Plan
-from whichgpu.engine.rules import Each, ResolvedFacts, coerce
+from whichgpu.engine.rules import Each, ResolvedFacts, coerce, probing
 
 
 class LateFacts(Mapping[str, Value]):
@@ -49,8 +49,11 @@ class RuleTestFacts:
         closes = {fact for level in advisor.stages.outcome.levels for fact in level.closes}
         facts = advisor.vocabulary.facts.values()
         self._late = frozenset(closes | {fact.name for fact in facts if fact.available == "outcome"})
+        self._of_plans = frozenset(fact.name for fact in facts if fact.scope in ("plan", "candidate"))
         self._resolved: dict[object, ResolvedIntake] = {}
 
+    # Whether the two engines agree is not what these tests ask.
+    @probing()
     def facts_for(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
         """All facts that a rule of this scope would read.
 
@@ -63,7 +66,7 @@ class RuleTestFacts:
         Raises:
             InputError: a name or value is wrong.
         """
-        values = {name: self._value(name, value) for name, value in given.items()}
+        values = {name: self.value(name, value) for name, value in given.items()}
         stated = {name: value for name, value in values.items() if value is not None}
         hidden = values.keys() - stated.keys()
         resolved = self._resolve(stated)
@@ -71,10 +74,12 @@ class RuleTestFacts:
         shared = {name: value for name, value in {**intake.facts, **stated}.items() if name not in hidden}
         if each == "workload":
             return LateFacts(shared, self._late - hidden, lambda: self._outcome(intake, None))
-        chosen, facts = self._plan(resolved, plan, each)
+        made = _PlanOfTest(self, resolved, plan, each)
+        # Most rules of plans read the catalogue alone, which is known before the plan is sized.
+        facts = LateFacts({**shared, **made.known}, self._of_plans - made.stated, lambda: made.facts)
         if each in ("chosen", "candidate"):
-            return LateFacts({**shared, **facts}, self._late - hidden, lambda: self._outcome(intake, chosen))
-        return {**shared, **facts}
+            return LateFacts(facts, self._late - hidden, lambda: self._outcome(intake, made.plan))
+        return facts
 
     def _resolve(self, stated: dict[str, Value]) -> ResolvedIntake:
         key = key_of(stated)
@@ -82,39 +87,20 @@ class RuleTestFacts:
             self._resolved[key] = self.advisor.context.resolve(stated)
         return self._resolved[key]
 
+    @probing()
     def _outcome(self, intake: ResolvedFacts, plan: Plan | None) -> Facts:
         """The facts of the last moment: what renting and owning come to, and what advise rules set."""
         procurement = compute(intake.facts, plan, gpus=self.advisor.knowledge.gpus)
         return self.advisor.stages.outcome.run({}, extra=procurement.claims, before=intake).facts
 
-    def _plan(
-        self, resolved: ResolvedIntake, stated: Mapping[str, object], each: Each
-    ) -> tuple[Plan | None, dict[str, Value]]:
-        intake, model = resolved
-        overrides = {name: self._value(name, value) for name, value in stated.items() if "." in name}
-        gpu = self._gpu(stated.get("gpu"))
-        plan, facts = None, dict[str, Value]()
-        if gpu is not None:
-            maker = self.advisor.context.plan_maker(model, intake)
-            smallest = maker.smallest_count(gpu)
-            plan = maker.plan(gpu, self._count(stated.get("count"), smallest), "stated in a test")
-            facts |= {**self.advisor.knowledge.gpu_facts[gpu.id], **plan.facts}
-            if each == "candidate":
-                facts["candidate.is_current"] = intake.facts.get("current_gpu") in (gpu.id, gpu.family, gpu.series)
-                facts["candidate.fits_one"] = smallest == 1
-                facts |= {"candidate.min_count": smallest} if smallest is not None else {}
-        # What is stated as unknown is left out.
-        facts = {name: value for name, value in {**facts, **overrides}.items() if value is not None}
-        return plan, self._derived(intake, facts)
-
-    def _derived(self, intake: ResolvedFacts, facts: dict[str, Value]) -> dict[str, Value]:
+    def derived(self, intake: ResolvedFacts, facts: dict[str, Value]) -> dict[str, Value]:
         """The plan's facts with those that plan-scope derive rules add."""
         for level in self.advisor.stages.plan_levels:
             resolution = level.run(intake.facts, [facts], ["the plan of a test"]).resolutions[0]
             facts = {**resolution.values, **facts}
         return facts
 
-    def _gpu(self, name: object) -> Gpu | None:
+    def gpu(self, name: object) -> Gpu | None:
         """The GPU that a test names; of a family or series the one that sorts first and can be planned with."""
         if name is None:
             return None
@@ -124,13 +110,60 @@ class RuleTestFacts:
         members = [self.advisor.knowledge.gpus[gpu_id] for gpu_id in match.ids]
         return next((gpu for gpu in members if gpu.plannable), members[0])
 
-    def _count(self, raw: object, smallest: int | None) -> int:
-        value = self._value("plan.count", raw) if raw is not None else smallest
+    def count(self, raw: object, smallest: int | None) -> int:
+        """How many GPUs a test names, else the fewest that fit."""
+        value = self.value("plan.count", raw) if raw is not None else smallest
         return int(value) if isinstance(value, int | float) else 1
 
-    def _value(self, name: str, raw: object) -> Value | None:
+    def value(self, name: str, raw: object) -> Value | None:
+        """What a test states of a fact; None for unknown. Raises InputError."""
         fact = self.advisor.vocabulary.fact(name)
         if fact is None:
             nearest = self.advisor.vocabulary.nearest(name)
             raise InputError(Problem("unknown-fact", f"there is no fact {name!r}", fact=name, nearest=nearest))
         return coerce(fact, raw)
+
+
+class _PlanOfTest:
+    """The plan that a test states: what is known without sizing it, and all of it once that is asked for."""
+
+    def __init__(self, of: RuleTestFacts, resolved: ResolvedIntake, stated: Mapping[str, object], each: Each) -> None:
+        self._of = of
+        self._intake, self._model = resolved
+        self._each = each
+        self._count = stated.get("count")
+        self._gpu = of.gpu(stated.get("gpu"))
+        named = {name: of.value(name, value) for name, value in stated.items() if "." in name}
+        self._named = {name: value for name, value in named.items() if value is not None}
+        self.stated = frozenset(named)
+        gpu_facts = of.advisor.knowledge.gpu_facts[self._gpu.id] if self._gpu else {}
+        # What is stated as unknown is left out.
+        self.known = {name: value for name, value in gpu_facts.items() if name not in named} | self._named
+
+    @cached_property
+    def _made(self) -> tuple[Plan | None, dict[str, Value]]:
+        gpu, facts = self._gpu, dict[str, Value]()
+        if gpu is None:
+            return None, facts
+        maker = self._of.advisor.context.plan_maker(self._model, self._intake)
+        wants_smallest = self._count is None or self._each == "candidate"
+        smallest = maker.smallest_count(gpu) if wants_smallest else None
+        plan = maker.plan(gpu, self._of.count(self._count, smallest), "stated in a test")
+        facts |= plan.facts
+        if self._each == "candidate":
+            facts["candidate.is_current"] = self._intake.facts.get("current_gpu") in (gpu.id, gpu.family, gpu.series)
+            facts["candidate.fits_one"] = smallest == 1
+            facts |= {"candidate.min_count": smallest} if smallest is not None else {}
+        return plan, facts
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan itself; None where no GPU is named."""
+        return self._made[0]
+
+    @cached_property
+    @probing()
+    def facts(self) -> Facts:
+        """All facts of the plan, with those that derive rules add."""
+        made = {name: value for name, value in self._made[1].items() if name not in self.stated}
+        return self._of.derived(self._intake, {**made, **self.known})

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from msgspec import Struct
 
+from whichgpu.engine.authoring.testing.cases import FactsFor, TestCases
+from whichgpu.engine.authoring.testing.outcomes import DecideGiven, Outcomes
 from whichgpu.engine.core import Facts, Place, WhichgpuError
-from whichgpu.engine.rules import (
-    Compiled,
-    Each,
-    Rule,
-    Rulebook,
-    RuleTest,
-    Vocabulary,
-    compile_expr,
-    missing_facts,
-    rows_above,
-    words,
-)
+from whichgpu.engine.rules import Rule, Rulebook, RuleTest, Vocabulary, missing_facts, words
 
 
-#: From `given` and `plan` of a test (see ``RuleTest``) and the scope of its rule to all facts that the rule would see.
-FactsFor = Callable[[Mapping[str, object], Mapping[str, object], Each], Facts]
-
-Outcome = Literal["fired", "not_fired", "undecided", "overridden", "error"]
+#: ``otherwise``: the rule fires, and what follows is not what the test says.
+Outcome = Literal["fired", "otherwise", "not_fired", "undecided", "overridden", "error"]
 
 
 class TestResult(Struct, frozen=True):
@@ -39,7 +27,7 @@ class TestResult(Struct, frozen=True):
     near_miss: bool
     expected: bool
     outcome: Outcome
-    why: str  # what failed, what was missing, or what held
+    why: str  # what failed, what was missing, what held, or what follows instead
     place: Place | None = None
 
     @property
@@ -55,14 +43,27 @@ class TestResult(Struct, frozen=True):
 
 
 def run_rule_tests(
-    rulebook: Rulebook, facts_for: FactsFor, vocabulary: Vocabulary, *, rules: Iterable[str] | None = None
+    rulebook: Rulebook,
+    facts_for: FactsFor,
+    vocabulary: Vocabulary,
+    *,
+    rules: Iterable[str] | None = None,
+    decide: DecideGiven | None = None,
 ) -> list[TestResult]:
     """Run the tests of all rules, or of those named (ids of rules or tables), sorted by rule and position.
 
-    A test looks at the rule's own conditions and, for a row of a ``first`` table, at the rows above it; overrides by
-    other rules are not its matter. ``facts_for`` is asked once for equal inputs.
+    Whether a rule fires hangs on its own conditions and, for a row of a ``first`` table, on the rows above it. What a
+    test says that follows is looked for with all that overrides the rule.
+
+    Args:
+        rulebook: the rules, with their tests.
+        facts_for: settles the facts of a test; asked once for equal inputs.
+        vocabulary: the facts.
+        rules: which rules; None for all.
+        decide: decides what a test gives, for those that speak of the whole answer; without it that is left out.
     """
-    trial = _Trial(TestCases(rulebook, facts_for), vocabulary)
+    cases = TestCases(rulebook, facts_for)
+    trial = _Trial(cases, Outcomes(rulebook, cases, vocabulary, decide), vocabulary)
     return [
         trial.run(rule, number, test)
         for rule in chosen_rules(rulebook, rules)
@@ -76,46 +77,10 @@ def chosen_rules(rulebook: Rulebook, names: Iterable[str] | None) -> list[Rule]:
     return [rule for rule in rulebook.rules if wanted is None or rule.id in wanted or rule.table in wanted]
 
 
-class TestCases:
-    """The cases of the tests inside rules: facts settled once for equal inputs, conditions compiled once."""
-
-    __test__ = False  # pytest would take the name for a test class
-
-    def __init__(self, rulebook: Rulebook, facts_for: FactsFor) -> None:
-        """Prepare the cases of a rulebook; ``facts_for`` settles the facts of one."""
-        self._facts_for = facts_for
-        self._cache: dict[object, Facts] = {}
-        self._compiled: dict[str, tuple[Compiled, ...]] = {}
-        self.rows_above = rows_above(rulebook.rules)
-
-    def facts(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
-        """The facts of one case. Raises WhichgpuError where it cannot be settled."""
-        key = (key_of(given), key_of(plan), each)
-        if key not in self._cache:
-            self._cache[key] = self._facts_for(given, plan, each)
-        return self._cache[key]
-
-    def of(self, rule: Rule) -> Iterator[Facts]:
-        """The facts of each test of a rule that can be settled."""
-        for test in rule.tests:
-            with suppress(WhichgpuError):
-                yield self.facts(test.given, test.plan, rule.each)
-
-    def conditions(self, rule: Rule) -> tuple[Compiled, ...]:
-        """The conditions of a rule, compiled."""
-        if rule.id not in self._compiled:
-            self._compiled[rule.id] = tuple(compile_expr(condition.expr) for condition in rule.when)
-        return self._compiled[rule.id]
-
-    def row_before(self, rule: Rule, facts: Facts) -> Rule | None:
-        """The row above that takes the case, where only the first row of a table counts."""
-        above = self.rows_above.get(rule.id, ())
-        return next((row for row in above if all(test(facts) is True for test in self.conditions(row))), None)
-
-
 class _Trial:
-    def __init__(self, cases: TestCases, vocabulary: Vocabulary) -> None:
+    def __init__(self, cases: TestCases, outcomes: Outcomes, vocabulary: Vocabulary) -> None:
         self._cases = cases
+        self._outcomes = outcomes
         self._vocabulary = vocabulary
 
     def run(self, rule: Rule, number: int, test: RuleTest) -> TestResult:
@@ -128,6 +93,9 @@ class _Trial:
             outcome = self._judge(rule, facts)
             # Wording costs more than judging, and nobody reads why a test passes.
             why = "" if (outcome == "fired") == test.fires else self._explain(rule, facts, outcome)
+            misses = self._outcomes.misses(rule, test, facts) if outcome == "fired" else []
+            if misses:
+                outcome, why = "otherwise", "; ".join(misses)
         return TestResult(rule.id, number, test.near_miss is not None, test.fires, outcome, why, test.place)
 
     def _judge(self, rule: Rule, facts: Facts) -> Outcome:
@@ -154,11 +122,6 @@ class _Trial:
             lacks = f"unknown: {', '.join(missing)}" if missing else "it divides by zero"
             return f"`{found[0].text}` is undecided: {lacks}"
         return f"all of it holds: {'; '.join(said)}" if said else "it has no conditions"
-
-
-def key_of(facts: Mapping[str, object]) -> tuple[tuple[str, str, object], ...]:
-    """Equal for equal facts; the type's name tells ``True`` from ``1``."""
-    return tuple((name, type(value).__name__, value) for name, value in sorted(facts.items()))
 
 
 class Covered(Struct, frozen=True):

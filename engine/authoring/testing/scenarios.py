@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
@@ -43,12 +43,23 @@ from whichgpu.engine.rules import Fields, Key, Reader, Rulebook, kind_of
 
 
 FOLDER = "scenarios"
+#: Cases read off the guides: scenarios too, and so many that they are run on demand.
+GUIDES = "guides"
 
-_KEYS = (
+Strength = Literal["must", "should"]
+
+STRENGTHS: tuple[Strength, ...] = get_args(Strength)
+SCENARIO_KEYS = (
     Key("id", "id", "its name in kebab-case", required=True),
     Key("given", "facts", "the workload, as in a workload file", required=True),
     Key("expect", "facts", "what the answer contains", required=True),
     Key("says", "text", "in a sentence what it is about"),
+    Key("guide", "text", "the guide that it was read off"),
+    Key("section", "text", "where in it"),
+    Key("strength", "word", "must (default), or should: another guide or arithmetic disagrees", choices=STRENGTHS),
+    Key("heuristics", "names", "the heuristics that it shows"),
+    Key("conflicts", "names", "the disagreements that it lies in"),
+    Key("formula_vram_gb", "number", "what arithmetic needs at least, in GB"),
 )
 
 
@@ -60,6 +71,7 @@ class Scenario(Struct, frozen=True):
     given: Mapping[str, object]
     expect: Mapping[str, Any]
     place: Place | None = None
+    strength: Strength = "must"
 
 
 #: Decides the workload of a scenario; gives the whole decision as JSON values.
@@ -74,8 +86,8 @@ class ScenarioResult(Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Whether the answer has all that is expected."""
-        return not self.misses
+        """Whether the answer has all that is expected, or what it misses is only what one guide among others says."""
+        return not self.misses or self.scenario.strength == "should"
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""
@@ -83,6 +95,7 @@ class ScenarioResult(Struct, frozen=True):
         return {
             "scenario": self.scenario.id,
             "says": self.scenario.says,
+            "strength": self.scenario.strength,
             "passed": self.passed,
             "misses": list(self.misses),
             "path": place.path if place else None,
@@ -90,8 +103,10 @@ class ScenarioResult(Struct, frozen=True):
         }
 
 
-def load_scenarios(folders: Iterable[Path], rulebook: Rulebook, knowledge: Knowledge) -> list[Scenario]:
-    """The scenarios of rule folders, sorted by id.
+def load_scenarios(
+    folders: Iterable[Path], rulebook: Rulebook, knowledge: Knowledge, *, guides: bool = False
+) -> list[Scenario]:
+    """The scenarios of rule folders, sorted by id; with ``guides`` the cases read off the guides as well.
 
     Raises:
         RulebookError: with every problem of every file.
@@ -99,7 +114,8 @@ def load_scenarios(folders: Iterable[Path], rulebook: Rulebook, knowledge: Knowl
     reader = Reader()
     found: dict[str, Scenario] = {}
     for folder in folders:
-        for path in sorted((folder / FOLDER).glob("*.yaml")):
+        names = (FOLDER, GUIDES) if guides else (FOLDER,)
+        for path in (path for name in names for path in sorted((folder / name).glob("*.yaml"))):
             try:
                 nodes = _items(read_yaml(path, error=RulebookError), reader)
             except RulebookError as error:
@@ -148,7 +164,7 @@ def _items(node: Node, reader: Reader) -> tuple[Node, ...]:
 
 
 def _read(node: Node, rulebook: Rulebook, knowledge: Knowledge, reader: Reader) -> Scenario | None:
-    fields = reader.fields(node, _KEYS, "a scenario")
+    fields = reader.fields(node, SCENARIO_KEYS, "a scenario")
     if fields is None or not {"id", "given", "expect"} <= set(fields):
         return None
     name = reader.id(fields["id"][1], "the id of a scenario")
@@ -165,7 +181,8 @@ def _read(node: Node, rulebook: Rulebook, knowledge: Knowledge, reader: Reader) 
             reader.add("unknown-key", f"there is no expectation {key.text!r}", key, nearest=nearest, fix=fix)
         else:
             _check_names(key.text, value, rulebook, knowledge, reader)
-    return Scenario(name, says, plain(given), plain(expect), place_of(fields["id"][1]))
+    strength = reader.word(fields, "strength", STRENGTHS) or "must"
+    return Scenario(name, says, plain(given), plain(expect), place_of(fields["id"][1]), strength)
 
 
 def _mapping(fields: Fields, key: str, reader: Reader) -> MappingNode | None:

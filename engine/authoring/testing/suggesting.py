@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -24,15 +25,17 @@ class Suggestion(Struct, frozen=True):
     plan: Mapping[str, object]
     fires: bool
     near_miss: Mapping[str, object] | None = None
+    silent: tuple[str, ...] = ()  # what the rule keeps from taking effect here
 
     @property
     def text(self) -> str:
         """The line to add at the end of the rule's tests."""
         if self.near_miss is not None:
-            return f"- near_miss: {_flow(self.near_miss)}"
-        parts = [f"given: {_flow(self.given)}"] if self.given or not self.plan else []
-        parts += [f"plan: {_flow(self.plan)}"] if self.plan else []
-        return f"- {{{', '.join(parts)}, fires: {'true' if self.fires else 'false'}}}"
+            return f"- near_miss: {flow(self.near_miss)}"
+        parts = [f"given: {flow(self.given)}"] if self.given or not self.plan else []
+        parts += [f"plan: {flow(self.plan)}"] if self.plan else []
+        parts.append(f"silent: [{', '.join(self.silent)}]" if self.silent else f"fires: {scalar(self.fires)}")
+        return f"- {{{', '.join(parts)}}}"
 
     def to_dict(self) -> dict[str, Any]:
         """The suggestion as JSON values."""
@@ -114,15 +117,23 @@ def _beside(limits: list[float], fact: FactDef) -> Iterator[Scalar]:
             yield rounded
 
 
-def _flow(values: Mapping[str, object]) -> str:
-    return "{" + ", ".join(f"{name}: {_scalar(value)}" for name, value in values.items()) + "}"
+def flow(values: Mapping[str, object]) -> str:
+    """A mapping as YAML in one line."""
+    return "{" + ", ".join(f"{name}: {scalar(value)}" for name, value in values.items()) + "}"
 
 
-def _scalar(value: object) -> str:
+_PLAIN = re.compile(r"[A-Za-z0-9$(%-][^:,#\[\]{}\"'&*!|>`\n]*(?<! )")
+_NO_TEXT = re.compile(r"(?:true|false|yes|no|on|off|null|~|-|[-+.\d][\d.,_e+-]*)", re.IGNORECASE)
+
+
+def scalar(value: object) -> str:
+    """A value as YAML in one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
-        return f"[{', '.join(_scalar(item) for item in value)}]"
+        return f"[{', '.join(scalar(item) for item in value)}]"
     if isinstance(value, float):
         return f"{int(value)}" if value.is_integer() else f"{value:g}"
+    if isinstance(value, str) and (not _PLAIN.fullmatch(value) or _NO_TEXT.fullmatch(value)):
+        return "'" + value.replace("'", "''") + "'"
     return str(value)

@@ -7,8 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.core.errors import Problem, WhichgpuError, nearest_words
+from whichgpu.engine.core.errors import InputError, Problem, WhichgpuError, nearest_words
 from whichgpu.engine.core.yaml import cache
+from whichgpu.engine.core.yaml.filling import filled
 from whichgpu.engine.core.yaml.node import Node, Source
 from whichgpu.engine.core.yaml.plain import plain
 
@@ -77,7 +78,12 @@ def _refused(constant: str) -> Any:
 
 
 def read_document(
-    path: Path | str, *, error: type[WhichgpuError], name: str | None = None, cached: bool = False
+    path: Path | str,
+    *,
+    error: type[WhichgpuError],
+    name: str | None = None,
+    cached: bool = False,
+    parameters: bool = True,
 ) -> Document:
     """Open a YAML file.
 
@@ -86,12 +92,15 @@ def read_document(
         error: the class of the errors that this file can raise: InputError, RulebookError or KnowledgeError.
         name: what places call the file; the path as given when left out.
         cached: keep the parsed content in the user's cache folder. For rules and knowledge, never for inputs.
+        parameters: put numbers in the place of ``$name``; never in inputs.
 
     Raises:
         WhichgpuError: of class ``error``; at once where the file cannot be read, else when the content is asked for.
     """
     shown = name or str(path)
     content = _read_bytes(Path(path), shown, error)
+    if parameters and not issubclass(error, InputError):  # What people state of their work is no place for parameters.
+        content = filled(content, shown, error)
     return Document(shown, content, error, cache.digest_of(content) if cached else None)
 
 

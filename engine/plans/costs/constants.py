@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, field
 from msgspec.structs import force_setattr
 
-from whichgpu.engine.core import Banded, FrozenModel, read_constants
+from whichgpu.engine.core import Banded, FrozenModel, kept_in_use, read_constants
 
 
 class Constant(Banded):
@@ -121,7 +121,7 @@ class EconomicsConstants(FrozenModel):
         return self.constants[name]
 
 
-@cache
+@kept_in_use
 def load_economics(folder: Path | None = None) -> EconomicsConstants:
     """The constants of a knowledge folder, or of the one that comes with the program. Raises KnowledgeError."""
     return read_constants(EconomicsConstants, "economics.yaml", folder)

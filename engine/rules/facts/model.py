@@ -64,6 +64,7 @@ class FactDef(FrozenModel):
     unknown_help: str | None = None
     unknown_means: str | None = None  # the choice that stands for "I cannot say", where the fact has to be known
     otherwise: str | None = None  # a fact that an answer which says nothing of this one may be meant for
+    stated_only: bool = False  # read as it was stated, before any rule: no rule may set it
     wish: bool = False  # a demand, limit, permission or preference: not stated it counts as none; asked on request
     meaning: str = ""
     label: str = ""
@@ -110,6 +111,7 @@ class Code(FrozenModel):
 
     code: str
     meaning: str
+    by_program: bool = False  # the program gives it, no rule need
     priority: Annotated[int, Meta(ge=1, le=5)] = 3
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from whichgpu.engine.core import Calculator, Facts, Value
 from whichgpu.engine.rules.inference.firing import Level as RuleLevel, fire
-from whichgpu.engine.rules.language import evaluate, facts_read
+from whichgpu.engine.rules.language import Compiled, compile_expr, facts_read
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.resolution.model import (
     PRECEDENCE,
@@ -131,13 +131,15 @@ class FactResolver:
         """
         defaults, self.rules = tuple(defaults), tuple(rules)
         self.levels = build_levels(calculators, self.rules, defaults)
-        self._defaults: dict[str, list[Default]] = {}
+        self._defaults: dict[str, list[tuple[Default, Compiled | None]]] = {}
         for default in defaults:
-            self._defaults.setdefault(default.fact, []).append(default)
+            when = None if default.when is None else compile_expr(default.when)
+            self._defaults.setdefault(default.fact, []).append((default, when))
         self._steps = [
             _Step(level, make_level(level.rules) if level.rules else None, Resolver(level.rules))
             for level in self.levels
         ]
+        self._closing = frozenset(fact for level in self.levels for fact in level.closes)
 
     def run(
         self,
@@ -159,12 +161,11 @@ class FactResolver:
         for name in sorted(given):
             run.claim(name, FactCandidate("given", "input", given[name]))
             run.close(name)
-        closing = {fact for step in self._steps for fact in step.level.closes}
         extra = extra or {}
         for name in _inputs_first(extra):
             for claim in extra[name]:
                 run.claim(name, claim)
-            if name not in closing:
+            if name not in self._closing:
                 run.close(name)
         for step in self._steps:
             _calculate(step.level, run)
@@ -196,6 +197,8 @@ def _inputs_first(extra: Mapping[str, list[FactCandidate]]) -> list[str]:
 
 
 def _calculate(level: Level, run: _Run) -> None:
+    if not level.calculators:
+        return
     facts = run.facts | run.context
     for calculator in level.calculators:
         if all(name in facts for name in calculator.needs):
@@ -223,11 +226,11 @@ def _fire(step: _Step, compiled: RuleLevel, run: _Run) -> None:
         run.claim(fact, FactCandidate("derived", rule.id, value, inputs, sources=rule.sources))
 
 
-def _assume(defaults: Iterable[Default], run: _Run) -> None:
+def _assume(defaults: Iterable[tuple[Default, Compiled | None]], run: _Run) -> None:
     """The first default of a fact that applies; of use only where no stronger claim stands."""
-    for default in defaults:
+    for default, when in defaults:
         if default.fact in run.resolved or run.claims.get(default.fact):
             return
-        if default.when is None or evaluate(default.when, run.facts) is True:
+        if when is None or when(run.facts) is True:
             reads = tuple(sorted(default.reads))
             run.claim(default.fact, FactCandidate("assumed", "vocabulary", default.value, reads, default.because))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whichgpu.engine.core import (
@@ -11,6 +11,7 @@ from whichgpu.engine.core import (
     SequenceNode,
     is_rule_file,
     layer_names,
+    read_policy,
     read_yaml,
     read_yaml_text,
 )
@@ -20,6 +21,7 @@ from whichgpu.engine.rules.rulebook.layers import Stack, combined, rule_digest
 from whichgpu.engine.rules.rulebook.model import KnownNames, Rule, Rulebook
 from whichgpu.engine.rules.rulebook.order import levels
 from whichgpu.engine.rules.rulebook.overriding import check_overrides, without_removed
+from whichgpu.engine.rules.rulebook.policy import policy_rules
 from whichgpu.engine.rules.rulebook.reading import Context, kind_of
 
 
@@ -30,7 +32,7 @@ def assemble_folders(
     context = Context(vocabulary, known, tests=tests)
     names = layer_names(folders)
     layers = [(name, _read_folder(path, context, cached=cached)) for name, path in zip(names, folders, strict=True)]
-    return _assemble(layers, context)
+    return _assemble(layers, context, dict(zip(names, folders, strict=True)))
 
 
 def load_rules_text(
@@ -65,12 +67,15 @@ def _read_folder(folder: Path, context: Context, *, cached: bool) -> list[tuple[
     return nodes
 
 
-def _assemble(layers: list[tuple[str, list[tuple[str, Node]]]], context: Context) -> Rulebook:
+def _assemble(
+    layers: list[tuple[str, list[tuple[str, Node]]]], context: Context, folders: Mapping[str, Path] | None = None
+) -> Rulebook:
     stack = Stack()
-    for name, nodes in layers:
-        context.layer = name
+    for at, (name, nodes) in enumerate(layers):
+        context.layer, context.topmost = name, at == len(layers) - 1
         read = [read_entry(item, topic, context) for topic, node in nodes for item in _entries(node, context)]
         rules = [rule for found, _ in read for rule in found]
+        rules += _policy_rules((folders or {}).get(name), context)
         stack.lay(name, rules, [table for _, table in read if table is not None], context)
     context.places = stack.places
     kept = sorted(stack.tables.values(), key=lambda table: table.id)
@@ -83,6 +88,16 @@ def _assemble(layers: list[tuple[str, list[tuple[str, Node]]]], context: Context
     digests = {id(rule): rule_digest(rule) for rule in rules}
     layers_laid = stack.layers(digests)
     return Rulebook(tuple(rules), tuple(kept), combined(digests.values()), layers_laid, tuple(stack.changes))
+
+
+def _policy_rules(folder: Path | None, context: Context) -> list[Rule]:
+    """What the policy of a layer comes to."""
+    try:
+        found = read_policy(folder, RulebookError) if folder and folder.is_dir() else None
+    except RulebookError as error:
+        context.extend(error.problems)
+        return []
+    return policy_rules(*found, context) if found else []
 
 
 def _entries(node: Node, context: Context) -> tuple[Node, ...]:

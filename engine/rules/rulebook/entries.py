@@ -186,7 +186,7 @@ def _finish(draft: Draft, context: Context) -> Rule:
         effects=effects,
         text=text,
         **read_grounds(rule.id, fields, context),
-        tests=read_tests(fields["tests"][1], rule.each, context) if wanted else (),
+        tests=read_tests(fields["tests"][1], rule.stage, rule.each, context) if wanted else (),
         reads=frozenset(name for expr in read for name in facts_read(expr)),
         writes=frozenset(effect.fact for effect in settings),
         mentions=mentions,

@@ -32,6 +32,8 @@ Kind = Literal[
     "cells",
     "tests",
     "facts",  # {fact: value}
+    "plan",  # true, or a GPU
+    "outcomes",  # {fact: value}, and words of `then` with what the rule does under them
     "one_fact",  # {fact: value}, exactly one
 ]
 
@@ -137,7 +139,14 @@ ROW_KEYS = (
 TEST_KEYS = (
     Key("given", "facts", "workload facts"),
     Key("plan", "facts", "gpu, count, and plan facts that overrule what the plan would have"),
-    Key("fires", "flag", "whether the rule fires", required=True),
+    Key("fires", "flag", "whether the rule fires (default: true where the test says what follows)"),
+    Key("then", "outcomes", "what follows: facts by name, and words of `then` with what the rule does"),
+    Key("warns", "names", "codes that the rule warns of"),
+    Key("advises", "names", "codes that the rule advises"),
+    Key("rejects", "plan", "true, or the GPU whose plan the rule rejects"),
+    Key("prefers", "text", "the plan that gets more points: `A over B`, or `2 x A over B by 3`"),
+    Key("silent", "names", "rules and tables that do not take effect here, overridden by this one say"),
+    Key("answers", "facts", "what the whole answer contains, in the words of scenarios"),
 )
 NEAR_MISS_KEYS = (
     Key("near_miss", "one_fact", "the one thing that differs from the test above that fires", required=True),
@@ -191,6 +200,11 @@ def reading_complaint(fact: FactDef, stage: Stage, each: Each) -> Complaint | No
 
 def setting_complaint(fact: FactDef, stage: Stage, each: Each) -> Complaint | None:
     """Why such a rule cannot set ``fact``, or None."""
+    if fact.stated_only:
+        return (
+            f"`{fact.name}` is read as it was stated, before any rule: setting it would change nothing",
+            "advise on it or ask for it",
+        )
     if fact.scope == "gpu":
         return f"`{fact.name}` comes from the catalogue, no rule sets it", "set a plan fact, or correct the catalogue"
     if fact.scope != _SETS[each]:

@@ -65,6 +65,7 @@ class Stack:
     names: list[str] = field(default_factory=list)
     laid: dict[str, tuple[Rule, ...]] = field(default_factory=dict)  # layer -> its rules, whatever became of them
     removals: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # layer -> rules that it took away
+    seats: dict[str, Rule] = field(default_factory=dict)  # rule -> the row of a table below whose place it takes
     places: dict[str, list[Place]] = field(default_factory=dict)  # all ids that were ever defined
 
     def lay(self, name: str, rules: Sequence[Rule], tables: Sequence[Table], context: Context) -> None:
@@ -76,7 +77,7 @@ class Stack:
         for removal in context.removals:
             self._remove(name, removal, context)
         self._refuse_twins(context)
-        self.rules.update((rule.id, rule) for rule in rules)
+        self.rules.update((rule.id, self._seated(rule)) for rule in rules)
         self.tables.update((table.id, table) for table in tables)
         if not lowest:
             self.changes += [
@@ -118,9 +119,25 @@ class Stack:
             because, by = removal.because, removal.by
             self.changes.append(Change(kind, rule_id, rule.title, layer, because, by, rule.layer, place))
             self.removals[layer].append((rule_id, removal.because))
-            self._forget_row(rule)
+            if removal.by is not None and name == rule_id and rule.table in self.tables:
+                self.seats[removal.by] = rule
+            else:
+                self._forget_row(rule)
         if table:
             self.tables.pop(name, None)
+
+    def _seated(self, rule: Rule) -> Rule:
+        """The rule in the place of the row that it replaces, where it is one of the same stage and scope."""
+        row = self.seats.pop(rule.id, None)
+        if row is None:
+            return rule
+        if rule.table is not None or (rule.stage, rule.each) != (row.stage, row.each):
+            self._forget_row(row)
+            return rule
+        table = self.tables[row.table or ""]
+        rows = tuple(rule.id if name == row.id else name for name in table.rows)
+        self.tables[table.id] = replace(table, rows=rows)
+        return replace(rule, table=row.table, row=row.row, hit=row.hit)
 
     def _forget_row(self, rule: Rule) -> None:
         table = self.tables.get(rule.table or "")

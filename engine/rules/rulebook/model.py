@@ -64,6 +64,26 @@ class Claim(Struct, frozen=True, array_like=True):
     over: str | None = None
 
 
+class Preference(Struct, frozen=True):
+    """``prefers: 2 x nvidia-h100 over nvidia-l4 by 3``: the rule gives one plan more points than another."""
+
+    better: str  # a GPU by id, family or series
+    worse: str
+    better_count: int | None = None  # None: that of the test's plan
+    worse_count: int | None = None
+    by: float | None = None  # how many points more; None: any
+
+
+class Expected(Struct, frozen=True):
+    """What a test says that follows where its rule fires. Parts that are empty say nothing."""
+
+    facts: dict[str, Value] = {}  # as the rules of this stage and scope leave them
+    effects: dict[str, object] = {}  # words of ``then`` with what the rule does under them; of texts a phrase
+    silent: tuple[str, ...] = ()  # rules and tables that do not take effect on the case
+    prefers: Preference | None = None
+    answers: dict[str, object] = {}  # what the whole answer to ``given`` contains, as in a scenario
+
+
 class RuleTest(Struct, frozen=True):
     """A test inside a rule.
 
@@ -78,6 +98,7 @@ class RuleTest(Struct, frozen=True):
     fires: bool
     near_miss: dict[str, object] | None = None
     place: Place | None = None
+    expected: Expected | None = None
 
 
 class Rule(Struct, frozen=True, array_like=True):

@@ -228,6 +228,7 @@ class Context(Reader):
     overrides: list[tuple[str, ScalarNode]] = field(default_factory=list)  # rule -> name it overrides, as written
     removals: list[Removal] = field(default_factory=list)  # what the layer being read takes from those below
     layer: str = ""  # the layer being read
+    topmost: bool = True  # whether no layer lies over it, which may have changed what its tests speak of
 
     def claim(self, name: str, node: Node) -> None:
         """Note that ``name`` is defined at ``node``; a second definition is a problem that names both places."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.core import MappingNode, Node, ScalarNode, nearest_words, place_of, untyped
+from whichgpu.engine.core import MappingNode, Node, ScalarNode, nearest_words, place_of, typed, untyped
 from whichgpu.engine.rules.facts import FactDef, read_value
 from whichgpu.engine.rules.rulebook.grammar import NEAR_MISS_KEYS, TEST_KEYS
-from whichgpu.engine.rules.rulebook.model import Each, RuleTest
+from whichgpu.engine.rules.rulebook.model import Each, RuleTest, Stage
+from whichgpu.engine.rules.rulebook.outcomes import SAYS_WHAT_FOLLOWS, read_expected
 from whichgpu.engine.rules.rulebook.reading import Context, Fields, kind_of, whole_number
 
 
@@ -15,7 +16,7 @@ UNKNOWN = "unknown"
 _ONE_THING = "write one fact with its new value, such as near_miss: {plan.count: 8}"
 
 
-def read_tests(node: Node, each: Each, context: Context) -> tuple[RuleTest, ...]:
+def read_tests(node: Node, stage: Stage, each: Each, context: Context) -> tuple[RuleTest, ...]:
     """The tests of a rule; those with problems are left out."""
     tests: list[RuleTest] = []
     base: RuleTest | None = None
@@ -23,22 +24,40 @@ def read_tests(node: Node, each: Each, context: Context) -> tuple[RuleTest, ...]
         if isinstance(item, MappingNode) and item.key("near_miss"):
             test = _read_near_miss(item, base, each, context)
         else:
-            test = _read_test(item, each, context)
+            test = _read_test(item, stage, each, context)
             base = test or base
         if test is not None:
             tests.append(test)
     return tuple(tests)
 
 
-def _read_test(node: Node, each: Each, context: Context) -> RuleTest | None:
+def _read_test(node: Node, stage: Stage, each: Each, context: Context) -> RuleTest | None:
     fields = context.fields(node, TEST_KEYS, "a test")
     if fields is None:
         return None
     given = _read_facts(fields, "given", context)
     plan = _read_plan(fields, each, context)
-    if "fires" not in fields:
+    following = [fields[name][0] for name in SAYS_WHAT_FOLLOWS if name in fields]
+    if "fires" not in fields and not following:
+        fix = "add `fires:` (whether the rule fires), or say what follows with `then:`"
+        context.add("missing-key", "a test lacks `fires`", node, fix=fix)
         return None
-    return RuleTest(given, plan, context.flag(fields, "fires"), None, place_of(node))
+    fires = context.flag(fields, "fires") if "fires" in fields else True
+    if following and not fires:
+        fix = "say what follows beside `fires: true`"
+        context.add("wrong-form", "where the rule does not fire nothing follows from it", following[0], fix=fix)
+        return None
+    expected = read_expected(fields, stage, each, context) if following else None
+    if "rejects" in fields:
+        plan = _rejected_plan(fields, plan)
+    return RuleTest(given, plan, fires, None, place_of(node), expected)
+
+
+def _rejected_plan(fields: Fields, plan: dict[str, object]) -> dict[str, object]:
+    """``rejects: nvidia-l4`` is the plan on that GPU."""
+    node = fields["rejects"][1]
+    named = isinstance(node, ScalarNode) and not isinstance(typed(node.text), bool)
+    return {"gpu": node.text, **plan} if named and isinstance(node, ScalarNode) else plan
 
 
 def _read_facts(fields: Fields, key: str, context: Context) -> dict[str, object]:
@@ -173,6 +192,8 @@ def _vary(base: RuleTest, change: MappingNode, each: Each, context: Context) -> 
         return None
     changed, new = entry
     if changed in target and target[changed] == new and type(target[changed]) is type(new):
+        if not context.topmost:  # A layer above moved a parameter to where a test stands already.
+            return None
         shown = {True: "yes", False: "no"}[new] if isinstance(new, bool) else str(new)
         message = f"`{changed}` is {shown} in the test above already"
         context.add("bad-near-miss", message, value, fix="give it another value")

@@ -19,6 +19,7 @@ from whichgpu.engine.rules.rulebook.grammar import (
     Key,
     Kind,
 )
+from whichgpu.engine.rules.rulebook.outcomes import SAYS_WHAT_FOLLOWS
 
 
 Schema = dict[str, Any]
@@ -74,6 +75,8 @@ _SHAPES: dict[Kind, Schema] = {
     "cells": {"type": "array", "items": {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]}},
     "tests": {"type": "array", "items": {"$ref": "#/$defs/test"}},
     "facts": _FACTS,
+    "outcomes": {"type": "object", "minProperties": 1},
+    "plan": {"type": ["string", "boolean"], "minLength": 1},
     "one_fact": {**_FACTS, "minProperties": 1, "maxProperties": 1},
 }
 
@@ -107,7 +110,7 @@ def rule_file_schema() -> Schema:
                 "not": {"required": ["claim", "band"]},
             },
             "claim": _claim(),
-            "test": {"anyOf": [_mapping(TEST_KEYS), _mapping(NEAR_MISS_KEYS)]},
+            "test": {"anyOf": [_test(), _mapping(NEAR_MISS_KEYS)]},
         },
     }
 
@@ -124,6 +127,14 @@ def _mapping(keys: tuple[Key, ...]) -> Schema:
 def _value(key: Key) -> Schema:
     shape = {"enum": list(key.choices)} if key.kind == "word" else _SHAPES[key.kind]
     return {**shape, "description": key.says}
+
+
+def _test() -> Schema:
+    """A test says whether the rule fires, or what follows, which is that it does."""
+    follows = [{"required": [name]} for name in SAYS_WHAT_FOLLOWS]
+    not_fired = {"properties": {"fires": {"const": False}}, "required": ["fires"]}
+    limits = [{"anyOf": [{"required": ["fires"]}, *follows]}, {"not": {"allOf": [not_fired, {"anyOf": follows}]}}]
+    return {**_mapping(TEST_KEYS), "allOf": limits}
 
 
 def _claim() -> Schema:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from whichgpu.engine.authoring import Finding, StatedNumber, lint_rulebook
+from whichgpu.engine.authoring.lint.finding import CatalogueView
 from whichgpu.engine.rules.facts import Code, FactDef, Vocabulary
 from whichgpu.engine.rules.rulebook import KnownNames, Rulebook, load_rules_text
 
@@ -20,6 +21,14 @@ Lint = Callable[..., list[Finding]]
 KNOWN = KnownNames(sources=frozenset({"fpt", "runpod"}), heuristics=frozenset({"seven", "slow-sync", "wordy"}))
 STATED = {"seven": frozenset({StatedNumber("B", 7.0)}), "slow-sync": frozenset({StatedNumber("%", 85.0)})}
 CALCULATED = {"weights_gb": frozenset({"param_count_b"})}
+#: Two cards; whatever else a rule names or waits for does not exist.
+CATALOGUE = CatalogueView(
+    gpus=(
+        {"gpu.name": "Small", "gpu.series": "small", "gpu.vram_gb": 24.0},
+        {"gpu.name": "Big", "gpu.series": "big", "gpu.vram_gb": 80.0},
+    ),
+    words={"gpu.series": frozenset({"small", "big"}), "gpu.name": frozenset({"Small", "Big"})},
+)
 TODAY = datetime.date(2026, 6, 30)
 
 
@@ -93,6 +102,7 @@ def complaints(load: Callable[[str], Rulebook], vocabulary: Vocabulary) -> Calla
             consumed={"framework"},
             calculated=CALCULATED,
             heuristic_numbers=STATED,
+            catalogue=CATALOGUE,
         )
         return "".join(_written(finding) for finding in found if finding.check == check)
 

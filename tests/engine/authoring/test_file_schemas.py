@@ -25,6 +25,7 @@ FILES = sorted(
 #: Which schema each shipped file follows, by its path from the root. The first that matches counts.
 NAMES: tuple[tuple[str, str], ...] = (
     ("rules/scenarios/*.yaml", "scenarios"),
+    ("rules/guides/*.yaml", "scenarios"),
     ("rules/*.yaml", "rules"),
     ("knowledge/gpus/*.yaml", "gpus"),
     ("knowledge/models/*.yaml", "models"),

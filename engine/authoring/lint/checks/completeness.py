@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, allowance_on, check, places_of
 from whichgpu.engine.core import nearest_words
-from whichgpu.engine.rules import source_heads
+from whichgpu.engine.rules import POLICY_TOPIC, source_heads
 
 
 @check("error")
@@ -25,7 +25,7 @@ def missing_source(context: LintContext) -> Iterator[Finding]:
           sources: [fpt/3.4]
     """
     for rule in context.rulebook.rules:
-        if not rule.sources:
+        if not rule.sources and rule.topic != POLICY_TOPIC:
             yield missing_source.about(
                 rule, f"{rule.id} names no source", fix="add `sources:` with ids of knowledge/sources.yaml"
             )
@@ -48,7 +48,7 @@ def missing_encodes(context: LintContext) -> Iterator[Finding]:
           encodes: [fpt-multi-pcie-slow-sync]
     """
     for rule in context.rulebook.rules:
-        if not rule.encodes:
+        if not rule.encodes and rule.topic != POLICY_TOPIC:
             yield missing_encodes.about(
                 rule,
                 f"{rule.id} encodes no heuristic of the catalogue",
@@ -105,7 +105,7 @@ def missing_tests(context: LintContext) -> Iterator[Finding]:
               fires: true
     """
     for rule in context.rulebook.rules:
-        if not any(test.fires for test in rule.tests):
+        if not any(test.fires for test in rule.tests) and rule.topic != POLICY_TOPIC:
             yield missing_tests.about(
                 rule, f"{rule.id} has no test in which it fires", fix="add `tests:` with a case and `fires: true`"
             )

@@ -145,6 +145,7 @@ def test_a_workload_that_cannot_be_read_fails_with_the_reason() -> None:
     assert good.to_dict() == {
         "scenario": "good",
         "says": "says",
+        "strength": "must",
         "passed": True,
         "misses": [],
         "path": None,

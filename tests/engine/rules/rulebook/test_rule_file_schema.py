@@ -107,6 +107,8 @@ def test_the_schema_takes_what_the_loader_takes(vocabulary: Vocabulary, known: K
         {"status": "done"},
         {"tests": [{"given": {"training": True}}]},
         {"tests": [{"given": {"training": True}, "fires": "maybe"}]},
+        {"tests": [{"given": {"training": True}, "fires": False, "then": {"points": 2}}]},
+        {"tests": [{"given": {"training": True}, "then": {}}]},
         {"tests": [RULE["tests"][0], {"near_miss": {}}]},
         {"tests": [RULE["tests"][0], {"near_miss": {"training": False, "run_hours": 2}}]},
     ],

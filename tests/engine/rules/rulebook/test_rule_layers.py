@@ -10,6 +10,7 @@ import pytest
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook import KnownNames, Rulebook, load_rulebook
+from whichgpu.engine.rules.rulebook.order import rows_above
 
 
 BASE = """\
@@ -185,3 +186,19 @@ def test_layers_of_one_name_are_told_apart(tmp_path: Path, vocabulary: Vocabular
         folders.append(folder)
     book = load_rulebook([*folders, folders[0]], vocabulary, cached=False)
     assert [layer.name for layer in book.layers] == ["rules", "b/rules", "rules-2"]
+
+
+def test_a_row_that_is_replaced_keeps_its_place(lay: Lay) -> None:
+    book = lay(RULE.format(id="ours", replaces="replaces: bands/low").replace("reason: interconnect", "reason: fit"))
+    (table,) = book.tables
+    assert table.rows == ("ours", "bands/rest")
+    ours = book.rule("ours")
+    assert (ours.table, ours.row, ours.hit) == ("bands", 0, "first")
+    assert rows_above(book.rules)["bands/rest"] == (ours,)
+
+
+def test_a_rule_of_another_scope_takes_no_place_in_a_table(lay: Lay) -> None:
+    text = RULE.format(id="ours", replaces="replaces: bands/low").replace("stage: prefer", "stage: reject")
+    book = lay(text.replace("{points: -1, reason: interconnect}", "{reject: no}"))
+    assert book.rule("ours").table is None
+    assert book.tables[0].rows == ("bands/rest",)

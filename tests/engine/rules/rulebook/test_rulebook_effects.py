@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.language.tree import Arith, Const, FactRef
 from whichgpu.engine.rules.rulebook import Rulebook
 from whichgpu.engine.rules.rulebook.effects import (
@@ -18,6 +19,7 @@ from whichgpu.engine.rules.rulebook.effects import (
     SetFact,
     ShowFigure,
 )
+from whichgpu.engine.rules.rulebook.grammar import setting_complaint
 from whichgpu.engine.rules.rulebook.model import Claim, Effect
 
 
@@ -94,3 +96,11 @@ def test_effects_are_read_in_a_fixed_order(
     rule = load(text_of(stage, each, then)).rule("r")
     assert rule.effects == effects
     assert rule.writes == {effect.fact for effect in effects if isinstance(effect, SetFact)}
+
+
+def test_no_rule_sets_a_fact_that_is_read_as_it_was_stated() -> None:
+    fact = FactDef(name="aim", type="text", stated_only=True)
+    complaint = setting_complaint(fact, "derive", "workload")
+    assert complaint is not None
+    assert "read as it was stated" in complaint[0]
+    assert setting_complaint(FactDef(name="aim", type="text"), "derive", "workload") is None

@@ -1,0 +1,260 @@
+"""Conditions held against what the catalogue has: names that exist, GPUs that are, amounts that occur."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
+from whichgpu.engine.core import Facts, nearest_words
+from whichgpu.engine.rules import (
+    POLICY_TOPIC,
+    Compiled,
+    Condition,
+    Points,
+    Reject,
+    Rule,
+    compile_expr,
+    constants,
+    facts_read,
+)
+
+
+#: Points beyond "decisive" of the scale in docs/rules.md.
+MOST_POINTS = 6
+#: A number so many times as large or small as all others of a fact is in another unit: a percentage written as a share
+#: is off by 100, MB for GB and seconds for hours by 1,000 and more. Honest limits of one fact lie nearer together.
+ANOTHER_UNIT = 20
+
+
+@check("error")
+def unknown_name(context: LintContext) -> Iterator[Finding]:
+    """Condition or test that names something the catalogue does not have.
+
+    Why: a rule for ``gpu.series == nvidia-h1000`` loads, passes its own tests and never fires. Series, families,
+    architectures, segments, providers, regions and models are looked up in the catalogue and the price list.
+
+    Bad::
+
+        when: [gpu.series == nvidia-h1000]
+
+    Good::
+
+        when: [gpu.series == nvidia-h100]
+    """
+    words = context.catalogue.words
+    # A policy's names were held against ids, families and series together when it was read.
+    for rule in (rule for rule in context.rulebook.rules if rule.topic != POLICY_TOPIC):
+        for condition in rule.when:
+            for fact, value in dict.fromkeys(constants(condition.expr)):
+                if fact in words and isinstance(value, str) and value not in words[fact]:
+                    yield unknown_name.about(
+                        rule,
+                        f"{rule.id} compares {fact} with {value!r}, which the catalogue does not have",
+                        place=condition.place,
+                        nearest=nearest_words(value, sorted(words[fact]), limit=1),
+                        fix="name one that it has, or add it to the catalogue",
+                    )
+        for test in rule.tests:
+            for fact, stated in (*test.given.items(), *test.plan.items()):
+                if fact in words and isinstance(stated, str) and stated not in words[fact] | {"unknown"}:
+                    yield unknown_name.about(
+                        rule,
+                        f"a test of {rule.id} states {fact} as {stated!r}, which the catalogue does not have",
+                        place=test.place,
+                        nearest=nearest_words(stated, sorted(words[fact]), limit=1),
+                        fix="name one that it has, or add it to the catalogue",
+                    )
+
+
+@check("error")
+def no_such_gpu(context: LintContext) -> Iterator[Finding]:
+    """Rule that waits for a GPU that does not exist.
+
+    Why: each condition may be met by some card and all of them by none: 48 GB on a series whose cards have 80. The
+    conditions on ``gpu.`` facts are tried on every GPU of the catalogue.
+
+    Bad::
+
+        when: [gpu.series == nvidia-h100, gpu.vram_gb < 48]
+
+    Good::
+
+        when: [gpu.series == nvidia-h100, gpu.vram_gb > 48]
+    """
+    for rule, conditions in _on_gpus(context):
+        if not any(_holds(conditions, gpu) for gpu in context.catalogue.gpus):
+            said = " and ".join(f"`{condition.text}`" for condition, _ in conditions)
+            yield no_such_gpu.about(
+                rule, f"{rule.id} waits for a GPU with {said}, and there is none", fix="correct one of the conditions"
+            )
+
+
+@check("warning")
+def every_gpu(context: LintContext) -> Iterator[Finding]:
+    """Condition on a GPU that every GPU of the catalogue meets.
+
+    Why: it tells no card from another. Most often the limit is in another unit or turned round.
+
+    Bad::
+
+        when: [training, gpu.vram_gb > 0.08]
+
+    Good::
+
+        when: [training, gpu.vram_gb > 80]
+    """
+    for rule, conditions in _on_gpus(context):
+        for condition, test in conditions:
+            told = [value for gpu in context.catalogue.gpus if (value := test(gpu)) is not None]
+            if told and all(told):
+                yield every_gpu.about(
+                    rule,
+                    f"`{condition.text}` in {rule.id} holds for every GPU of the catalogue",
+                    place=condition.place,
+                    fix="leave the condition out, or correct the limit",
+                )
+
+
+@check("error")
+def rejects_every_gpu(context: LintContext) -> Iterator[Finding]:
+    """Reject rule that leaves no GPU.
+
+    Why: where the workload's conditions hold every plan is rejected, and nothing can be recommended. A contradiction
+    among facts is a reject rule for ``each: workload``.
+
+    Bad::
+
+        - id: small-cards
+          stage: reject
+          each: plan
+          when: [training, gpu.vram_gb < 800]
+
+    Good::
+
+        - id: small-cards
+          stage: reject
+          each: plan
+          when: [training, gpu.vram_gb < 8]
+    """
+    gpus = context.catalogue.gpus
+    for rule in context.rulebook.rules:
+        if rule.each != "plan" or not gpus or not any(isinstance(effect, Reject) for effect in rule.effects):
+            continue
+        of_plans = [condition for condition in rule.when if any("." in name for name in facts_read(condition.expr))]
+        on_gpus = _of_gpus(rule)
+        if len(of_plans) == len(on_gpus) and all(_holds(on_gpus, gpu) for gpu in gpus):
+            yield rejects_every_gpu.about(
+                rule, f"{rule.id} rejects the plans of every GPU", fix="say which plans it rejects"
+            )
+
+
+@check("error")
+def off_scale(context: LintContext) -> Iterator[Finding]:
+    """Points beyond the scale.
+
+    Why: 1 is slight, 2 clear, 4 strong, 6 decisive. Points beyond that outweigh what any other rule can say for the
+    same reason, most often by a slip of the pen (``60`` for ``6``).
+
+    Bad::
+
+        then: {points: 60, reason: fit}
+
+    Good::
+
+        then: {points: 6, reason: fit}
+    """
+    for rule in context.rulebook.rules:
+        for effect in rule.effects:
+            if isinstance(effect, Points) and abs(effect.points) > MOST_POINTS:
+                yield off_scale.about(
+                    rule,
+                    f"{rule.id} gives {effect.points:g} points, and the scale ends at {MOST_POINTS}",
+                    fix="give 1 (slight), 2 (clear), 4 (strong) or 6 (decisive)",
+                )
+
+
+@check("warning")
+def odd_magnitude(context: LintContext) -> Iterator[Finding]:
+    """Number that looks like one in another unit.
+
+    Why: a percentage written as a share (``< 0.7`` for ``< 70``) or megabytes for gigabytes load and never fire. The
+    number is held against all others that rules compare the same fact with, those that tests of other rules state, and
+    of a GPU's fact against the catalogue.
+
+    Bad::
+
+        when: [utilization_pct < 0.7]
+
+    Good::
+
+        when: [utilization_pct < 70]
+    """
+    limits = _limits(context)
+    tested = _tested(context)
+    spans = {name: (min(found), max(found)) for name, found in _amounts(context).items()}
+    for rule, condition, fact, value in limits:
+        others = [number for _, _, name, number in limits if name == fact and number != value]
+        shown = [number for owner, number in tested.get(fact, ()) if owner != rule.id]
+        known = [*others, *shown, *spans.get(fact, ())]
+        percent = context.vocabulary.facts[fact].unit == "%" and value <= 1
+        factor = ANOTHER_UNIT if len(set(known)) > 1 else ANOTHER_UNIT**2
+        far = bool(known) and (value > max(known) * factor or value < min(known) / factor)
+        if percent or far:
+            usual = f"; others lie between {min(known):g} and {max(known):g}" if known else ""
+            yield odd_magnitude.about(
+                rule,
+                f"`{condition.text}` in {rule.id} compares {fact} with {value:g}{usual}",
+                place=condition.place,
+                fix="write the number in the unit of the fact" + (", percent" if percent else ""),
+            )
+
+
+def _limits(context: LintContext) -> list[tuple[Rule, Condition, str, float]]:
+    """Every number above 0 that a condition compares a fact with."""
+    return [
+        (rule, condition, fact, float(value))
+        for rule in context.rulebook.rules
+        for condition in rule.when
+        for fact, value in dict.fromkeys(constants(condition.expr))
+        if not isinstance(value, str | bool) and value > 0
+    ]
+
+
+def _tested(context: LintContext) -> dict[str, list[tuple[str, float]]]:
+    """By fact, the numbers above 0 that tests state, and of which rule."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    for rule in context.rulebook.rules:
+        for test in rule.tests:
+            for fact, value in (*test.given.items(), *test.plan.items()):
+                if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+                    found.setdefault(fact, []).append((rule.id, float(value)))
+    return found
+
+
+def _amounts(context: LintContext) -> dict[str, list[float]]:
+    """What each numeric fact of GPUs is in the catalogue, where it is above 0."""
+    found: dict[str, list[float]] = {}
+    for gpu in context.catalogue.gpus:
+        for name, value in gpu.items():
+            if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+                found.setdefault(name, []).append(value)
+    return found
+
+
+_Tried = list[tuple[Condition, Compiled]]
+
+
+def _of_gpus(rule: Rule) -> _Tried:
+    """The conditions that read facts of GPUs alone."""
+    read = ((condition, facts_read(condition.expr)) for condition in rule.when)
+    found = [condition for condition, names in read if names and all(name.startswith("gpu.") for name in names)]
+    return [(condition, compile_expr(condition.expr)) for condition in found]
+
+
+def _on_gpus(context: LintContext) -> Iterator[tuple[Rule, _Tried]]:
+    if context.catalogue.gpus:
+        yield from ((rule, found) for rule in context.rulebook.rules if (found := _of_gpus(rule)))
+
+
+def _holds(conditions: _Tried, gpu: Facts) -> bool:
+    return all(test(gpu) is True for _, test in conditions)

@@ -1,0 +1,184 @@
+"""What cannot matter: codes nobody says, overrides that never meet, lines and alternatives without effect, numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
+from whichgpu.engine.authoring.lint.formulas import opposite
+from whichgpu.engine.rules import Known, Or, Rule, Say, constants, to_nnf, written
+
+
+@check("warning")
+def unsaid_code(context: LintContext) -> Iterator[Finding]:
+    """Code of the vocabulary that nothing says.
+
+    Why: advice or a warning that no rule gives is a rule that was forgotten, or one that gives another by mistake.
+    Codes that the program gives itself say ``by_program: true``.
+
+    Bad::
+
+        codes:
+          W-NEVER: {meaning: Nobody says it.}
+
+    Good::
+
+        then: {warn: W-NEVER}
+
+    Silence: take the code out of ``codes.yaml``, or write ``by_program: true`` there.
+    """
+    said = {effect.code for rule in context.rulebook.rules for effect in rule.effects if isinstance(effect, Say)}
+    for name, code in sorted(context.vocabulary.codes.items()):
+        if name not in said and not code.by_program:
+            fix = "let a rule say it, or take it out of codes.yaml"
+            yield Finding(unsaid_code.id, unsaid_code.severity, f"no rule says {name}", name, fix=fix)
+
+
+@check("warning")
+def unmet_override(context: LintContext) -> Iterator[Finding]:
+    """Override of a rule that can never match at the same time.
+
+    Why: the override does nothing. Most often the wrong rule is named.
+
+    Bad::
+
+        - id: large
+          when: [param_count_b > 70]
+          overrides: [small]      # small: param_count_b < 7
+
+    Good::
+
+        - id: large
+          when: [param_count_b > 70]
+          overrides: [middle]     # middle: param_count_b > 30
+    """
+    rules = {rule.id: rule for rule in context.rulebook.rules}
+    tables = {table.id: table.rows for table in context.rulebook.tables}
+    owners: dict[str, list[Rule]] = {}
+    for rule in context.rulebook.rules:
+        if rule.overrides:
+            owners.setdefault(rule.table or rule.id, []).append(rule)
+    for owner, rows in owners.items():
+        targets = dict.fromkeys(rules[name].table or name for row in rows for name in row.overrides if name in rules)
+        for target in targets:
+            others = [rules[name] for name in tables.get(target, (target,)) if name in rules]
+            if not any(_meet(row, other, context) for row in rows for other in others if other.id in row.overrides):
+                message = f"{owner} overrides {target}, and the two never match together"
+                yield unmet_override.about(rows[0], message, fix="name the rule that is meant, or drop the override")
+
+
+def _meet(rule: Rule, other: Rule, context: LintContext) -> bool:
+    return not context.regions.never(context.regions.where(rule), context.regions.where(other))
+
+
+@check("warning")
+def idle_line(context: LintContext) -> Iterator[Finding]:
+    """Line or alternative of a rule that cannot matter.
+
+    Why: where the other lines hold, a line that always holds as well asks nothing, and an alternative that can never
+    hold gives nothing. One of them is not what was meant. Guards (``is known``) and lines of tables that matter in some
+    row are left alone.
+
+    Bad::
+
+        when:
+          - param_count_b > 70
+          - param_count_b > 7
+
+    Good::
+
+        when:
+          - param_count_b > 70
+    """
+    for rule in context.rulebook.rules:
+        if rule.table is None:
+            yield from _idle_lines(rule, context)
+
+
+def _idle_lines(rule: Rule, context: LintContext) -> Iterator[Finding]:
+    regions = context.regions
+    if regions.never(regions.where(rule)):
+        return  # Nothing of it matters; another check says so.
+    for at, condition in enumerate(rule.when):
+        others = regions.true(*(each.expr for place, each in enumerate(rule.when) if place != at))
+        fix = "leave it out, or correct the line"
+        if isinstance(condition.expr, Known):
+            continue
+        if len(rule.when) > 1 and regions.never(others, opposite(regions.true(condition.expr))):
+            message = f"`{condition.text}` in {rule.id} holds wherever the other lines do"
+            yield idle_line.about(rule, message, place=condition.place, fix=fix)
+            continue
+        expr = to_nnf(condition.expr)
+        for part in expr.operands if isinstance(expr, Or) else ():
+            if not isinstance(part, Known) and regions.never(others, regions.true(part)):
+                message = f"the alternative `{written(part)}` in {rule.id} can never hold beside the other lines"
+                yield idle_line.about(rule, message, place=condition.place, fix=fix)
+
+
+_AMOUNT = re.compile(r"(?<![\w.,-])(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>GB|percent|%|hours|B\b|billion)")
+_UNITS = {"percent": "%", "hours": "h", "billion": "B"}
+
+
+@check("warning")
+def unread_number(context: LintContext) -> Iterator[Finding]:
+    """Number in a title that no line of the rule reads.
+
+    Why: after a change of a threshold the title goes on saying the old one, and readers believe the title. Held against
+    it is what the rule compares facts of the same unit with, what it sets, and what the heuristics say that it encodes.
+
+    Bad::
+
+        title: Beyond 80 GB nothing fits
+        when: [weights_gb > 70]
+
+    Good::
+
+        title: Beyond 70 GB nothing fits
+        when: [weights_gb > 70]
+    """
+    by_table: dict[str, list[Rule]] = {}
+    for rule in context.rulebook.rules:
+        by_table.setdefault(rule.table or rule.id, []).append(rule)
+    for rule in context.rulebook.rules:
+        numbers = _numbers_read(by_table[rule.table or rule.id], context)
+        for match in _AMOUNT.finditer(rule.title):
+            unit = _UNITS.get(match["unit"], match["unit"])
+            stated, read = float(match["number"].replace(",", "")), numbers.get(unit, set())
+            # A rule that reads nothing in this unit speaks of its background.
+            if any(of == unit for of, _ in _compared([rule], context)) and stated not in read:
+                yield unread_number.about(
+                    rule,
+                    f"the title of {rule.id} says {match[0]}, which none of its lines reads",
+                    fix=f"its lines read {', '.join(f'{number:g}' for number in sorted(read))}: correct one of the two",
+                )
+
+
+def _compared(rules: list[Rule], context: LintContext) -> Iterator[tuple[str, float]]:
+    """The unit and number of each comparison."""
+    for rule in rules:
+        for condition in rule.when:
+            for fact, value in constants(condition.expr):
+                if not isinstance(value, str | bool):
+                    yield context.vocabulary.facts[fact].unit or "", float(value)
+
+
+def _numbers_read(rules: list[Rule], context: LintContext) -> dict[str, set[float]]:
+    """By unit, what rules compare with, what they set, and what the heuristics that they encode state."""
+    found: dict[str, set[float]] = {}
+    for unit, number in _compared(rules, context):
+        found.setdefault(unit, set()).add(number)
+    stated = {
+        (said.of, said.number)
+        for rule in rules
+        for name in rule.encodes
+        for said in context.heuristic_numbers.get(name, ())
+    }
+    for of, number in stated:
+        fact = context.vocabulary.fact(of)
+        found.setdefault((fact.unit or "") if fact else of, set()).add(number)
+    for rule in rules:
+        texts = " ".join(getattr(effect, "text", "") for effect in rule.effects)
+        for unit in found:
+            found[unit] |= {float(number) for number in re.findall(r"\d+(?:\.\d+)?", texts)}
+    return found
