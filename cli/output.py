@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from whichgpu.cli.pager import show_paged
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.markdown import to_markdown
 from whichgpu.cli.render.screen import Screen, screen_of
@@ -51,11 +52,20 @@ def emit_short_line(value: Any) -> bool:
     return emit(msgspec.json.encode(value).decode() + "\n")
 
 
-def emit_blocks(blocks: Iterable[Block], form: str) -> bool:
-    """A page, as ``text`` for this screen or as ``markdown``."""
+def emit_blocks(blocks: Iterable[Block], form: str, *, plain: bool = False, paged: bool = False) -> bool:
+    """A page, as ``text`` for this screen or as ``markdown``.
+
+    Args:
+        blocks: the page.
+        form: text or markdown.
+        plain: no colour, no block characters, no pager, though as wide as the screen.
+        paged: a text that is longer than the terminal is shown by the pager.
+    """
     if form == "markdown":
         return emit(to_markdown(blocks))
-    return emit(to_text(blocks, screen()))
+    seen = screen()
+    text = to_text(blocks, Screen(seen.width) if plain else seen)
+    return (paged and not plain and show_paged(text)) or emit(text)
 
 
 def screen() -> Screen:

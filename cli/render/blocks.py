@@ -10,7 +10,7 @@ from msgspec import Struct
 #: Control characters but the line feed: a value in a workload file must not drive the reader's terminal.
 _CONTROLS = {code: "\N{REPLACEMENT CHARACTER}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code != 0x0A}
 
-Tone = Literal["plain", "strong", "good", "bad", "faint"]
+Tone = Literal["plain", "strong", "good", "warn", "bad", "faint"]
 
 
 class Heading(Struct, frozen=True):
@@ -62,6 +62,21 @@ class Pairs(Struct, frozen=True):
     rows: tuple[tuple[str, str], ...]
 
 
+class Row(Struct, frozen=True):
+    """One line of a summary; with ``share`` a bar of how full something is stands before the words."""
+
+    label: str
+    text: str
+    tone: Tone = "plain"
+    share: float | None = None
+
+
+class Summary(Struct, frozen=True):
+    """What matters in a few labelled lines."""
+
+    rows: tuple[Row, ...]
+
+
 class Verbatim(Struct, frozen=True):
     """Lines that are not wrapped: a command to type, a source line with its caret."""
 
@@ -82,7 +97,7 @@ class Outline(Struct, frozen=True):
     lines: tuple[Line, ...]
 
 
-Block = Heading | Paragraph | Bullets | Table | Bar | Pairs | Verbatim | Outline
+Block = Heading | Paragraph | Bullets | Table | Bar | Pairs | Summary | Verbatim | Outline
 
 
 def printable(text: str) -> str:
