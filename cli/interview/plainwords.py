@@ -45,7 +45,7 @@ def readings(fact: FactDef, text: str, moment: datetime) -> Iterator[tuple[str, 
         moment: now, from which days are counted.
     """
     words = _ABOUT.sub("", " ".join(text.split()))
-    words = _FIRST_WORD.sub(lambda found: str(_WRITTEN.index(found[0].casefold()) + 1), words)
+    words = _counted(words)
     if words != text:
         yield fact.name, words
     if fact.name in BUDGETS.values():
@@ -63,6 +63,11 @@ def readings(fact: FactDef, text: str, moment: datetime) -> Iterator[tuple[str, 
         counted = re.match(rf"^{_NUMBER}\s+(?:{noun})$", words, re.IGNORECASE) if noun else None
         if counted:
             yield fact.name, counted["number"]
+
+
+def _counted(words: str) -> str:
+    """``two cards`` as ``2 cards``."""
+    return _FIRST_WORD.sub(lambda found: str(_WRITTEN.index(found[0].casefold()) + 1), words)
 
 
 def _budget(words: str) -> Iterator[tuple[str, str]]:
@@ -93,6 +98,7 @@ def _value(number: str) -> float:
 
 def _cards(text: str) -> str:
     """``4x3090`` as ``4 x rtx 3090``."""
+    text = _counted(text)
     found = _CARDS.match(text)
     if found is None or not re.search(r"[x\N{MULTIPLICATION SIGN}* ]", text[: found.start("gpu")] or ""):
         return _card(text)
