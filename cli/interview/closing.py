@@ -32,16 +32,16 @@ def closing_blocks(
     hangs = [missing for missing in interview["unknown"] if not missing["robust"]]
     more = [_label(missing["fact"], advisor) for missing in hangs[_MOST_HANGS:]]
     holds = [_label(missing["fact"], advisor) for missing in interview["unknown"] if missing["robust"]]
-    rows = [Row("Stated", _listed([_said(a, advisor) for a in told], 8))]
+    rows = [Row("Stated", _listed([_said(a, advisor) for a in told], 6))]
     if usual:
-        rows.append(Row("Usual answers", _listed([_said(a, advisor) for a in usual], 6)))
+        rows.append(Row("Usual answers", _listed([_said(a, advisor) for a in usual], 4)))
     if assumed:
-        rows.append(Row("Assumed", _listed([_fact_value(e["fact"], e["value"], advisor) for e in assumed], 5)))
+        rows.append(Row("Assumed", _listed([_fact_value(e["fact"], e["value"], advisor) for e in assumed], 4)))
     rows += [Row("Not known", _hanging(missing, advisor, names), "warn") for missing in hangs[:_MOST_HANGS]]
     if more:
-        rows.append(Row("Not known", f"{_listed(more, 6)}, which could change it, too", "warn"))
+        rows.append(Row("Not known", f"{_listed(more, 4)}, which could change it, too", "warn"))
     if holds:
-        rows.append(Row("Holds whatever", _listed(holds, 6)))
+        rows.append(Row("Holds whatever", _listed(holds, 4)))
     if interview["unasked"]:
         left = count_of(len(interview["unasked"]), "fact")
         rows.append(Row("Not asked", f"{left} that cannot change the answer (--all says why)"))

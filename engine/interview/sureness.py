@@ -70,7 +70,7 @@ class Ways:
         if not found:
             return Sureness(1, 1, 1)
         same = [other for other in found if (other.gpu, other.count) == (base.gpu, base.count)]
-        rivals = Counter(other for other in found if (other.gpu, other.count) != (base.gpu, base.count))
+        rivals = Counter(a for a in found if a.gpu is not None and (a.gpu, a.count) != (base.gpu, base.count))
         rival = rivals.most_common(1)[0][0] if rivals else None
         return Sureness(len(found), len(same), same.count(base), rival)
 

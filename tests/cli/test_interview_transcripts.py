@@ -123,7 +123,7 @@ INTERVIEWS: dict[str, tuple[dict[str, str], dict[str, list[str]], list[str]]] = 
             "weight_precision": ["?", "sixteen", "why"],
             "serving_mode": ["back"],
             "lifecycle_stage": ["quit"],
-            "concurrency": ["show", "edit 4 4k", "a few", ""],
+            "concurrency": ["show", "edit 8 4k", "a few", ""],
         },
         [""],
     ),
