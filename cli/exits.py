@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -33,12 +34,20 @@ def _tell_other(error: BaseException) -> int:
     from whichgpu.engine.core import WhichgpuError  # noqa: PLC0415
 
     if isinstance(error, WhichgpuError):
-        click.echo(_problems(str(error), len(error.problems)), err=True)
+        _say(_problems(str(error), len(error.problems)))
         return WRONG_INPUT
     if os.environ.get("WHICHGPU_DEBUG") == "1":
         traceback.print_exception(error, file=sys.stderr)
-    click.echo(_internal(error), err=True)
+    _say(_internal(error))
     return INTERNAL_ERROR
+
+
+def _say(text: str) -> None:
+    """Write to standard error, where it can be written to."""
+    from whichgpu.cli.render.blocks import printable  # noqa: PLC0415 - as above.
+
+    with contextlib.suppress(OSError):
+        click.echo(printable(text), err=True)
 
 
 def _problems(text: str, amount: int) -> str:

@@ -66,8 +66,15 @@ def json_lines(file: str) -> Iterator[Line]:
 
 
 def _lines(stream: Any) -> Iterator[Line]:
-    for number, raw in enumerate(stream, start=1):
-        if raw.strip():
+    number = 0
+    while raw := stream.readline(MAX_BYTES + 1):
+        number += 1
+        if len(raw) > MAX_BYTES:
+            while raw and not raw.endswith(b"\n"):  # The rest of the line is passed over, a piece at a time.
+                raw = stream.readline(MAX_BYTES)
+            message = f"line {number} is longer than {MAX_BYTES // 1_000_000} MB"
+            yield Line(number, None, None, Problem("too-large", message))
+        elif raw.strip():
             yield _line(number, raw)
 
 

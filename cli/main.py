@@ -14,35 +14,50 @@ from whichgpu.cli import exits
 
 
 class CommandEntry(NamedTuple):
-    """The module of a command in ``cli/commands``, its name there, and its line in the list of commands."""
+    """The module of a command in ``cli/commands``, its name there, its line in the list, and what one does with it."""
 
     module: str
     name: str
     help: str
+    task: str
 
 
+_ANSWER = "Get an answer"
+_QUESTION = "Question an answer"
+_RECORDS = "Keep and check records"
+_LOOK = "Look things up"
+_REST = "Change rules, and the rest"
+
+#: In the order in which help lists them.
 COMMANDS: dict[str, CommandEntry] = {
-    "ask": CommandEntry("ask", "ask", "Answer a few questions and get a recommendation."),
-    "resume": CommandEntry("ask", "resume", "Go on with an interview that was begun with ask."),
-    "recommend": CommandEntry("recommend", "recommend", "Recommend GPUs for a workload file."),
-    "size": CommandEntry("size", "size", "Memory, speed and fit on GPUs that you have or name."),
-    "init": CommandEntry("init", "init", "Write a commented workload file to fill in."),
-    "why": CommandEntry("why", "why", "How a conclusion came about, down to inputs and sources."),
-    "why-not": CommandEntry("why_not", "why_not", "What stands against a GPU, and the nearest change for it."),
-    "what-if": CommandEntry("compare", "what_if", "Decide again with facts changed, and compare."),
-    "diff": CommandEntry("compare", "diff", "Compare two decisions."),
-    "replay": CommandEntry("compare", "replay", "Decide again by today's rules and prices, and compare."),
-    "sensitivity": CommandEntry("sensitivity", "sensitivity", "Which facts flip the decision, at which value."),
-    "verdicts": CommandEntry("verdicts", "verdicts", "What became of every rule."),
-    "audit": CommandEntry("audit", "audit", "Whether a saved decision is intact, complete and reproducible."),
-    "report": CommandEntry("report", "report", "Write a decision as one self-contained page."),
-    "gpus": CommandEntry("catalogue", "gpus", "Look at the GPUs, with sources."),
-    "models": CommandEntry("catalogue", "models", "Look at the models, with sources."),
-    "prices": CommandEntry("prices", "prices", "Look at the price snapshot, or import offers."),
-    "facts": CommandEntry("facts", "facts", "Look at the facts that a workload can state."),
-    "rules": CommandEntry("rules", "rules", "Check, test and show the rules."),
-    "schema": CommandEntry("schema", "schema", "Print the JSON Schema of an answer."),
-    "doctor": CommandEntry("doctor", "doctor", "Which engine fires and why, versions, digests, price dates."),
+    "ask": CommandEntry("ask", "ask", "Answer a few questions and get a recommendation.", _ANSWER),
+    "resume": CommandEntry("ask", "resume", "Go on with an interview that was begun with ask.", _ANSWER),
+    "recommend": CommandEntry("recommend", "recommend", "Recommend GPUs for a workload file.", _ANSWER),
+    "size": CommandEntry("size", "size", "Memory, speed and fit on GPUs that you have or name.", _ANSWER),
+    "fit": CommandEntry("fit", "fit", "Which models run on the GPUs that are here, or that you name.", _ANSWER),
+    "here": CommandEntry("fit", "here", "Which GPUs this machine has, and what is free of their memory.", _ANSWER),
+    "init": CommandEntry("init", "init", "Write a commented workload file to fill in.", _ANSWER),
+    "why": CommandEntry("why", "why", "How a conclusion came about, down to inputs and sources.", _QUESTION),
+    "why-not": CommandEntry(
+        "why_not", "why_not", "What stands against a GPU, and the nearest change for it.", _QUESTION
+    ),
+    "what-if": CommandEntry("compare", "what_if", "Decide again with facts changed, and compare.", _QUESTION),
+    "diff": CommandEntry("compare", "diff", "Compare two decisions.", _QUESTION),
+    "replay": CommandEntry("compare", "replay", "Decide again by today's rules and prices, and compare.", _RECORDS),
+    "sensitivity": CommandEntry(
+        "sensitivity", "sensitivity", "Which facts flip the decision, at which value.", _QUESTION
+    ),
+    "verdicts": CommandEntry("verdicts", "verdicts", "What became of every rule.", _QUESTION),
+    "audit": CommandEntry("audit", "audit", "Whether a saved decision is intact, complete and reproducible.", _RECORDS),
+    "report": CommandEntry("report", "report", "Write a decision as one self-contained page.", _RECORDS),
+    "gpus": CommandEntry("catalogue", "gpus", "Look at the GPUs, with sources.", _LOOK),
+    "models": CommandEntry("catalogue", "models", "Look at the models, with sources.", _LOOK),
+    "prices": CommandEntry("prices", "prices", "Look at the price snapshot, or import offers.", _LOOK),
+    "facts": CommandEntry("facts", "facts", "Look at the facts that a workload can state.", _LOOK),
+    "rules": CommandEntry("rules", "rules", "Check, test and show the rules.", _REST),
+    "schema": CommandEntry("schema", "schema", "Print the JSON Schema of an answer.", _REST),
+    "completion": CommandEntry("completion", "completion", "Let the shell complete commands, facts and names.", _REST),
+    "doctor": CommandEntry("doctor", "doctor", "Which engine fires and why, versions, digests, price dates.", _REST),
 }
 
 
@@ -72,10 +87,15 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(importlib.import_module(f"whichgpu.cli.commands.{entry.module}"), entry.name)
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, without importing one."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name].help) for name in self.list_commands(ctx)])
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click passes it.
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """The commands by what one does with them, without importing one."""
+        for task in dict.fromkeys(entry.task for entry in COMMANDS.values()):
+            with formatter.section(task):
+                formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items() if entry.task == task])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

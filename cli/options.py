@@ -7,13 +7,20 @@ from typing import Any, TypeVar
 
 import click
 
+from whichgpu.cli import completing
+
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Decorator = Callable[[Function], Function]
 
 
 set_option = click.option(
-    "--set", "sets", metavar="FACT=VALUE", multiple=True, help="State a fact, over the file. May be repeated."
+    "--set",
+    "sets",
+    metavar="FACT=VALUE",
+    multiple=True,
+    shell_complete=completing.changes,
+    help="State a fact, over the file. May be repeated.",
 )
 
 all_option = click.option("--all", "everything", is_flag=True, help="Leave nothing out.")
@@ -29,6 +36,12 @@ show_option = click.option(
 jsonl_option = click.option("--jsonl", is_flag=True, help="FILE holds one workload a line; answer each by one line.")
 
 compact_option = click.option("--compact", is_flag=True, help="With --jsonl: lines of under 1 KB, without reasons.")
+
+currency_option = click.option(
+    "--currency", metavar="CODE", default="USD", show_default=True, help="Show amounts in this currency: EUR, INR, ..."
+)
+
+here_option = click.option("--here", is_flag=True, help="The GPUs of this machine are owned, as its tools list them.")
 
 full_option = click.option("--full", is_flag=True, help="With --jsonl: keep trace, rules and rejected.")
 

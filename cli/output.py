@@ -7,30 +7,41 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 
 from whichgpu.cli.pager import show_paged
-from whichgpu.cli.render.blocks import Block
+from whichgpu.cli.render.blocks import Block, escaped_json
 from whichgpu.cli.render.markdown import to_markdown
 from whichgpu.cli.render.screen import Screen, screen_of
 from whichgpu.cli.render.text import to_text
+from whichgpu.engine.core import InputError, Problem
 
 
 def emit(text: str) -> bool:
     """Write to standard output. False once the reader has closed it, so that a long run can stop early.
 
     A reader such as ``head`` that has seen enough is no error: the exit code stays the command's own.
+
+    Raises:
+        InputError: there is no standard output, or nothing more can be written to it.
     """
+    if sys.stdout is None:
+        raise InputError(Problem("unwritable", "standard output is closed"))
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         _silence()
         return False
+    except OSError as error:
+        _silence()
+        message = f"cannot write to standard output: {error.strerror or error}"
+        raise InputError(Problem("unwritable", message)) from error
     except UnicodeEncodeError:
         _show_what_it_can()
         return emit(text)
@@ -39,33 +50,64 @@ def emit(text: str) -> bool:
 
 def emit_json(value: Any) -> bool:
     """One JSON document, indented."""
-    return emit(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    return emit(escaped_json(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)) + "\n")
 
 
 def emit_line(value: Any) -> bool:
     """One compact JSON value on a line of its own."""
-    return emit(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
+    return emit(escaped_json(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))) + "\n")
 
 
 def emit_short_line(value: Any) -> bool:
     """The same by the fast encoder, for lines of which there are many. It writes what is no number as null."""
-    return emit(msgspec.json.encode(value).decode() + "\n")
+    return emit(escaped_json(msgspec.json.encode(value).decode()) + "\n")
 
 
-def emit_blocks(blocks: Iterable[Block], form: str, *, plain: bool = False, paged: bool = False) -> bool:
+def emit_blocks(
+    blocks: Iterable[Block], form: str, currency: str = "USD", *, plain: bool = False, paged: bool = False
+) -> bool:
     """A page, as ``text`` for this screen or as ``markdown``.
 
     Args:
         blocks: the page.
         form: text or markdown.
+        currency: of its amounts.
         plain: no colour, no block characters, no pager, though as wide as the screen.
         paged: a text that is longer than the terminal is shown by the pager.
+
+    Raises:
+        InputError: there is no rate for the currency.
     """
+    if currency.upper() != "USD":
+        from whichgpu.cli.render.money import in_currency  # noqa: PLC0415 - few pages need rates.
+
+        blocks = in_currency(blocks, currency)
     if form == "markdown":
         return emit(to_markdown(blocks))
     seen = screen()
     text = to_text(blocks, Screen(seen.width) if plain else seen)
     return (paged and not plain and show_paged(text)) or emit(text)
+
+
+def emit_csv(headers: Iterable[str], rows: Iterable[Iterable[object]]) -> bool:
+    """A table for spreadsheets and programs."""
+    import csv  # noqa: PLC0415 - few commands write any.
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(headers)
+    writer.writerows(rows)
+    return emit(text.getvalue())
+
+
+@contextlib.contextmanager
+def progress(length: int, label: str) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error while something goes on that may take seconds; nothing where no person looks at it."""
+    if not sys.stderr.isatty():
+        yield lambda _steps: None
+        return
+    with click.progressbar(length=length, label=label, file=sys.stderr, show_pos=True) as bar:
+        yield bar.update
 
 
 def screen() -> Screen:

@@ -10,7 +10,16 @@ from pathlib import Path
 from msgspec.structs import asdict, replace
 
 from whichgpu.cli import output
-from whichgpu.engine.catalogue import COLUMNS, Knowledge, Offer, merged, offer_order, parse_prices, with_offers
+from whichgpu.engine.catalogue import (
+    COLUMNS,
+    Knowledge,
+    Offer,
+    merged,
+    offer_order,
+    parse_prices,
+    price_feeds,
+    with_offers,
+)
 from whichgpu.engine.core import InputError, Problem
 
 
@@ -44,6 +53,52 @@ def with_own_prices(knowledge: Knowledge) -> Knowledge:
         raise InputError(Problem("unreadable", f"cannot read the imported prices in {file}: {error}")) from error
     own = [replace(offer, own=True) for offer in read_offers(text, str(file), knowledge)]
     return with_offers(knowledge, merged((*knowledge.offers, *knowledge.spot_offers), own))
+
+
+def own_offers(knowledge: Knowledge) -> tuple[Offer, ...]:
+    """The offers that the user brought."""
+    return tuple(offer for offer in (*knowledge.offers, *knowledge.spot_offers) if offer.own)
+
+
+def refuse_unfit(offers: Iterable[Offer], knowledge: Knowledge, *, partial: bool, older: bool) -> None:
+    """Hold new offers against what is known of the same providers.
+
+    Args:
+        offers: the new ones.
+        knowledge: what is known.
+        partial: a list that holds few of the GPUs of a provider is taken.
+        older: prices before those that are known are taken.
+
+    Raises:
+        InputError: with every provider whose offers are older, or a part alone.
+    """
+    new, before = _by_provider(offers), _by_provider((*knowledge.offers, *knowledge.spot_offers))
+    least = price_feeds().least_share_of_known
+    problems = []
+    for provider in sorted(new.keys() & before.keys()):
+        days = [max(offer.as_of for offer in each[provider]) for each in (new, before)]
+        if days[0] < days[1] and not older:
+            message = f"{provider}: its prices are of {days[0]}, and those that are known of {days[1]}"
+            problems.append(Problem("older-prices", message, fix="take them nevertheless with --older"))
+        gpus = [
+            {knowledge.gpus[offer.gpu].family if offer.gpu in knowledge.gpus else offer.gpu for offer in each[provider]}
+            for each in (new, before)
+        ]
+        lost = sorted(gpus[1] - gpus[0])
+        if len(gpus[1] & gpus[0]) < least * len(gpus[1]) and not partial:
+            message = (
+                f"{provider}: {len(lost)} of its {len(gpus[1])} GPUs are missing, {', '.join(lost[:3])} among them"
+            )
+            problems.append(Problem("partial-prices", message, fix="take the part with --partial"))
+    if problems:
+        raise InputError(problems)
+
+
+def _by_provider(offers: Iterable[Offer]) -> dict[str, list[Offer]]:
+    found: dict[str, list[Offer]] = {}
+    for offer in offers:
+        found.setdefault(offer.provider, []).append(offer)
+    return found
 
 
 def keep(offers: Iterable[Offer], file: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from msgspec import to_builtins
 
-from whichgpu.cli import output
+from whichgpu.cli import completing, output
 from whichgpu.cli.layers import load_catalogue
 from whichgpu.cli.options import layers_option, output_format
 from whichgpu.cli.render.blocks import Block
@@ -17,7 +17,7 @@ from whichgpu.engine.core import InputError, Problem
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completing.gpu_names)
 @output_format("text", "json", "markdown")
 @layers_option
 def gpus(*, name: str | None, form: str, rules: tuple[str, ...]) -> int:
@@ -34,7 +34,7 @@ def gpus(*, name: str | None, form: str, rules: tuple[str, ...]) -> int:
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completing.model_names)
 @output_format("text", "json", "markdown")
 @layers_option
 def models(*, name: str | None, form: str, rules: tuple[str, ...]) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from msgspec import to_builtins
 
-from whichgpu.cli import output
+from whichgpu.cli import completing, output
 from whichgpu.cli.layers import load_facts
 from whichgpu.cli.options import layers_option, output_format
 from whichgpu.cli.render.blocks import Block
@@ -17,7 +17,7 @@ from whichgpu.engine.rules import FactDef, Vocabulary
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completing.fact_names)
 @output_format("text", "json", "markdown")
 @click.option("--derived", is_flag=True, help="Also the facts that are worked out and not asked.")
 @layers_option

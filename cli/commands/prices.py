@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
+from pathlib import Path
+
 import click
 from msgspec.structs import asdict
 
-from whichgpu.cli import output
+from whichgpu.cli import completing, output
 from whichgpu.cli.inputs import read_text
 from whichgpu.cli.layers import load_catalogue
-from whichgpu.cli.options import layers_option, output_format
-from whichgpu.cli.prices import keep, own_prices_file, read_offers
+from whichgpu.cli.options import all_option, currency_option, layers_option, output_format
+from whichgpu.cli.pricefeeds import FoundPrices, from_folder, from_gpuhunt, from_gpuhunt_file
+from whichgpu.cli.prices import keep, own_offers, own_prices_file, read_offers, refuse_unfit
 from whichgpu.cli.render.figures import count_of
-from whichgpu.cli.render.prices import offer_list
-from whichgpu.engine.core import InputError, Problem
+from whichgpu.cli.render.prices import offer_list, updated_blocks
+from whichgpu.engine.catalogue import COLUMNS, Knowledge, Offer, merged
+from whichgpu.engine.core import InputError, Problem, nearest_words
+
+
+#: Machines that a list shows unless all are asked for.
+MOST_LINES = 40
 
 
 class ShowOrDo(click.Group):
@@ -31,12 +40,33 @@ def prices() -> None:
 
 
 @prices.command()
-@click.argument("gpu", required=False)
+@click.argument("gpu", required=False, shell_complete=completing.gpu_names)
 @click.option("--provider", metavar="NAME", help="Only offers of this provider.")
-@output_format("text", "json", "markdown")
+@click.option("--count", metavar="N", type=click.IntRange(1), help="Only machines with so many GPUs.")
+@click.option("--region", metavar="PART", help="Only regions whose names hold this: eu, us-east, ...")
+@click.option("--max-price", metavar="USD", type=float, help="Only offers of at most so much a GPU and hour.")
+@click.option("--spot", is_flag=True, help="Only what can be had interruptibly, cheapest first.")
+@currency_option
+@all_option
+@output_format("text", "json", "csv", "markdown")
 @layers_option
-def show(*, gpu: str | None, provider: str | None, form: str, rules: tuple[str, ...]) -> int:
-    """List the offers, cheapest per GPU first; only those of one GPU if it is named."""
+def show(
+    *,
+    gpu: str | None,
+    provider: str | None,
+    count: int | None,
+    region: str | None,
+    max_price: float | None,
+    spot: bool,
+    currency: str,
+    everything: bool,
+    form: str,
+    rules: tuple[str, ...],
+) -> int:
+    """List the offers, cheapest per GPU first; only those of the GPUs that GPU means, if it is named.
+
+    Exits with 1 where no offer is left.
+    """
     knowledge = load_catalogue(rules)
     offers = [*knowledge.offers, *knowledge.spot_offers]
     if gpu:
@@ -45,13 +75,36 @@ def show(*, gpu: str | None, provider: str | None, form: str, rules: tuple[str, 
             raise InputError(Problem("unknown-gpu", f"no GPU is called {gpu!r}", nearest=match.nearest))
         wanted = {*match.ids, *(knowledge.gpus[gpu_id].family for gpu_id in match.ids)}
         offers = [offer for offer in offers if offer.gpu in wanted]
-    offers = [offer for offer in offers if provider in (None, offer.provider)]
-    offers.sort(key=lambda offer: (offer.usd_per_hour / offer.count, offer.provider, offer.region or "", offer.gpu))
+    _known(provider, {offer.provider for offer in offers}, "provider")
+
+    def price(offer: Offer) -> float:
+        asked = offer.spot_usd_per_hour if spot else offer.usd_per_hour
+        return float("inf") if asked is None else asked / offer.count
+
+    offers = [
+        offer
+        for offer in offers
+        if provider in (None, offer.provider)
+        and count in (None, offer.count)
+        and (region is None or region.casefold() in (offer.region or "").casefold())
+        and price(offer) <= (float("inf") if max_price is None else max_price)
+        and (not spot or offer.spot_usd_per_hour is not None)
+    ]
+    offers.sort(key=lambda offer: (price(offer), offer.provider, offer.region or "", offer.gpu))
     if form == "json":
         output.emit_json([asdict(offer) for offer in offers])
+    elif form == "csv":
+        values = ([asdict(offer)[column] for column in COLUMNS] for offer in offers)
+        output.emit_csv(COLUMNS, (["" if value is None else value for value in row] for row in values))
     else:
-        output.emit_blocks(offer_list(offers), form)
-    return 0
+        output.emit_blocks(offer_list(offers, None if everything else MOST_LINES), form, currency)
+    return 0 if offers else 1
+
+
+def _known(name: str | None, names: set[str], what: str) -> None:
+    if name is not None and name not in names:
+        nearest = nearest_words(name, sorted(names))
+        raise InputError(Problem(f"unknown-{what}", f"no offer is of the {what} {name!r}", nearest=nearest))
 
 
 @prices.command(name="import")
@@ -72,6 +125,30 @@ def import_prices(*, file: str, rules: tuple[str, ...]) -> int:
 
 
 @prices.command()
+@click.argument("feed", required=False, type=click.Path(path_type=Path))
+@click.option("--as-of", metavar="DAY", help="The day of the prices, as 2026-11-20; else that of the file, or today.")
+@click.option("--partial", is_flag=True, help="Take a list that names few of a provider's GPUs.")
+@click.option("--older", is_flag=True, help="Take prices that are older than those that are known.")
+@layers_option
+def update(*, feed: Path | None, as_of: str | None, partial: bool, older: bool, rules: tuple[str, ...]) -> int:
+    """Bring newer prices: from gpuhunt (the extra `prices`), or from FEED.
+
+    FEED is the folder of a SkyPilot catalogue, a file of gpuhunt's catalogue named after its provider, or a price list
+    as `import` takes it. All is checked first: a list that is broken, older than what is known, or only a part of it
+    changes nothing. Prices that were brought before stay where the feed has none for their shape.
+    """
+    known = load_catalogue(rules)
+    found = _from_feed(feed, known, as_of)
+    offers = read_offers(found.text, str(feed or "gpuhunt"), known)
+    if not offers:
+        raise InputError(Problem("empty-price-feed", f"{feed or 'gpuhunt'} has no price of a GPU that is known"))
+    refuse_unfit(offers, known, partial=partial, older=older)
+    keep(merged(own_offers(known), offers), own_prices_file())
+    output.emit_blocks(updated_blocks(offers, found), "text")
+    return 0
+
+
+@prices.command()
 def forget() -> int:
     """Drop the imported prices and go back to the snapshot."""
     file = own_prices_file()
@@ -82,3 +159,22 @@ def forget() -> int:
         raise InputError(Problem("unwritable", f"cannot remove {file}: {error.strerror or error}")) from error
     output.emit("Imported prices dropped.\n" if there else "There were no imported prices.\n")
     return 0
+
+
+def _from_feed(feed: Path | None, knowledge: Knowledge, as_of: str | None) -> FoundPrices:
+    day = as_of or (datetime.now(UTC).date() if feed is None else _day_of(feed)).isoformat()
+    if feed is None:
+        return from_gpuhunt(knowledge, day)
+    if feed.is_dir():
+        return from_folder(feed, knowledge, day)
+    return from_gpuhunt_file(feed, knowledge, day) or FoundPrices(read_text(str(feed))[0], {}, frozenset())
+
+
+def _day_of(feed: Path) -> date:
+    """When the newest file of a feed was written."""
+    files = [file for file in feed.rglob("*.csv") if file.is_file()] if feed.is_dir() else [feed]
+    try:
+        newest = max((file.stat().st_mtime for file in files), default=0.0)
+    except OSError as error:
+        raise InputError(Problem("unreadable", f"cannot read {feed}: {error.strerror or error}")) from error
+    return datetime.fromtimestamp(newest, UTC).date()

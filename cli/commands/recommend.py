@@ -15,7 +15,9 @@ from whichgpu.cli.batch import answer_lines
 from whichgpu.cli.options import (
     all_option,
     compact_option,
+    currency_option,
     full_option,
+    here_option,
     jsonl_option,
     output_format,
     plain_option,
@@ -32,6 +34,8 @@ from whichgpu.engine.rules import probing
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @set_option
+@currency_option
+@here_option
 @click.option("--objective", type=click.Choice([*shipped_objectives()]), help="What to rank by.")
 @output_format("text", "json", "markdown")
 @click.option("--save", metavar="RECORD", type=click.Path(dir_okay=False), help="Save the decision record here.")
@@ -46,6 +50,8 @@ def recommend(
     *,
     file: str,
     sets: tuple[str, ...],
+    currency: str,
+    here: bool,
     objective: str | None,
     form: str,
     save: str | None,
@@ -71,6 +77,10 @@ def recommend(
         raise InputError(Problem("bad-option", "--compact goes with --jsonl, and without --full"))
     sections = sections_of(shown)
     advisor = load(rules, builtin=builtin, tests=False)
+    if here:
+        from whichgpu.cli.hardware import owned_here  # noqa: PLC0415 - it starts programs, as few commands do.
+
+        sets = (owned_here(advisor.knowledge), *sets)
     if jsonl and compact:
         return _answer_short_lines(advisor, file, sets, objective)
     if jsonl:
@@ -84,7 +94,7 @@ def recommend(
         output.emit_json(answer)
     else:
         blocks = page_blocks(answer, names_of(advisor), sections, everything=everything)
-        output.emit_blocks(blocks, form, plain=plain, paged=True)
+        output.emit_blocks(blocks, form, currency, plain=plain, paged=True)
     return decision.exit_code
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from whichgpu import Workload
-from whichgpu.cli import output
+from whichgpu.cli import completing, output
 from whichgpu.cli.advisor import load, names_of, read
 from whichgpu.cli.batch import answer_lines
-from whichgpu.cli.options import jsonl_option, output_format, set_option
+from whichgpu.cli.options import here_option, jsonl_option, output_format, set_option
 from whichgpu.cli.render.size import size_blocks
 from whichgpu.engine.advisor import size_workload
 
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
-@click.option("--gpu", metavar="ID", help="The GPU, by id or any of its names.")
+@click.option("--gpu", metavar="ID", shell_complete=completing.gpu_names, help="The GPU, by id or any of its names.")
 @click.option("--count", metavar="N", type=click.IntRange(1), help="How many of them.")
 @set_option
+@here_option
 @output_format("text", "json", "markdown")
 @jsonl_option
 def size(
@@ -32,15 +33,23 @@ def size(
     gpu: str | None,
     count: int | None,
     sets: tuple[str, ...],
+    here: bool,
     form: str,
     jsonl: bool,
 ) -> int:
     """Size the workload in FILE on N GPUs of one type: what it needs, what is there, how fast it runs.
 
-    GPU and count come from the options, else from the keys gpu and count of the file, else from its current_gpu (or its
-    only candidate) and num_gpus; the count is 1 where nothing says it. Exits with 1 where the job does not fit.
+    GPU and count come from the options or, with --here, from this machine, else from the keys gpu and count of the
+    file, else from its current_gpu (or its only candidate) and num_gpus; the count is 1 where nothing says it.
+    Exits with 1 where the job does not fit.
     """
     advisor = load(tests=False)
+    if here:
+        from whichgpu.cli.hardware import groups_here  # noqa: PLC0415 - it starts programs, as few commands do.
+
+        first = groups_here(advisor.knowledge)[0]
+        gpu = gpu or (first.gpu.id if first.gpu is not None else first.devices[0].name)
+        count = count or first.count
 
     def answer(workload: Workload) -> SizeAnswer:
         return size_workload(advisor, workload, gpu=gpu, count=count)

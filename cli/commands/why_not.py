@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from msgspec import to_builtins
 
-from whichgpu.cli import output
+from whichgpu.cli import completing, output
 from whichgpu.cli.advisor import load, names_of
 from whichgpu.cli.inputs import read_saved
 from whichgpu.cli.options import output_format, rules_options
@@ -16,7 +16,7 @@ from whichgpu.engine.explain import WHY_NOT_DECISIONS, Phrases, to_dict, why_not
 
 @click.command(name="why-not")
 @click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))
-@click.argument("gpu", metavar="GPU")
+@click.argument("gpu", metavar="GPU", shell_complete=completing.gpu_names)
 @click.option(
     "--limit",
     type=click.IntRange(1, 3000),

@@ -27,14 +27,14 @@ def sessions_folder() -> Path:
 
 
 def new_session_file(moment: datetime) -> Path:
-    """A file for an interview that begins now."""
+    """A file for an interview that begins now, which no other one can have: it is named after the process too."""
     stem = moment.strftime("%Y%m%d-%H%M%S")
     folder = sessions_folder()
-    file = folder / f"{stem}.json"
+    file = folder / f"{stem}-{os.getpid()}.json"
     further = 1
     while file.exists():
         further += 1
-        file = folder / f"{stem}-{further}.json"
+        file = folder / f"{stem}-{os.getpid()}-{further}.json"
     return file
 
 

@@ -7,8 +7,15 @@ from typing import Literal
 from msgspec import Struct
 
 
+#: Marks that turn the direction of text, so that a line reads otherwise than it is written.
+_TURNING = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 #: Control characters but the line feed: a value in a workload file must not drive the reader's terminal.
-_CONTROLS = {code: "\N{REPLACEMENT CHARACTER}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code != 0x0A}
+_CONTROLS = {
+    code: "\N{REPLACEMENT CHARACTER}" for code in (*range(0x20), *range(0x7F, 0xA0), *_TURNING) if code != 0x0A
+}
+
+#: JSON's own encoder escapes those below the space alone.
+_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in _CONTROLS if code >= 0x7F}
 
 Tone = Literal["plain", "strong", "good", "warn", "bad", "faint"]
 
@@ -100,6 +107,11 @@ class Outline(Struct, frozen=True):
 Block = Heading | Paragraph | Bullets | Table | Bar | Pairs | Summary | Verbatim | Outline
 
 
+def escaped_json(text: str) -> str:
+    """A JSON text whose control characters are escapes, which means the same to every reader of JSON."""
+    return text.translate(_JSON_ESCAPES)
+
+
 def printable(text: str) -> str:
-    """The text with control characters replaced."""
+    """The text with control characters, and marks that turn its direction, replaced."""
     return text.translate(_CONTROLS)

@@ -26,7 +26,7 @@ JsonObject = Mapping[str, Any]
 #: So many lines fit on one screen, at the width that a pipe has.
 MOST_LINES = 50
 #: How many alternatives, trade-offs, warnings and next steps are shown: the first row whose page fits.
-_AMOUNTS = ((3, 3, 3, 3), (3, 2, 3, 3), (3, 2, 3, 2), (3, 1, 2, 2), (2, 1, 2, 1), (1, 1, 1, 1), (0, 0, 1, 1))
+_AMOUNTS = ((3, 3, 3, 4), (3, 2, 3, 4), (3, 2, 3, 3), (3, 1, 2, 2), (2, 1, 2, 1), (1, 1, 1, 1), (0, 0, 1, 1))
 #: Less free memory than this is worth a second look: what estimates miss may take it.
 _LITTLE_FREE_PCT = 10.0
 
@@ -183,6 +183,8 @@ def _steps(decision: JsonObject, names: Names) -> Iterator[str]:
     for entry in advice[:1]:
         yield str(entry["text"] or entry["because"])
     plan = decision["recommendation"]
+    if plan and plan.get("launch"):
+        yield f"Start it by {plan['launch']['program']}: --show launch has the command."
     if plan and plan["offer"] and plan["offer"]["as_of"]:
         seen = f"Check the price, which is of {plan['offer']['as_of']}"
         yield f"{seen}, and measure an hour of your own load before you commit."

@@ -9,6 +9,7 @@ from whichgpu.cli.render.alternatives import alternative_blocks, candidate_block
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
 from whichgpu.cli.render.choice import chosen_over_blocks, trade_off_blocks
 from whichgpu.cli.render.cost import cost_blocks
+from whichgpu.cli.render.launch import launch_blocks
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.notes import (
     advice_blocks,
@@ -141,6 +142,7 @@ SECTIONS: dict[str, _Section] = {
     "alternatives": lambda d, names, _all: alternative_blocks(d, names, everything=_all),
     "ruled-out": lambda d, names, _all: ruled_out_blocks(d, names, everything=_all),
     "phases": lambda d, names, _all: _phases(d, names),
+    "launch": _of_the_plan(launch_blocks),
     "advice": lambda d, names, _all: advice_blocks(d, names, everything=_all),
     "monitoring": lambda d, names, _all: monitoring_blocks(d, names),
     "disagreements": lambda d, names, _all: disagreement_blocks(d, names, everything=_all),

@@ -22,9 +22,11 @@ class Screen(Struct, frozen=True):
     blocks: bool = False
 
 
-def screen_of(stream: TextIO, environment: Mapping[str, str] | None = None) -> Screen:
+def screen_of(stream: TextIO | None, environment: Mapping[str, str] | None = None) -> Screen:
     """The screen behind a stream: a pipe, a file and ``TERM=dumb`` get plain text, a hundred columns wide."""
     env = os.environ if environment is None else environment
+    if stream is None:  # It was closed before the program began.
+        return Screen()
     terminal = stream.isatty()
     dumb = env.get("TERM", "") == "dumb"
     width = _terminal_width() if terminal else PLAIN_WIDTH

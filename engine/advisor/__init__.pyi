@@ -6,6 +6,7 @@ from .answer.answer_types import (
     SizeAnswer as SizeAnswer,
 )
 from .answer.keys import FactValues as FactValues, Word as Word, doc as doc
+from .answer.launch import LaunchFile as LaunchFile, launch_file as launch_file
 from .answer.outranked import loss_text as loss_text, named as named
 from .answer.part_types import Interview as Interview, UnaskedFact as UnaskedFact, UnknownFact as UnknownFact
 from .answer.plan_types import Recommendation as Recommendation
@@ -26,7 +27,8 @@ from .choice import (
     stands_as_well as stands_as_well,
     traits_of_plan as traits_of_plan,
 )
-from .intake import Workload as Workload
+from .fit_answer import FitFile as FitFile, FittingModel as FittingModel, fitting_models as fitting_models
+from .intake import Workload as Workload, unknown_gpu as unknown_gpu
 from .losses import Loss as Loss, LossKind as LossKind, first_by_evidence as first_by_evidence, loss_of as loss_of
 from .objectives import ObjectivesFile as ObjectivesFile, shipped_objectives as shipped_objectives
 from .outcome import (

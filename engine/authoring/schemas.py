@@ -10,9 +10,16 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from whichgpu.engine.advisor import ObjectivesFile
+from whichgpu.engine.advisor import FitFile, LaunchFile, ObjectivesFile
 from whichgpu.engine.authoring.testing.expectations import EXPECTATIONS
-from whichgpu.engine.catalogue import Knowledge, TasksFile, entry_schemas, knowledge_file_schemas
+from whichgpu.engine.catalogue import (
+    CurrenciesFile,
+    Knowledge,
+    PriceFeedsFile,
+    TasksFile,
+    entry_schemas,
+    knowledge_file_schemas,
+)
 from whichgpu.engine.core import FrozenModel, model_of
 from whichgpu.engine.plans import EconomicsConstants, PlanConstants
 from whichgpu.engine.rules import Code, FactDef, Vocabulary, rule_file_schema
@@ -40,9 +47,13 @@ LAYER_SCHEMAS = (
 )
 
 _WHOLE_FILES: dict[str, type[FrozenModel]] = {
+    "currencies": CurrenciesFile,
     "economics": EconomicsConstants,
+    "fit": FitFile,
+    "launch": LaunchFile,
     "objectives": ObjectivesFile,
     "plans": PlanConstants,
+    "price_feeds": PriceFeedsFile,
     "sizing": SizingConstants,
     "speed": SpeedConstants,
     "tasks": TasksFile,

@@ -1,5 +1,6 @@
 from .bundle import Knowledge as Knowledge, KnowledgeLayer as KnowledgeLayer
 from .configs import model_from_config as model_from_config
+from .currencies import CurrenciesFile as CurrenciesFile, currencies as currencies, per_usd as per_usd
 from .facts_of_gpus import gpu_facts as gpu_facts
 from .gpu_names import GpuMatch as GpuMatch, GpuNames as GpuNames
 from .jobs import (
@@ -13,7 +14,14 @@ from .loading import load_knowledge as load_knowledge, with_offers as with_offer
 from .model import Gpu as Gpu, ModelSpec as ModelSpec, Offer as Offer, SourceRecord as SourceRecord
 from .model_names import ModelMatch as ModelMatch, ModelNames as ModelNames
 from .parameters import ParameterCount as ParameterCount, parameter_count as parameter_count
-from .prices import COLUMNS as COLUMNS, merged as merged, offer_order as offer_order, parse_prices as parse_prices
+from .prices import (
+    COLUMNS as COLUMNS,
+    PriceFeedsFile as PriceFeedsFile,
+    merged as merged,
+    offer_order as offer_order,
+    parse_prices as parse_prices,
+    price_feeds as price_feeds,
+)
 from .schemas import entry_schemas as entry_schemas, knowledge_file_schemas as knowledge_file_schemas
 from .tasks import (
     TaskProfile as TaskProfile,

@@ -7,11 +7,20 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 from itertools import takewhile
 from typing import Any
 
 from whichgpu.engine.catalogue.model import Offer
-from whichgpu.engine.core import KnowledgeError, Place, Problem, WhichgpuError, nearest_words
+from whichgpu.engine.core import (
+    FrozenModel,
+    KnowledgeError,
+    Place,
+    Problem,
+    WhichgpuError,
+    nearest_words,
+    read_constants,
+)
 
 
 COLUMNS = tuple(name for name in Offer.__struct_fields__ if name not in {"spot_only", "own"})
@@ -24,6 +33,28 @@ _MOST_PROBLEMS = 40
 
 #: What a GPU name in a price list means: an id or a family, or None; and what it may have meant.
 Resolve = Callable[[str], tuple[str | None, tuple[str, ...]]]
+
+
+class FeedProvider(FrozenModel):
+    """How a list of prices that others keep names a provider here."""
+
+    name: str
+    provider_class: str
+
+
+class PriceFeedsFile(FrozenModel):
+    """Everything in ``knowledge/price_feeds.yaml``."""
+
+    providers: dict[str, FeedProvider]
+    class_of_others: str
+    least_share_of_known: float
+    sources: tuple[str, ...]
+
+
+@cache
+def price_feeds() -> PriceFeedsFile:
+    """How feeds name providers. Raises KnowledgeError."""
+    return read_constants(PriceFeedsFile, "price_feeds.yaml")
 
 
 @dataclass(slots=True)

@@ -98,7 +98,9 @@ def test_prices_come_cheapest_first(whichgpu: Whichgpu) -> None:
     assert each == sorted(each)
     assert {offer["provider"] for offer in offers} == {"aws"}
     assert "g6.xlarge" in whichgpu("prices", "L4", "--provider", "aws").out
-    assert "No offer" in whichgpu("prices", "nvidia-l4", "--provider", "nobody").out
+    assert "no offer is of the provider 'nobody'" in whichgpu("prices", "nvidia-l4", "--provider", "nobody").err
+    ran = whichgpu("prices", "nvidia-l4", "--max-price", "0.001")
+    assert (ran.code, "No offer" in ran.out) == (1, True)
 
 
 def test_imported_prices_lie_over_the_snapshot(whichgpu: Whichgpu, tmp_path: Path, own_data: Path) -> None:

@@ -121,3 +121,25 @@ def test_ctrl_c_ends_quietly() -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert (out, err.strip()) == (b"", b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_full_disk_is_a_plain_error(form: str) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(  # noqa: S603 - our own command
+            [*COMMAND, "gpus", "l4", "--format", form], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr == b"Error: cannot write to standard output: No space left on device\n"
+
+
+def _in_shell(arguments: str) -> subprocess.CompletedProcess[bytes]:
+    line = f"exec '{COMMAND[0]}' -c '{COMMAND[2]}' {arguments}"
+    return subprocess.run(["/bin/sh", "-c", line], cwd=ROOT, capture_output=True, check=False)  # noqa: S603
+
+
+def test_closed_streams_are_plain_errors() -> None:
+    done = _in_shell("gpus l4 >&-")
+    assert (done.returncode, done.stderr) == (2, b"Error: standard output is closed\n")
+    assert _in_shell("gpus no-such-card 2>&-").returncode == 2

@@ -18,6 +18,7 @@ from whichgpu.engine.advisor.answer.answers import (
 from whichgpu.engine.advisor.answer.choice import below_answer, chosen_over, preference_cost, stands_in_for
 from whichgpu.engine.advisor.answer.claims import claims_on_answer
 from whichgpu.engine.advisor.answer.formats import BULKY_KEYS, DECISION_FORMAT
+from whichgpu.engine.advisor.answer.launch import launch_of
 from whichgpu.engine.advisor.answer.outranked import outranked, passed_over
 from whichgpu.engine.advisor.answer.plans import plan_dict
 from whichgpu.engine.advisor.answer.procurement import procurement_dict, procurement_figures_dict
@@ -88,6 +89,7 @@ def decision_dict(
             "stands_in_for": stands_in_for(outcome),
             "preference_cost": preference_cost(outcome),
             "claims": claims_on_answer(outcome, rules, knowledge.gpus),
+            "launch": launch_of(outcome),
         }
     decision: answer_types.Decision = {
         "format": DECISION_FORMAT,

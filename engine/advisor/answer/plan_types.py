@@ -238,6 +238,15 @@ class Plan(TypedDict):
     unverified: NotRequired[Annotated[list[UnverifiedLimit], doc("Stated limits that cannot be checked.")]]
 
 
+class Launch(TypedDict):
+    """The command that starts the plan. It promises nothing beyond the plan's split and limits."""
+
+    program: Annotated[Word, doc("The program: vllm, sglang, llama.cpp or torchrun.")]
+    version: Annotated[Word, doc("The version whose documentation names all options of the command.")]
+    command: Annotated[Word, doc("What to type. Words in capitals stand for what is yours.")]
+    says: Annotated[list[str], doc("What to know beside it.")]
+
+
 class Recommendation(Plan):
     """The answer's plan."""
 
@@ -245,6 +254,7 @@ class Recommendation(Plan):
     stands_in_for: NotRequired[Annotated[StandsInFor | None, doc("The plan that evidence puts first.")]]
     preference_cost: NotRequired[Annotated[PreferenceCost | None, doc("What preferences cost.")]]
     claims: NotRequired[Annotated[list[GuideClaim], doc("What guides say of the card, checked.")]]
+    launch: NotRequired[Annotated[Launch | None, doc("How to start it; null where no program is described.")]]
 
 
 class Alternative(Plan, Loss):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
 from whichgpu.engine.core.errors import Problem, WhichgpuError
+from whichgpu.engine.core.yaml.json_text import NotJsonError, nodes_of_json
 from whichgpu.engine.core.yaml.node import MappingNode, Node, ScalarNode, SequenceNode, Source, place_of
 
 
@@ -60,6 +62,9 @@ def compose(source: Source, error: type[WhichgpuError], loader: Any = None) -> N
             if composer.stopped:
                 break
     except yaml.YAMLError as broken:
+        if source.text.lstrip()[:1] in {"{", "["}:  # JSON that is no YAML.
+            with suppress(NotJsonError):
+                return nodes_of_json(source, MAX_DEPTH)
         composer.problems.append(_broken(broken, source))
     if composer.problems:
         raise error(composer.problems)

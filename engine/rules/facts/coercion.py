@@ -146,7 +146,8 @@ def _gpu(_fact: FactDef, raw: object, context: _Context) -> Value:
 
 def _list(fact: FactDef, raw: object, context: _Context) -> Value:
     if isinstance(raw, str):
-        parts: list[object] = [part.strip() for part in raw.split(",") if part.strip()]
+        bare = raw.strip().removeprefix("[").removesuffix("]")  # As YAML has lists.
+        parts: list[object] = [part.strip() for part in bare.split(",") if part.strip()]
         if fold(raw) in {"none", "[]"} and fact.choice("none") is None:
             return ()
     elif isinstance(raw, (list, tuple)):

@@ -1,0 +1,34 @@
+"""Rates of exchange of one day (``knowledge/currencies.yaml``)."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from whichgpu.engine.core import FrozenModel, InputError, Problem, nearest_words, read_constants
+
+
+class CurrenciesFile(FrozenModel):
+    """Everything in ``knowledge/currencies.yaml``."""
+
+    as_of: str  # ISO date
+    per_euro: dict[str, float]
+    symbols: dict[str, str]
+    source: str
+
+
+@cache
+def currencies() -> CurrenciesFile:
+    """The rates. Raises KnowledgeError."""
+    return read_constants(CurrenciesFile, "currencies.yaml")
+
+
+def per_usd(currency: str) -> float:
+    """What a US dollar costs in a currency, by its code of three letters. Raises InputError for one without a rate."""
+    rates = currencies().per_euro
+    code = currency.upper()
+    if code not in rates:
+        nearest = nearest_words(code, sorted(rates)) or tuple(sorted(rates))
+        raise InputError(
+            Problem("unknown-currency", f"there is no rate for the currency {currency!r}", nearest=nearest)
+        )
+    return rates[code] / rates["USD"]
