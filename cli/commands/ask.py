@@ -18,7 +18,7 @@ from whichgpu.cli.inputs import STDIN
 from whichgpu.cli.interview.closing import closing_blocks, interview_blocks
 from whichgpu.cli.interview.dialogue import Dialogue, StoppedError
 from whichgpu.cli.interview.session import Session, latest_session_file, new_session_file
-from whichgpu.cli.interview.typing_lines import typed_lines
+from whichgpu.cli.interview.typing_lines import completing_line
 from whichgpu.cli.interview.wording import welcome
 from whichgpu.cli.options import all_option, output_format, plain_option, rules_options, set_option
 from whichgpu.cli.pages import page_blocks
@@ -206,7 +206,7 @@ class _Talk:
 
     def __init__(self, advisor: Advisor, *, plain: bool, to_stderr: bool) -> None:
         self._plain = plain
-        self._read = None if plain or to_stderr else typed_lines(advisor)
+        self._completes = None if plain or to_stderr else advisor
         self._to_stderr = to_stderr  # Where standard output is for a machine, the dialogue goes beside it.
         self._typed = sys.stdin.isatty()
         self._ahead: str | None = None
@@ -220,8 +220,9 @@ class _Talk:
 
     def ask_line(self, fact: FactDef | None = None) -> str | None:
         """One line; None at the end of the input. A piped line is shown, as a terminal shows what is typed."""
-        if self._read is not None:
-            return self._read(fact)
+        read = completing_line(fact, self._completes) if self._completes is not None else None
+        if read is not None:
+            return read()
         self._write("> ")
         line = sys.stdin.readline() if self._ahead is None else self._ahead
         self._ahead = None

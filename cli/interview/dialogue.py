@@ -71,7 +71,7 @@ class Dialogue:
         question = Question(fact, "start")
         self.tell(wording.wish_blocks(number, wish))
         while True:
-            line = self.ask_line()
+            line = self.ask_line(fact)
             if line is None:
                 raise StoppedError("end of input", self.state, None)
             steer = steering(line)

@@ -8,7 +8,7 @@ import pytest
 
 from whichgpu import Advisor
 from whichgpu.cli.interview.replies import steering, understood
-from whichgpu.cli.interview.typing_lines import completions, typed_lines
+from whichgpu.cli.interview.typing_lines import completing_line, names_for
 from whichgpu.cli.interview.wishes import WISHES
 from whichgpu.cli.interview.wording import offer_blocks, question_blocks, standing_blocks
 from whichgpu.cli.render.names import Names
@@ -114,7 +114,7 @@ def test_what_is_rare_is_not_a_wall_of_names() -> None:
 
 def test_models_and_cards_complete_as_they_are_typed(advisor: Advisor) -> None:
     facts = advisor.vocabulary.facts
-    assert "llama-3.1-8b" in completions(facts["model_name"], advisor)
-    assert "nvidia-rtx-3090" in completions(facts["gpus_owned"], advisor)
-    assert {"why", "back", "now"} <= set(completions(None, advisor))
-    assert typed_lines(advisor) is None  # No terminal.
+    assert "llama-3.1-8b" in names_for(facts["model_name"], advisor)
+    assert "nvidia-rtx-3090" in names_for(facts["gpus_owned"], advisor)
+    assert names_for(facts["concurrency"], advisor) == names_for(None, advisor) == []
+    assert completing_line(facts["model_name"], advisor) is None  # No terminal.
