@@ -147,13 +147,12 @@ def _narrowest(table: Table, column: int) -> int:
 
 
 def _as_records(table: Table, screen: Screen) -> list[str]:
-    """A table too wide for the screen: one ``header: value`` line a cell."""
+    """A table too wide for the screen: the first cell of each row, and below it the others with their headers."""
     lines: list[str] = []
     for row in table.rows:
         lines.extend(_wrapped(row[0], screen.width))
-        for header, cell in zip(table.headers[1:], row[1:], strict=True):
-            if cell:
-                lines.extend("  " + line for line in _wrapped(f"{header}: {cell}", screen.width - 2))
+        cells = [f"{header}: {cell}" for header, cell in zip(table.headers[1:], row[1:], strict=True) if cell]
+        lines.extend("  " + line for line in _wrapped("; ".join(cells), screen.width - 2) if line)
     return lines
 
 
