@@ -37,6 +37,10 @@ MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 FILES = ("published_runs", "released_runs")
 #: What would tell the count: it is left open.
 SPLITS = ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
+#: Facts that say how much a deployment does; what is recommended holds them.
+LOADS = frozenset(
+    {"concurrency", "peak_qps", "min_tokens_per_s", "batch_size_per_gpu", "global_batch_size", "deadline_hours"}
+)
 FOLK_FACTOR = 1.2
 BARS = {"all": 0.75, "above one GPU": 0.60}
 
@@ -54,6 +58,7 @@ class Compared:
     answered: int | None
     folk: int | None
     says: str
+    load_stated: bool = False
 
     @property
     def same(self) -> bool:
@@ -104,6 +109,7 @@ def compared(row: dict[str, Any], file: str, advisor: Advisor) -> Compared:
         "task": facts["task"],
         "model": facts["model"],
         "published": published,
+        "load_stated": bool(LOADS & line.keys()),
     }
     if not gpu.found:
         named = str(row["hardware"].get("gpu"))
@@ -169,16 +175,19 @@ def table(found: Iterable[Compared]) -> list[str]:
     """Shares with the same count, of the tool and of the folk rule, by file."""
     rows = list(found)
     groups = [*sorted({item.file for item in rows}), "both"] if len({item.file for item in rows}) > 1 else ["all rows"]
-    lines = ["| rows | of | the tool: same count | folk rule: same count | fewer | more | no answer | bar |"]
-    lines.append("|---|---|---|---|---|---|---|---|")
+    head = ("rows", "of", "the tool: same count", "folk rule: same count", "fewer", "of them at a stated load")
+    lines = [f"| {' | '.join((*head, 'same, or fewer at a stated load', 'more', 'no answer', 'bar'))} |"]
+    lines.append("|---|---|---|---|---|---|---|---|---|---|")
     for group in groups:
         mine = [item for item in rows if item.file == group or group in ("both", "all rows")]
         for name, part in (("all", mine), ("above one GPU", [item for item in mine if item.published > 1])):
             counts = Counter(_direction(item) for item in part)
             folk = sum(item.folk == item.published for item in part)
+            held = sum(item.load_stated for item in part if _direction(item) == "fewer")
             lines.append(
                 f"| {group}, {name} | {len(part)} | {_share(counts['same'], len(part))} | {_share(folk, len(part))} "
-                f"| {counts['fewer']} | {counts['more']} | {counts['none']} | {100 * BARS[name]:.0f} % |"
+                f"| {counts['fewer']} | {held} | {_share(counts['same'] + held, len(part))} | {counts['more']} "
+                f"| {counts['none']} | {100 * BARS[name]:.0f} % |"
             )
     return lines
 
@@ -201,7 +210,8 @@ def report(found: list[Compared]) -> str:
         "",
         "Written by `python benchmarks/deployments.py --write`: the card of each published run is fixed, the count "
         f"left open. Folk rule: {FOLK_FACTOR} x the weights, on the next power of two of cards. A leaner answer than "
-        "the published one is right only where the stated load fits; many runs state no load but the one they ran.",
+        "the published one is right only where the stated load fits: such rows state the requests in flight, a rate, a "
+        "batch or a deadline, which the answer holds. The others state no load, and why they took more is not told.",
         "",
         *table(found),
         "",

@@ -63,7 +63,7 @@ def _offers(
             nearest = min((o.usd_per_hour for o in exact), default=None)
             real = f"; the list has {len(exact)} of {cards} cards, from ${nearest:.2f}/h" if nearest is not None else ""
             split = plan["parallelism"]["tensor"] * plan["parallelism"]["pipeline"]
-            apart = " (each replica fits in one)" if work != "job" and split <= size else ""
+            apart = " (each replica fits in one)" if not work.startswith("job") and split <= size else ""
             wrong = f"{describe(plan, work)} is priced from {size} x at {offer['provider']}{apart}{real}"
         laws.law(
             f"offers {where}cover their node",

@@ -73,7 +73,7 @@ def _rent_is_cheaper(
     if plan["cost"].get("origin") != "offer" or hourly is None:
         return False
     power = sweep.power_cost(owned, facts, work)
-    mine = hourly / (rate(plan) or math.inf) if work == "job" and rate(owned) else hourly
+    mine = hourly / (rate(plan) or math.inf) if work.startswith("job") and rate(owned) else hourly
     stated = [
         pair[0] / pair[1]
         for other in answer["alternatives"]

@@ -65,12 +65,22 @@ def shown(answer: Mapping[str, Any]) -> list[Plan]:
 def kind_of_work(answer: Mapping[str, Any]) -> str:
     """``service``: paid by the hour, judged by its answer time. ``job``: paid by the piece, judged by its rate.
 
-    Trying things out is neither: paid by the hour or by the piece, judged by its rate.
+    Trying things out is neither: paid by the hour or by the piece, judged by its rate. ``job on bought hardware`` is
+    one where nothing is said of how busy the hardware would be: it is paid for all month, whatever it does.
     """
     task = fact(answer, "task")
-    if task == "inference":
-        return "job" if fact(answer, "serving_mode") == "batch" else "service"
-    return "try" if task == "experimentation" else "job"
+    if task == "inference" and fact(answer, "serving_mode") != "batch":
+        return "service"
+    if task == "experimentation":
+        return "try"
+    wish, own_place = fact(answer, "procurement_wish"), fact(answer, "deployment_site") in _OWN_PLACES
+    buys = wish == "buy" or (own_place and wish != "rent")
+    return KEPT if buys and not any(fact(answer, name) for name in _USE) else "job"
+
+
+_OWN_PLACES = ("workstation", "edge", "datacenter")
+#: Facts that say how busy hardware is.
+_USE = ("utilization_pct", "always_on", "gpu_hours_per_year", "gpu_hours_total", "runs_cadence")
 
 
 def rate(plan: Plan) -> float | None:
@@ -83,7 +93,16 @@ def costs(one: Plan, other: Plan, work: str) -> tuple[float, float] | None:
     """What two plans cost for the same work, on the same basis; None where that is not known of both.
 
     Trying things out may be paid either way: of the hour and the piece the one that speaks more for ``other`` counts.
+    What is bought is paid for whether it works or not: beside owned hardware it costs its month for the work that this
+    does in one.
     """
+    if work.startswith("job") and not all(plan["cost"].get("usd_per_run") is not None for plan in (one, other)):
+        owned = [plan["cost"].get("origin") == "owned" for plan in (one, other)]
+        if owned[0] != owned[1] and (
+            work == KEPT or "purchase" in (one["cost"].get("origin"), other["cost"].get("origin"))
+        ):
+            return _for_the_work_of_owned(one, other, owned_first=owned[0])
+        work = "job" if owned[0] else work
     pairs = []
     for basis in _BASES[work]:
         pair = _basis(one, basis), _basis(other, basis)
@@ -94,10 +113,23 @@ def costs(one: Plan, other: Plan, work: str) -> tuple[float, float] | None:
     return pairs[0] if pairs else None
 
 
+def _for_the_work_of_owned(one: Plan, other: Plan, *, owned_first: bool) -> tuple[float, float] | None:
+    """What an owned plan and a bought one cost for the work that the owned one does in a month."""
+    months, paces = [_basis(plan, "usd_per_month") for plan in (one, other)], [rate(plan) for plan in (one, other)]
+    if months[0] is None or months[1] is None or not paces[0] or not paces[1]:
+        return None
+    if owned_first:  # A slower plan has to be bought more than once.
+        return months[0], months[1] * max(1.0, paces[0] / paces[1])
+    return months[0] * max(1.0, paces[1] / paces[0]), months[1]
+
+
+#: A job on hardware that is bought, where nothing is said of how busy it is.
+KEPT = "job on bought hardware"
 _BASES = {
     "service": ("usd_per_month", "usd_per_hour"),
     "try": ("usd_per_hour", "piece"),
     "job": ("usd_per_run", "piece"),
+    KEPT: ("usd_per_run", "usd_per_month", "piece"),
 }
 
 

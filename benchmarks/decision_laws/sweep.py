@@ -99,7 +99,7 @@ class Sweep:
         """Dollars of power at the socket: by the piece of work for a job, else by the hour."""
         watts = (self.advisor.knowledge.gpus[plan["gpu"]].tdp_w or 0) * plan["count"]
         hourly = float(watts / 1000 * facts.get("electricity_usd_kwh", USD_PER_KWH))
-        pace = rate(plan) if work == "job" else None
+        pace = rate(plan) if work.startswith("job") else None
         return hourly / pace if pace else hourly
 
     def _wanted(self, facts: Mapping[str, Any], name: str) -> bool:

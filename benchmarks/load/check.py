@@ -15,6 +15,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 from msgspec import structs
@@ -27,9 +28,10 @@ if find_spec("whichgpu") is None:
 
 from load.fit import inputs_of
 from load.points import points
-from load.simulator import Load, Outcome, Replica, simulate
+from load.simulator import Load, Outcome, Replica, simulate, simulate_batches
 from whichgpu.engine.advisor.advisor import load_advisor
 from whichgpu.engine.sizing import queueing, speed_serving
+from whichgpu.engine.sizing.batching import BatchServer, opened_batches
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_serving import Steps
 
@@ -45,7 +47,7 @@ LENGTHS = ((128, 128), (1024, 128), (1024, 512), (4096, 128))
 CONCURRENCIES = (1, 4, 16, 64, 128)
 SHARES_OF_CAPACITY = (0.3, 0.6, 0.9)
 SEED = 14
-AT_ONCE = "closed, all at once"
+AT_ONCE = "closed, together"
 
 
 def served(steps: Steps, answer: int, replica: Replica, load: Load) -> queueing.Replica:
@@ -55,7 +57,7 @@ def served(steps: Steps, answer: int, replica: Replica, load: Load) -> queueing.
     alone = structs.replace(constants, request_overhead_ms=none, token_attended_us=none)
     room = replica.cache_tokens / (load.input_tokens + answer / 2.0)
     places = np.clip(np.array([room]), 1.0, float(replica.max_batch))
-    first_prompt = steps.at(1.0, 1.0) - steps.at(1.0)
+    first_prompt = steps.with_prompts(1.0) - steps.at(1.0)
     share = load.input_tokens / replica.token_budget
     return queueing.Replica(steps, answer, places, first_prompt, share, alone)
 
@@ -65,7 +67,8 @@ def formula(steps: Steps, replica: Replica, load: Load) -> dict[str, float]:
     answer = load.output_tokens
     copy = served(steps, answer, replica, load)
     if load.concurrency is not None:
-        times = queueing.closed(copy, np.array([float(load.concurrency)]))
+        wave = load.requests == load.concurrency
+        times = queueing.closed(copy, np.array([float(load.concurrency)]), together=wave)
         present = float(load.concurrency)
     else:
         times = queueing.opened(copy, np.array([load.rate or 0.0]), 1.0)
@@ -90,13 +93,13 @@ def grid() -> Iterator[tuple[str, str, Steps, Replica, Load]]:
         tokens = int(one.room[0] * one.job.context_tokens)
         for asked, answered in LENGTHS:
             job = structs.replace(one.job, input_tokens=asked, output_tokens=answered)
-            load = speed_serving.load_of(job, job.shape, one.split.rows.tensor)
+            load = speed_serving.load_of(job, job.shape, one.split.rows)
             rates = speed_serving.rates_of(job, one.table).take(one.which)
             # Prompts that start kernels one by one are no matter of queues.
             steps = speed_serving.steps_of(load, rates, one.split)._replace(eager_floor=0.0)
 
             def step_s(prompt: int, decoding: int, _: float, steps: Steps = steps) -> float:
-                return float(steps.at(max(1, decoding), prompt / steps.prompt_tokens)[0])
+                return float(steps.with_prompts(max(1, decoding), prompt / steps.prompt_tokens)[0])
 
             replica = Replica(step_s, max_batch=256, token_budget=2048, cache_tokens=tokens)
             base = Load(1, input_tokens=asked, output_tokens=answered, spread=0.3, seed=SEED)
@@ -108,7 +111,8 @@ def grid() -> Iterator[tuple[str, str, Steps, Replica, Load]]:
                 yield name, "closed", steps, replica, closed
                 most = max(most, formula(steps, replica, closed)["tokens_per_s"] / answered)
                 if concurrency in {16, 64}:
-                    yield name, AT_ONCE, steps, replica, replace(closed, stagger_s=0.0, spread=0.0)
+                    wave = replace(closed, stagger_s=0.0, spread=0.0, requests=concurrency)
+                    yield name, AT_ONCE, steps, replica, wave
             for share in SHARES_OF_CAPACITY:
                 yield name, "open", steps, replica, replace(base, concurrency=None, rate=share * most, requests=400)
 
@@ -125,6 +129,27 @@ def simulated(outcome: Outcome) -> dict[str, float]:
     }
 
 
+#: Servers of batches: seconds of one request, of each further one, and the largest batch.
+BATCH_SERVERS = ((0.1, 0.0, 1), (0.1, 0.001, 64), (0.1, 0.01, 32), (0.02, 0.02, 16), (0.5, 0.02, 32))
+
+
+def batch_ratios() -> Iterator[tuple[str, float, str]]:
+    """Figure, formula / simulation, and words of each server of batches under an open load."""
+    for start, each, most in BATCH_SERVERS:
+
+        def service(batch: Any, start: float = start, each: float = each) -> Any:
+            return start + each * (batch - 1.0)
+
+        server = BatchServer(service, np.array([float(most)]))
+        for share in SHARES_OF_CAPACITY:
+            rate = share * server.capacity
+            waits = opened_batches(server, rate, 1.0)
+            found = simulate_batches(service, most, float(rate[0]), requests=20_000, seed=SEED)
+            for name in ("mean", "p50", "p95"):
+                words = f"batches of {most}, {start} s and {each} s each: {share} of capacity"
+                yield f"latency {name}", float(getattr(waits, name)[0]) / getattr(found, name), words
+
+
 def main() -> None:
     """Simulate the grid, ask the engine, print ratios and the worst."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -138,6 +163,8 @@ def main() -> None:
         for figure, value in formula(steps, replica, load).items():
             if found[figure] > 0:
                 ratios[kind, figure].append((value / found[figure], words))
+    for figure, ratio, words in batch_ratios():
+        ratios["batches", figure].append((ratio, words))
     print("formula / simulation: loads, median ratio, within 1.1, 1.3 and 2")
     for (kind, figure), pairs in sorted(ratios.items()):
         factors = [max(ratio, 1.0 / ratio) for ratio, _ in pairs]

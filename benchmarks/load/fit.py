@@ -77,8 +77,6 @@ def learnable(point: Point) -> bool:
     """Points whose figures the model means to explain: neither speculation, nor prefill apart, nor prefix hits."""
     row = point.row
     special = row["disaggregated"] or row["flags"].get("speculative") or row["flags"].get("prefix_caching")
-    # Attention on whole copies beside experts that are spread: the engine knows copies of the whole model only.
-    special = special or (row["ep"] or 1) > (row["tp"] or 1)
     # Eight H100 of this rig are slower than two, and a single one reads at the pace of the PCIe board.
     special = special or (point.family.startswith("aurotripathy") and row["gpu_family"] == "H100")
     return not special and not point.family.startswith("DO-Solutions") and row["load"]["kind"] != "burst"
@@ -166,14 +164,13 @@ class Stack:
         kinds: dict[Any, list[int]] = defaultdict(list)
         for place, one in enumerate(inputs):
             loaded = one.demand
-            kinds[bool(one.job.shape and one.job.shape.moe), loaded.rate is None, loaded.at_hand, loaded.burst].append(
-                place
-            )
+            sparse = bool(one.job.shape and one.job.shape.moe)
+            kinds[sparse, loaded.rate is None, loaded.at_hand, loaded.together, loaded.burst].append(place)
         self._groups = [(np.array(found), self._group([inputs[place] for place in found])) for found in kinds.values()]
 
     @staticmethod
     def _group(members: list[Inputs]) -> Any:
-        loads = [speed_serving.load_of(one.job, one.job.shape, one.split.rows.tensor) for one in members]
+        loads = [speed_serving.load_of(one.job, one.job.shape, one.split.rows) for one in members]
         job: Any = SimpleNamespace(
             **{
                 name: np.array([getattr(one.job, name) for one in members], float)

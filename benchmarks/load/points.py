@@ -169,7 +169,7 @@ def facts_of(point: Point) -> dict[str, Any]:
     for name, fact in (("input_tokens", "input_tokens"), ("output_tokens", "output_tokens")):
         if row[name]:
             facts[fact] = max(1, round(row[name]))
-    for name, fact in (("tp", "tensor_parallel"), ("pp", "pipeline_parallel")):
+    for name, fact in (("tp", "tensor_parallel"), ("pp", "pipeline_parallel"), ("ep", "expert_parallel")):
         if row[name]:
             facts[fact] = int(row[name])
     load = row["load"]
@@ -177,4 +177,6 @@ def facts_of(point: Point) -> dict[str, Any]:
         facts["peak_qps"] = float(load["request_rate"])
     elif point.in_flight:
         facts["concurrency"] = max(1, round(point.in_flight))
+        if load["kind"] == "burst" or "launched together" in (row["note"] or ""):
+            facts["requests_come"] = "together"
     return facts

@@ -79,7 +79,8 @@ def report(asked: list[Point], answers: dict[str, Prediction], apart: list[Score
         " lengths known, prefill and decode together, no speculation, no contradiction among its figures. Every point"
         " is asked as `whichgpu size` with the stated GPU, count, split, engine, precision, tokens and load. Shares are"
         " taken in each source family and averaged over families. Predicted p95 is compared with the measured p95 or"
-        " p99. Ratios are predicted / measured.",
+        " p99. Ratios are predicted / measured. Where the source says that all requests are sent at the same moment,"
+        " that is stated (`requests_come`).",
         _misses(inside),
         "## Core points\n\n" + _table("figure", _by_figure(inside)),
         "## Core points, each family by constants that had no part of it\n\n"

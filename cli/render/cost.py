@@ -21,7 +21,10 @@ _LABELS = (
 )
 _PRICED_BY = {
     "owned": "You own these GPUs: the cost is what running them takes, power and, in a data centre, a share of staff.",
-    "purchase": "Bought for a place of your own: all that owning costs over the horizon, spread over all its hours.",
+    "purchase": (
+        "Bought for a place of your own: all that owning costs over the horizon, spread over all its hours. A run pays "
+        "for those between two runs as well: a month where it is not stated how busy the hardware is."
+    ),
 }
 _GIVEN = "The price is the one that was given."
 _ONE_PRICE, _TWO_PRICES = 1, 2

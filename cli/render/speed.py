@@ -21,6 +21,7 @@ _LABELS: dict[str, tuple[str, Callable[[float], str]]] = {
     "in_flight": ("requests in flight", number),
     "utilization": ("share of capacity used", lambda value: f"{number(100 * value)} %"),
     "capacity_tokens_per_s": ("tokens per second, at most", number),
+    "capacity_samples_per_s": ("samples per second, at most", number),
     "qps": ("requests per second, at most", number),
     "steps_per_s": ("steps per second", number),
     "max_concurrency": ("requests at a time, at most", number),
@@ -34,8 +35,10 @@ _LABELS: dict[str, tuple[str, Callable[[float], str]]] = {
 UNKNOWN = "unknown"
 _BANDS = ("_low", "_high")
 #: Beside the figure that they belong to, or in the JSON alone.
-_BESIDE = ("_p95_ms", "_p99_ms", "_mean_ms", "overloaded")
+BESIDE = ("_p95_ms", "_p99_ms", "_mean_ms", "overloaded")
 _FRAMES_OF_A_STREAM = 30.0  # per second
+#: Figures that grow without end where more requests come than are answered.
+_GROWING = frozenset({"in_flight", "ttft_ms", "latency_ms"})
 
 
 def speed_pairs(speed: Mapping[str, float | None], levels: Mapping[str, str] = MappingProxyType({})) -> Rows:
@@ -46,7 +49,7 @@ def speed_pairs(speed: Mapping[str, float | None], levels: Mapping[str, str] = M
         levels: of the figures in words, by name.
     """
     known = {name: value for name, value in speed.items() if value is not None}
-    names = [name for name in known if not name.endswith((*_BANDS, *_BESIDE)) and not _said_otherwise(name, known)]
+    names = [name for name in known if not name.endswith((*_BANDS, *BESIDE)) and not _said_otherwise(name, known)]
     order = list(_LABELS)
     names.sort(key=lambda name: (order.index(name) if name in order else len(order), name))
     rows: list[tuple[str, str]] = []
@@ -80,7 +83,8 @@ def _as_people_say(name: str, known: Mapping[str, float]) -> Iterator[tuple[str,
     elif name == "images_per_s" and value < 1:
         yield "images per minute", number(60 * value)
     elif name == "images_per_s" and not generates and "qps" in known:  # While serving.
-        yield f"video streams of {number(_FRAMES_OF_A_STREAM)} frames per second", number(value // _FRAMES_OF_A_STREAM)
+        most = known.get("capacity_samples_per_s", value)
+        yield f"video streams of {number(_FRAMES_OF_A_STREAM)} frames per second", number(most // _FRAMES_OF_A_STREAM)
     elif name == "samples_per_s" and generates and "images_per_s" not in known and value > 0:
         yield "seconds per clip, over all GPUs", number(1 / value)
 
@@ -95,7 +99,7 @@ def headline_speed(speed: Mapping[str, float | None]) -> str:
         value = speed.get(name)
         if value is not None:
             shows = _LABELS[name][1](value)
-            most = speed.get("capacity_tokens_per_s") if name == "tokens_per_s" else None
+            most = speed.get(_CAPACITIES.get(name, ""))
             if most is not None:  # What flows at the stated load is the same for every plan that is large enough.
                 shows = f"{shows} of {number(most)}"
             return shows if name in ("hours", "latency_ms") else f"{shows} {_SHORT[name]}"
@@ -109,6 +113,13 @@ _SHORT = {
     "images_per_s": "images/s",
     "requests_per_s": "requests/s",
     "qps": "requests/s",
+}
+#: What the rates are at most.
+_CAPACITIES = {
+    "tokens_per_s": "capacity_tokens_per_s",
+    "images_per_s": "capacity_samples_per_s",
+    "requests_per_s": "capacity_samples_per_s",
+    "samples_per_s": "capacity_samples_per_s",
 }
 #: Which figure stands for a speed: the first that is known.
 _HEADLINES = (
@@ -128,6 +139,8 @@ def _label(name: str) -> str:
 
 
 def _value(name: str, known: Mapping[str, float]) -> str:
+    if name in _GROWING and known.get("overloaded"):
+        return "overloaded: more and more, as long as more requests come than are answered"
     form = _LABELS[name][1] if name in _LABELS else number
     low, high = known.get(f"{name}_low"), known.get(f"{name}_high")
     band = f" ({form(low)} to {form(high)})" if low is not None and high is not None else ""

@@ -7,6 +7,7 @@ from typing import Any
 
 from whichgpu.cli.render.blocks import Block, Paragraph
 from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.speed import BESIDE
 
 
 JsonObject = Mapping[str, Any]
@@ -50,13 +51,16 @@ def support_blocks(plan: JsonObject, labels: Mapping[str, str]) -> list[Block]:
     """
     groups: dict[tuple[str, str, str], list[str]] = {}
     for name, entry in plan.get("support", {}).items():
-        if name != "memory" and entry["level"] in {"none", "rule_of_thumb"}:
+        told = name != "memory" and not name.endswith(BESIDE)
+        if told and entry["level"] in {"none", "rule_of_thumb"}:
             groups.setdefault((entry["level"], entry["reason"], entry["measure"]), []).append(labels.get(name, name))
-    shown = [name for name in plan["speed"] if name in plan.get("support", ())]
+    shown = [name for name in plan["speed"] if name in plan.get("support", ()) and not name.endswith(BESIDE)]
     blocks: list[Block] = []
     for (level, reason, measure), names in groups.items():
         text = _said(level, reason, measure, names, alike=len(names) == len(shown))
         blocks.append(Paragraph(text, "bad" if level == "none" else "plain"))
+    if groups and not plan["speed"] and plan.get("memory"):
+        blocks.append(Paragraph("The number of GPUs rests on the memory alone.", "bad"))
     return blocks
 
 

@@ -18,14 +18,13 @@ from .answer.schema import (
 )
 from .answer.wording import better_words as better_words, ratio_words as ratio_words
 from .api import decide as decide, size as size
-from .choice import (
-    Traits as Traits,
+from .contenders import Traits as Traits, traits_of_plan as traits_of_plan
+from .dominance import (
     joins_no_more as joins_no_more,
     keeps_count as keeps_count,
     outweighs_guide as outweighs_guide,
     paid_for_anyway as paid_for_anyway,
     stands_as_well as stands_as_well,
-    traits_of_plan as traits_of_plan,
 )
 from .fit_answer import FitFile as FitFile, FittingModel as FittingModel, fitting_models as fitting_models
 from .intake import Workload as Workload, unknown_gpu as unknown_gpu

@@ -11,98 +11,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import astuple
 from numpy.typing import NDArray
 
+from whichgpu.engine.advisor.contenders import NONE, Contenders, Flags
+from whichgpu.engine.advisor.dominance import dominated_in_tier, outweighed
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import MeasureColumns, known
+from whichgpu.engine.advisor.survey import known
 from whichgpu.engine.core import Codes, Numbers
-from whichgpu.engine.plans import Plan, PlanTable
 
-
-Flags = NDArray[np.bool_]
 
 #: Room for rounding where two merits are compared, as a share: merits of small pieces of work are tiny.
 _CLOSE = 1e-9
-#: No plan.
-NONE = -1
 
 Tier = tuple[bool, bool, bool, bool]
-
-#: Segments by what their makers promise of them: support, error correction, use around the clock.
-SEGMENT_ORDER = {"other": 0, "edge": 0, "consumer": 0, "professional": 1, "datacenter": 2}
-
-
-class Traits(Struct, frozen=True):
-    """What choosing reads of plans beside figures and evidence: columns, or what one plan has."""
-
-    count: Any  # of GPUs
-    nodes: Any
-    pcie_gpus: Any  # that are joined over PCIe
-    vendor: Any  # in columns numbers that stand for vendors, and for families of cards
-    family: Any
-    segment: Any  # by SEGMENT_ORDER
-    vram_gb: Any  # of a card; infinite where it is not known
-    place: Any  # of the plan's id among all of them, sorted
-
-    def each(self, change: Callable[[Any], Any]) -> Traits:
-        """The traits with every column changed alike."""
-        return Traits(*map(change, astuple(self)))
-
-
-def traits_of_plan(plan: Plan) -> Traits:
-    """What choosing reads of one plan."""
-    gpu, pcie = plan.gpu, plan.facts.get("plan.pcie_gpus", 0)
-    segment = SEGMENT_ORDER.get(gpu.segment or "", 0)
-    return Traits(plan.count, plan.nodes, pcie, gpu.vendor, gpu.family, segment, gpu.vram_gb or math.inf, plan.id)
-
-
-def traits_of(plans: Sequence[Plan]) -> Traits:
-    """What choosing reads of these plans."""
-    table = PlanTable.of(plans)
-    vendors: dict[str, int] = {}
-    families: dict[str, int] = {}
-    place = np.empty(len(table), np.intp)
-    place[sorted(range(len(table)), key=table.ids.__getitem__)] = np.arange(len(table))
-    gpus = table.gpus
-    return Traits(
-        table.numbers("plan.count").astype(np.intp),
-        table.numbers("plan.nodes").astype(np.intp),
-        np.nan_to_num(table.numbers("plan.pcie_gpus")).astype(np.intp),
-        np.array([vendors.setdefault(gpu.vendor, len(vendors)) for gpu in gpus], np.intp),
-        np.array([families.setdefault(gpu.family, len(families)) for gpu in gpus], np.intp),
-        np.array([SEGMENT_ORDER.get(gpu.segment or "", 0) for gpu in gpus], np.intp),
-        np.array([gpu.vram_gb or np.inf for gpu in gpus], np.float64),
-        place,
-    )
-
-
-class Contenders(Struct, frozen=True):
-    """The plans that no rule rejects, in any order: a row each."""
-
-    traits: Traits
-    measures: MeasureColumns
-    score: Numbers
-    proven: Flags
-    fallback: Flags
-    in_card_band: Flags
-    in_count_band: Flags
-
-    def __len__(self) -> int:
-        """The number of plans."""
-        return len(self.score)
-
-    def take(self, rows: Codes) -> Contenders:
-        """Some of the plans."""
-        traits = self.traits.each(lambda column: column[rows])
-        flags = (self.proven, self.fallback, self.in_card_band, self.in_count_band)
-        return Contenders(traits, self.measures.take(rows), self.score[rows], *(each[rows] for each in flags))
 
 
 class Standing(Struct, frozen=True):
@@ -154,9 +79,9 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     c, size = contenders, len(contenders)
     tiers, merits = _tiers(c, objective), _merits(c, objective)
     ranks = tiers @ np.array([8, 4, 2, 1])
-    dominated = _dominated_in_tier(c, ranks, objective)
-    outweighed = np.full(size, NONE) if objective.stated else _outweighed(c, ranks, objective)
-    pool = _pool(c, ranks, dominated, outweighed, objective.preference_share)
+    dominated = dominated_in_tier(c, ranks, objective)
+    outweighing = np.full(size, NONE) if objective.stated else outweighed(c, ranks, objective)
+    pool = _pool(c, ranks, dominated, outweighing, objective.preference_share)
     limit = np.inf
     if objective.stated and pool.any():
         limit = merits[pool].min() * (1 + objective.preference_share) * (1 + _CLOSE)
@@ -165,12 +90,12 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     by_evidence = np.lexsort(evidence)
     first = next((row for row in by_evidence.tolist() if eligible[row]), NONE)
     answer, replaced = first, NONE
-    if first != NONE and outweighed[first] != NONE:
-        answer, replaced = int(outweighed[first]), first
+    if first != NONE and outweighing[first] != NONE:
+        answer, replaced = int(outweighing[first]), first
         # It takes the place of the plan that it stands in for, and what a guide says of that one.
         tiers[answer] = tiers[first]
         eligible[answer] = True
-    dominated = np.where(dominated == NONE, outweighed, dominated)
+    dominated = np.where(dominated == NONE, outweighing, dominated)
     if answer != NONE:
         dominated[answer] = NONE
     group = np.where(np.arange(size) == answer, 0, 1)
@@ -197,159 +122,6 @@ def _merits(c: Contenders, objective: Objective) -> Numbers:
     stand_in = np.inf if priced.any() and objective.cost_exponent else 1.0
     merits = objective.merit(np.where(priced, cost, stand_in), np.where(timed, time, slowest), c.traits.count)
     return np.where(priced | (stand_in == 1.0), merits, np.inf)
-
-
-def _dominated_in_tier(c: Contenders, ranks: Codes, objective: Objective) -> Codes:
-    """For each plan the one of its own tier that beats it most, or NONE."""
-    if objective.stated:
-        return _beaten_most_of(c, ranks, objective.dominance_margin)
-    # Without a stated objective nobody asked for the last cent: more cards over PCIe or more machines put no plan out.
-    beats = _beats(c, objective.dominance_margin) & (ranks[:, None] == ranks)
-    return _beaten_most(c, beats & joins_no_more(c.traits, c.traits.each(_as_rows)), (_product(c),))
-
-
-def _outweighed(c: Contenders, ranks: Codes, objective: Objective) -> Codes:
-    """For each plan the one that stands in for it if it comes first: an equal, else one of its own tier; or NONE.
-
-    More cards over PCIe or more machines are no reason to pay more for less, where evidence puts a plan first.
-    """
-    equals = beaten_by_equals(c, objective)
-    return np.where(equals == NONE, _beaten_most_of(c, ranks, objective.dominance_margin), equals)
-
-
-def _beaten_most_of(c: Contenders, ranks: Codes, margin: float) -> Codes:
-    """For each plan the one of the same rank that beats it most by the margin in both cost and speed, or NONE."""
-    return _beaten_most(c, _beats(c, margin) & (ranks[:, None] == ranks), (_product(c),), _fronts(c, ranks))
-
-
-def dominated_plans(contenders: Contenders, margin: float) -> Codes:
-    """For each plan the one that beats it most by the margin in both cost and speed, or NONE.
-
-    Args:
-        contenders: the plans; only those whose cost and time are both known take part.
-        margin: how much cheaper and faster the other must be, as a share.
-    """
-    return _beaten_most_of(contenders, np.zeros(len(contenders), np.intp), margin)
-
-
-def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
-    """For each plan one of equal standing that undercuts it so that a guide's word does not hold it, or NONE."""
-    c, t = contenders, contenders.traits
-    beats = _beats(c, objective.dominance_margin)
-    beats &= (c.proven[:, None] == c.proven) & (c.fallback[:, None] == c.fallback)
-    guided = c.in_count_band >= c.in_count_band[:, None]
-    rows, columns = t.each(_as_rows), t
-    same_card, measures = columns.family == rows.family, (c.measures, c.measures.each(_as_rows))
-    paid_anyway = paid_for_anyway(*measures, same_card=same_card)
-    beats &= keeps_count(columns, rows, guided=guided) & stands_as_well(columns, rows, paid_anyway=paid_anyway)
-    beats &= outweighs_guide(*measures, objective, same_card=same_card)
-    # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain.
-    merit = objective.merit(np.nan_to_num(c.measures.cost), np.nan_to_num(c.measures.time), t.count)
-    return _beaten_most(c, beats, (merit, ~c.in_count_band))
-
-
-def keeps_count(one: Traits, other: Traits, *, guided: Any) -> Any:
-    """Whether the first plan stands in for a guide's count: as that count, or as more cards for less money.
-
-    Where a guide wants more cards it wants them for something else, such as replicas that fail apart.
-    """
-    return guided | (one.count > other.count)
-
-
-def joins_no_more(one: Traits, other: Traits) -> Any:
-    """Whether the first plan has no more machines and no more cards over PCIe than the second."""
-    return (one.nodes <= other.nodes) & (one.pcie_gpus <= other.pcie_gpus)
-
-
-def stands_as_well(one: Traits, other: Traits, *, paid_anyway: Any) -> Any:
-    """Whether nothing but cost and speed sets the first plan below the second.
-
-    ``paid_anyway``: more cards of the machine that is paid for in any case, as ``paid_for_anyway`` has it.
-    """
-    joins = joins_no_more(one, other) | paid_anyway
-    return (one.vendor == other.vendor) & (one.segment >= other.segment) & joins
-
-
-def paid_for_anyway(one: MeasureColumns, other: MeasureColumns, *, same_card: Any) -> Any:
-    """Whether an hour of the first plan costs no more, of the same card: its further cards would else stand idle."""
-    return same_card & (one.usd_per_hour <= other.usd_per_hour)
-
-
-def outweighs_guide(one: MeasureColumns, other: MeasureColumns, objective: Objective, *, same_card: Any) -> Any:
-    """Whether the first plan beats the second so clearly that a guide's word for the second does not stand.
-
-    A service, and a run of known length, costs what it costs: there the margin of dominance is enough. A job whose
-    length is not stated is compared by the piece of work, which may cost less on a machine that costs several times
-    more an hour: there the guide's card stands up to a multiple of the cost. Not so where the other costs hardly more
-    an hour, nor where it is the same card in another count.
-
-    Args:
-        one: cost and time of the first plan.
-        other: the same of the second.
-        objective: tells the margins.
-        same_card: whether both are of one family of cards.
-    """
-    most_an_hour = other.usd_per_hour * (1 + objective.guide_hour_share)
-    costlier_an_hour = (one.usd_per_hour > most_an_hour) & (same_card ^ True)  # Not so where a rate is not known.
-    far_cheaper = one.cost * objective.guide_cost_ratio <= other.cost
-    # ``^ True`` negates single truth values and columns of them alike.
-    return _clearly(one, other, objective.dominance_margin) & ((costlier_an_hour ^ True) | far_cheaper)
-
-
-def _clearly(one: MeasureColumns, other: MeasureColumns, margin: float) -> Any:
-    """Whether the first plan costs less and is faster, each by the margin; never where a figure is not known."""
-    return (one.cost <= other.cost * (1 - margin)) & (one.time * (1 + margin) <= other.time)
-
-
-def _beats(c: Contenders, margin: float) -> Flags:
-    """For each plan (row) which plans (column) are clearly cheaper and faster."""
-    found: Flags = _clearly(c.measures, c.measures.each(_as_rows), margin)
-    return found
-
-
-def _as_rows(column: Any) -> Any:
-    """A column whose entries are the rows of a matrix."""
-    return column[:, None]
-
-
-def _product(c: Contenders) -> Numbers:
-    product: Numbers = c.measures.cost * c.measures.time
-    return product
-
-
-def _fronts(c: Contenders, ranks: Codes) -> Flags:
-    """The plans of each tier that none is both cheaper and faster than: whoever is beaten is beaten by one of them."""
-    cost, time, place = c.measures.cost, c.measures.time, c.traits.place
-    same_cost, same_time = cost == cost[:, None], time == time[:, None]
-    before = (
-        (cost < cost[:, None])
-        | (same_cost & (time < time[:, None]))
-        | (same_cost & same_time & (place < place[:, None]))
-    )
-    behind: Flags = (before & (time <= time[:, None]) & (ranks == ranks[:, None])).any(axis=1)
-    return ~behind
-
-
-def _beaten_most(c: Contenders, beats: Flags, keys: tuple[NDArray[Any], ...], among: Flags | None = None) -> Codes:
-    """For each plan the one that beats it and comes first by the keys, the last key first; or NONE.
-
-    Of several others it is one that no other beats in turn, if there is one.
-
-    Args:
-        c: the plans.
-        beats: for each plan (row) which plans (column) beat it.
-        keys: columns by which the others are preferred, the lower the better.
-        among: the plans that count as others; all, if None.
-    """
-    if not len(c):
-        return np.empty(0, np.intp)
-    order = np.lexsort((c.traits.place, *keys))
-    by_preference: Flags = (beats if among is None else beats & among)[:, order]
-    beaten = np.asarray(by_preference.any(axis=1))
-    sound = by_preference & ~beaten[order]
-    chosen = np.where(sound.any(axis=1), sound.argmax(axis=1), by_preference.argmax(axis=1))
-    found: Codes = np.where(beaten, order[chosen], NONE)
-    return found
 
 
 def _pool(c: Contenders, ranks: Codes, dominated: Codes, outweighed: Codes, share: float) -> Flags:

@@ -13,6 +13,7 @@ from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import Measures, is_job, length_known, measures_of
 from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import Facts, FrozenModel, Value
+from whichgpu.engine.plans import load_economics, paid_idle
 from whichgpu.engine.rules import Rule, Vocabulary, coerce, inside
 
 
@@ -165,6 +166,7 @@ def _kept_back(
         by_run=by_run,
         objective=outcome.objective,
         highest_usd_per_gpu_hour=context.knowledge.dearest_usd_per_gpu_hour,
+        stands_idle=paid_idle(found.survey.facts, load_economics()),
     )
     for row in range(len(found.rejected)):
         gain = gain_of(measured.row(row), answer.measures, outcome.objective)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec.structs import astuple
 
-from whichgpu.engine.advisor.choice import Contenders, Standings, choose, traits_of
+from whichgpu.engine.advisor.choice import Standings, choose
+from whichgpu.engine.advisor.contenders import Contenders, Flags, traits_of
 from whichgpu.engine.advisor.evidence import Evidence
 from whichgpu.engine.advisor.outcome import Judged, PlanRound, Rejection, Unverified
 from whichgpu.engine.advisor.proof import Gap, missing_for_proof
@@ -26,7 +27,7 @@ from whichgpu.engine.advisor.survey import (
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import Codes, Facts, FactTable, OnDemand, Value
 from whichgpu.engine.plans import Plan, PlanTable, Refusal, band_problems, through_gate
-from whichgpu.engine.rules import ResolvedFacts
+from whichgpu.engine.rules import ResolvedFacts, Rule
 
 
 def run_round(
@@ -53,44 +54,32 @@ def run_round(
     derived, deriving = _derive(stages, intake.facts, facts)
     rejecting = stages.reject.run_table(intake.facts, facts)
     alive, rejected = np.flatnonzero(~rejecting.fires), np.flatnonzero(rejecting.fires)
-    survivors = table.take(alive)
+    survivors, seen = table.take(alive), facts.take(alive)
     measures = measures_among(survivors, intake.facts, objective, knowledge.dearest_usd_per_gpu_hour)
     claims = {**survey_claims(survivors, measures), **objective_claims(objective)}
     survey = stages.survey.run({}, extra=claims, before=intake)
     ends = spread(measures)
     beside = beside_others(measures, ends)
-    seen = facts.take(alive)
     seen.add(beside)
     preferring = stages.prefer.run_table(survey.facts, seen)
     lacking = missing_for_proof(rejecting.evaluation, unstated)
     evidence = Evidence(stages.prefer, preferring, measures, ends, objective)
-    contenders = Contenders(
-        traits_of(survivors),
-        measures,
-        evidence.scores,
-        np.array([row not in lacking for row in alive.tolist()], np.bool_),
-        evidence.marked("fallbacks"),
-        evidence.marked("card_bands"),
-        evidence.marked("count_bands"),
-    )
+    proven = np.array([row not in lacking for row in alive.tolist()], np.bool_)
+    contenders = _contenders(survivors, measures, evidence, proven)
     rows, order, implausible = _ordered(survivors, contenders, objective)
     sides = _Sides(knowledge, stages, table, facts, derived, rejecting)
-    ids = [survivors.ids[row] for row in rows.tolist()]
-    judging = _Judging(
-        sides, survivors, alive, seen, tuple(beside), measures, preferring, lacking, evidence, rows, ids, order
-    )
-    against = [tuple(stages.reject.by_id[name] for name in fired) for fired in rejecting.group_fired]
-    best_first = alive[rows[order.order]]
-    surviving, scores = survivors.take(rows[order.order]), evidence.scores[rows[order.order]]
+    ids, by = [survivors.ids[row] for row in rows.tolist()], tuple(beside)
+    judging = _Judging(sides, survivors, alive, seen, by, measures, preferring, lacking, evidence, rows, ids, order)
+    best = rows[order.order]
+    surviving, scores = survivors.take(best), evidence.scores[best]
     shown = alternatives(surviving, scores, order.first_by_evidence)
     every = np.arange(len(table))
-    confirm(
-        table, best_first, shown, rejected, [*((run, every) for run in (*deriving, rejecting)), (preferring, alive)]
-    )
+    runs = [*((run, every) for run in (*deriving, rejecting)), (preferring, alive)]
+    confirm(table, alive[best], shown, rejected, runs)
     return PlanRound(
         plans=table,
         rejected=table.take(rejected),
-        rejected_by=[against[group] for group in rejecting.codes[rejected].tolist()],
+        rejected_by=_rules_against(stages, rejecting, rejected),
         rejections=OnDemand(len(rejected), lambda place: sides.rejection(int(rejected[place]))),
         surviving=surviving,
         scores=scores,
@@ -100,6 +89,18 @@ def run_round(
         derived=_fired_by_plan(deriving, table.ids),
         refused=(*at_gate, *implausible),
     )
+
+
+def _contenders(plans: PlanTable, measures: MeasureColumns, evidence: Evidence, proven: Flags) -> Contenders:
+    """What choosing reads of the plans that no rule rejects."""
+    marked = (evidence.marked(mark) for mark in ("fallbacks", "card_bands", "count_bands"))
+    return Contenders(traits_of(plans), measures, evidence.scores, proven, *marked)
+
+
+def _rules_against(stages: Stages, rejecting: TableRun, rows: Codes) -> list[tuple[Rule, ...]]:
+    """The rules that reject each of these plans."""
+    against = [tuple(stages.reject.by_id[name] for name in fired) for fired in rejecting.group_fired]
+    return [against[group] for group in rejecting.codes[rows].tolist()]
 
 
 def _ordered(plans: PlanTable, contenders: Contenders, objective: Objective) -> tuple[Codes, Standings, list[Refusal]]:

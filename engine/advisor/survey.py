@@ -13,7 +13,7 @@ from msgspec.structs import astuple
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import Codes, Facts, NumberColumn, Numbers, Value
-from whichgpu.engine.plans import Plan, PlanTable
+from whichgpu.engine.plans import Plan, PlanTable, load_economics, paid_idle
 from whichgpu.engine.rules import FactCandidate
 
 
@@ -24,7 +24,9 @@ class Measures(Struct, frozen=True):
     """Cost and time of one plan, in units that all plans of a decision share; None where not known.
 
     A job is measured by the run, or by the piece of work where its length is not known; a service by what it costs a
-    month at its hours and by the time of one answer at the stated load. ``weighed_cost`` adds what surrounds rented
+    month at its hours and by the time of one answer at the stated load. Hardware that is bought is paid for while it
+    does nothing, too: beside hardware that is owned, and where nothing is said of how busy it is, speed makes a piece
+    of work no cheaper. ``weighed_cost`` adds what surrounds rented
     GPUs, for the weighing of evidence; where no price is known it is that of the highest rate of the whole price list
     (docs/decisions/0006), which does not depend on the other plans.
     """
@@ -115,7 +117,13 @@ def length_known(plans: Sequence[Plan]) -> bool:
 
 
 def measures_of(
-    plans: Sequence[Plan], *, job: bool, by_run: bool, objective: Objective, highest_usd_per_gpu_hour: float
+    plans: Sequence[Plan],
+    *,
+    job: bool,
+    by_run: bool,
+    objective: Objective,
+    highest_usd_per_gpu_hour: float,
+    stands_idle: bool = False,
 ) -> MeasureColumns:
     """Cost and time of plans as choosing compares them.
 
@@ -126,6 +134,7 @@ def measures_of(
         objective: tells what surrounds rented GPUs, without which two prices of a few cents would lie as far apart as
             two of a hundred dollars, and what twice as many GPUs have to bring.
         highest_usd_per_gpu_hour: the highest rate of the price list, for a plan whose price is not known.
+        stands_idle: hardware is bought, and nothing is said of how busy it is.
     """
     table = PlanTable.of(plans)
     hourly, count = table.numbers("plan.usd_per_hour"), table.numbers("plan.count")
@@ -145,15 +154,36 @@ def measures_of(
         return MeasureColumns(cost, time, weighed_cost, weighed_time, unknown)
     # A run of stated steps may do more work on more GPUs: it costs its hours, and is as fast as its rate.
     hours = table.numbers("plan.hours") if by_run else unknown
-    length = np.where(hours > 0, hours, time)
+    # Of hardware that is kept, a run is charged the hours that it stands idle for as well.
+    charged = np.where(hourly > 0, table.numbers("plan.usd_per_run") / hourly, np.nan) if by_run else unknown
+    length = np.where(charged > 0, charged, np.where(hours > 0, hours, time))
+    if not by_run:
+        length = _paid_length(table, hourly, length, stands_idle=stands_idle)
     timed = ~np.isnan(time)
+    # One whose speed is not known is taken to be paid for as long as the longest run.
+    untimed = np.nanmax(length) if by_run else 1.0
+    length = np.where(timed, length, untimed)
     return MeasureColumns(
-        np.where(timed, hourly * length, hourly),
+        hourly * length,
         time,
-        np.where(timed, weighed_cost * length, weighed_cost),
+        weighed_cost * length,
         weighed_time,
         unknown if by_run else np.where(timed, hourly, np.nan),
     )
+
+
+def _paid_length(table: PlanTable, hourly: Numbers, time: Numbers, *, stands_idle: bool) -> Numbers:
+    """How long each plan is paid for to do a piece of work: what is bought at least until the next piece comes in.
+
+    Work comes in as fast as the owned hardware does it; else, where hardware stands idle, as fast as the plan whose
+    hours cost least.
+    """
+    owned, able = table.yes("plan.owned"), ~np.isnan(time) & ~np.isnan(hourly)
+    kept = ~owned & (stands_idle | table.yes("plan.bought"))
+    if not (kept & able).any() or not (stands_idle or (owned & able).any()):
+        return time
+    first = np.lexsort((time, np.where(owned, 0.0, hourly), ~owned, ~able))[0]
+    return np.where(kept, np.fmax(time, time[first]), time)
 
 
 def measures_among(
@@ -161,9 +191,13 @@ def measures_among(
 ) -> MeasureColumns:
     """Cost and time of plans that are compared with each other alone; see ``measures_of``."""
     table, job = PlanTable.of(plans), is_job(workload)
-    by_run = job and length_known(table)
     return measures_of(
-        table, job=job, by_run=by_run, objective=objective, highest_usd_per_gpu_hour=highest_usd_per_gpu_hour
+        table,
+        job=job,
+        by_run=job and length_known(table),
+        objective=objective,
+        highest_usd_per_gpu_hour=highest_usd_per_gpu_hour,
+        stands_idle=paid_idle(workload, load_economics()),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -138,7 +139,7 @@ def _speed(found: Found, goals: Goals) -> dict[str, Column]:
             facts[f"plan.{name}"] = NumberColumn(found.speed[name])
     for name, fact in _JUDGED.items():
         if name in found.speed:
-            facts[fact] = NumberColumn(judged(goals, found.speed, name))
+            facts[fact] = NumberColumn(_promised(found, goals, name))
     if "latency_ms" in found.speed:
         facts["plan.latency_mean_ms"] = NumberColumn(mean_latency_ms(found.speed))
     if "overloaded" in found.speed:
@@ -146,6 +147,13 @@ def _speed(found: Found, goals: Goals) -> dict[str, Column]:
     if "max_concurrency" in found.speed:
         facts["plan.max_concurrency"] = _whole(np.floor(found.speed["max_concurrency"]))
     return facts
+
+
+def _promised(found: Found, goals: Goals, name: str) -> Any:
+    """A time as targets judge it; of an overloaded plan that of a request alone, since its own grow without end."""
+    time, over = judged(goals, found.speed, name), found.speed.get("overloaded")
+    alone = found.speed.get(f"_{name.replace('_ms', '_alone_ms')}")
+    return time if over is None or alone is None else np.where(over > 0, alone, time)
 
 
 #: Figures of a cost that are facts of a plan.

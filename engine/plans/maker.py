@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -12,7 +12,7 @@ from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import Column, Facts, FactTable, Value, yes_no
 from whichgpu.engine.plans.competence import competence_of
 from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.cost import OFFER, cost_columns, known
+from whichgpu.engine.plans.costs.cost import OFFER, CostColumns, cost_columns, known
 from whichgpu.engine.plans.costs.offers import offer_index, wishes_from_facts
 from whichgpu.engine.plans.costs.spending import count_owned, quoted_rate, spending_of
 from whichgpu.engine.plans.count_range import CountEnds, count_ends
@@ -25,7 +25,7 @@ from whichgpu.engine.plans.size_columns import SizeColumns
 from whichgpu.engine.plans.sizes import PlanSizes
 from whichgpu.engine.plans.table import PlanTable
 from whichgpu.engine.plans.targets import missed, undecided
-from whichgpu.engine.sizing import Floats, Job, Layout
+from whichgpu.engine.sizing import Floats, Ints, Job, Layout
 
 
 #: Facts in which a user names GPUs to be considered; what somebody owns is another matter.
@@ -121,21 +121,8 @@ class PlanMaker(PlanSizes):
             columns: of the GPUs that they point to.
         """
         gpus, links, which = columns.gpus, columns.links, found.gpu
-        count, training = found.layouts.gpus, self.job.training
-        by_sample = not training and (self.job.shape is None or self.job.family == "encoder")
-        together = count if training else found.layouts.width  # GPUs that work as one
-        costs = cost_columns(
-            gpus,
-            which,
-            count,
-            self._spending,
-            self._offers,
-            together=together,
-            linked=together > links.node_gpus[which],
-            tokens_per_s=self._sold_per_s(found),
-            samples_per_s=found.speed.get("samples_per_s", np.nan) if by_sample else np.nan,
-            hours=found.speed.get("hours", np.nan),
-        )
+        count = found.layouts.gpus
+        costs = self._costs(found, columns)
         # Servers that are rented; else as few as hold the plan. Replicas may be rented apart, and the servers of a rack
         # that one link joins are rented one by one.
         rented = np.where((costs.origin == OFFER) & ~costs.assumed, costs.instances, 0)
@@ -146,7 +133,7 @@ class PlanMaker(PlanSizes):
             links,
             costs,
             machines,
-            training=training,
+            training=self.job.training,
             precisions=[self._precision(gpu) for gpu in gpus.gpus],
             named=np.array([gpu.id in self._named for gpu in gpus.gpus], np.bool_),
             meets_target=self._meets_target(found),
@@ -159,6 +146,38 @@ class PlanMaker(PlanSizes):
         ]
         of_rows = [gpus.gpus[place] for place in which.tolist()]
         table = FactTable(len(ids), facts)
+        make = self._whole_plans(found, columns, costs, machines, ids, table)
+        return PlanTable(ids, of_rows, table, make, doubtful(facts, found.speed))
+
+    def _costs(self, found: Found, columns: SizeColumns) -> CostColumns:
+        """What the plans of configurations cost."""
+        links, which, count, training = columns.links, found.gpu, found.layouts.gpus, self.job.training
+        by_sample = not training and (self.job.shape is None or self.job.family == "encoder")
+        together = count if training else found.layouts.width  # GPUs that work as one
+        return cost_columns(
+            columns.gpus,
+            which,
+            count,
+            self._spending,
+            self._offers,
+            together=together,
+            linked=together > links.node_gpus[which],
+            tokens_per_s=self._sold_per_s(found),
+            samples_per_s=found.speed.get("samples_per_s", np.nan) if by_sample else np.nan,
+            hours=found.speed.get("hours", np.nan),
+        )
+
+    def _whole_plans(
+        self,
+        found: Found,
+        columns: SizeColumns,
+        costs: CostColumns,
+        machines: Ints,
+        ids: Sequence[str],
+        table: FactTable,
+    ) -> Callable[[int], Plan]:
+        """The plan of a row, made whole; what only whole plans tell is computed for all rows when first asked."""
+        which = found.gpu
 
         @cache
         def speed_ends() -> list[dict[str, Floats]]:
@@ -169,7 +188,7 @@ class PlanMaker(PlanSizes):
             return count_ends(columns, self.goals, found, speed_ends())
 
         def make(row: int) -> Plan:
-            gpu, layout, own = of_rows[row], found.layouts.at(row), table.row(row)
+            gpu, layout, own = columns.gpus.gpus[which.item(row)], found.layouts.at(row), table.row(row)
             memory = found.memory.row(row) if found.memory is not None else None
             speed = self.speed_of(found, row, gpu, layout, speed_ends)
             return Plan(
@@ -192,7 +211,7 @@ class PlanMaker(PlanSizes):
                 ),
             )
 
-        return PlanTable(ids, of_rows, table, make, doubtful(facts, found.speed))
+        return make
 
     def _sold_per_s(self, found: Found) -> Floats | float:
         """Tokens per second over which the cost of a million is taken: those of the load, else of full replicas."""

@@ -125,13 +125,16 @@ class Needs:
         """
         if not len(limit_gb):
             return np.zeros(0)
-        one = np.ones_like(rows.data)
-        code = ((rows.tensor << 20 | rows.pipeline) << 20 | (rows.data if self._job.training else one)) << 3
+        serving = not self._job.training
+        if serving and not self._job.expert_parallel:  # One copy is like the others, and like one that is alone.
+            rows = rows._replace(data=np.ones_like(rows.data))
+        code = ((rows.tensor << 20 | rows.pipeline) << 20 | rows.data) << 3
         _, first, which = np.unique(code | rows.sharding, return_index=True, return_inverse=True)
-        distinct = rows.take(first) if self._job.training else rows.take(first)._replace(data=one[first])
+        distinct = rows.take(first)
         probes = self._probes
         each = distinct.take(np.repeat(np.arange(len(first)), len(probes)))
-        needed = self.raised_gb(each, np.tile(probes, len(first))).reshape(len(first), len(probes))[which]
+        batch = np.tile(probes, len(first)) * (each.data if serving else 1)
+        needed = self.raised_gb(each, batch).reshape(len(first), len(probes))[which]
         # Along the last piece of the line that begins within the limit.
         piece = np.clip((needed <= limit_gb[:, None]).sum(1) - 1, 0, len(probes) - 2)
         row = np.arange(len(which))

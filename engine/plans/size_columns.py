@@ -144,7 +144,9 @@ class SizeColumns:
         """
         if not len(which):
             return {name: np.zeros(0) for name in _READ}
-        if room is None:
+        if room is None or (
+            self.job.expert_parallel and not self.job.training
+        ):  # What a copy holds hangs on the others.
             matters = self._batch_free or not self.job.training
             room = self.room(which, layouts) if matters else np.full(len(which), np.nan)
         context, small = card_columns(self.gpus)
@@ -195,8 +197,8 @@ def rate(speed: dict[str, Floats]) -> Floats:
 
 
 def capacity(speed: dict[str, Floats]) -> Floats:
-    """Work per second at most: tokens of full replicas; elsewhere the rate."""
-    return speed.get("capacity_tokens_per_s", rate(speed))
+    """Work per second at most: tokens of full replicas, samples of full batches; elsewhere the rate."""
+    return speed.get("capacity_tokens_per_s", speed.get("capacity_samples_per_s", rate(speed)))
 
 
 def mean_latency_ms(speed: dict[str, Floats]) -> Floats:

@@ -37,8 +37,9 @@ SpeedEnds: TypeAlias = Callable[[], Sequence[Mapping[str, Floats]]]
 
 
 def _known_at(figures: Mapping[str, Floats], row: int) -> dict[str, float]:
-    """The figures of one row that are known."""
-    return {name: value for name, column in figures.items() if not math.isnan(value := column.item(row))}
+    """The figures of one row that are known, without those for judging alone (``_name``)."""
+    shown = (name for name in figures if not name.startswith("_"))
+    return {name: value for name in shown if not math.isnan(value := figures[name].item(row))}
 
 
 class PlanSizes:

@@ -36,6 +36,7 @@ class Demand(NamedTuple):
     at_hand: bool = False  # all requests are there from the start: as many are in flight as memory holds
     burst: float = 1.0  # how many times the wait of independent arrivals
     percentile: float = PERCENTILE  # at which the limits are judged
+    together: bool = False  # those in flight come at the same moment, whenever their answers are given
     capacity: bool = False  # nobody stated how many requests are in flight
 
 
@@ -49,7 +50,8 @@ def demand_of(job: Job, facts: Facts) -> Demand:
         return Demand()
     capacity = capacity_asked(job, facts)
     percentile = number(facts, "slo_percentile") or PERCENTILE
-    demand = Demand(targets_of(facts), percentile=percentile, capacity=capacity)
+    together = facts.get("requests_come") == "together"
+    demand = Demand(targets_of(facts), percentile=percentile, together=together, capacity=capacity)
     if facts.get("serving_mode") == "batch":
         return demand._replace(at_hand=capacity)
     pattern = facts.get("traffic_pattern")

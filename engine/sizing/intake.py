@@ -111,6 +111,8 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         prefix_share=(reader.number("prefix_cache_hit_pct") or 0.0) / 100.0,
         draft_tokens=reader.whole("draft_tokens") or 0,
         draft_acceptance=_draft_acceptance(reader),
+        lookups=reader.whole("embedding_lookups") or 0,
+        lookup_width=_lookup_width(reader),
         image_px=_image_px(reader, family, model),
         frames=_frames(reader, family, model),
         denoising_steps=reader.whole("denoising_steps") or (model.denoising_steps if model else None),
@@ -326,6 +328,13 @@ def _engine(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None)
     if weights.startswith(("q", "iq")):
         return reader.assume("serving_engine", "llama.cpp", "GGUF weights are served by llama.cpp")
     return reader.assume("serving_engine", "vllm", "the most used open serving engine")
+
+
+def _lookup_width(reader: Reader) -> int:
+    """Numbers of a looked-up vector; the usual ones where look-ups are stated without them."""
+    if not reader.whole("embedding_lookups"):
+        return 0
+    return reader.whole("embedding_width") or reader.default("embedding_width")
 
 
 def _draft_acceptance(reader: Reader) -> float:

@@ -117,6 +117,8 @@ def _inference(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     per = constants.weights[job.weight_precision].body
     if job.family == "speech" and per == 2.0 and "weight_precision" in job.unstated:
         per = constants.other.speech_weight_bytes.value
+    # A program may keep 32 bits whatever precision is stated, and compute in it: openai/whisper does.
+    most = constants.other.speech_weight_bytes.value if job.family == "speech" and not job.engine_stated else per
     models = ceiling(job.models_served, rows.data)
     weights = params_b * per * models / (rows.tensor * rows.pipeline)
     activation = _inference_activation(job, params_b, weights, ceiling(rows.batch, rows.data))
@@ -130,7 +132,7 @@ def _inference(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     return MemoryColumns(
         per_gpu_gb=total_gb(parts),
         low_gb=0.85 * weights + 0.3 * activation.gb,
-        high_gb=1.2 * weights + 2.0 * activation.gb + 2.0 * rows.context_gb,
+        high_gb=1.2 * weights * max(1.0, most / per) + 2.0 * activation.gb + 2.0 * rows.context_gb,
         allocated_gb=tensors,
         parts=parts,
         band_reason="feature maps and workspaces differ between networks of one size",

@@ -29,13 +29,13 @@ from whichgpu.engine.sizing.speed_serving import Steps
 
 
 #: Beyond this share of capacity a queue is as long as one lets it grow; no formula tells how long.
-_FULL = 0.98
+FULL = 0.98
 #: Rounds of the searches for the requests in flight.
 _ROUNDS = 10
 #: They end where the logarithm of a rate or a time is as near as this.
 _NEAR = 1e-10
 #: The bracket begins with a replica that is idle nearly always.
-_IDLE = 1e-6
+IDLE = 1e-6
 
 
 class Replica(NamedTuple):
@@ -103,25 +103,30 @@ def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica
     # A plan that holds none is refused for its memory, and timed as if it held them.
     places = np.where(room >= 1, np.clip(held, 1.0, limit), limit * 1.0)
     budget = np.where(small_card, serving.step_tokens_small.value, serving.step_tokens.value)
-    first_prompt = steps.at(1.0, 1.0) - steps.at(1.0)
+    first_prompt = steps.with_prompts(1.0) - steps.at(1.0)
     return Replica(steps, answer, places, first_prompt, np.maximum(1.0, steps.prompt_tokens) / budget, serving)
 
 
-def closed(replica: Replica, present: Any) -> Times:
+def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
     """Times with ``present`` requests in flight; those without a place wait for one.
 
     Args:
         replica: the copies.
         present: requests in flight for each of them, 1 or more.
+        together: they come at the same moment, and their followers when all of them are answered.
     """
     held = np.minimum(present, replica.places)
     others = np.maximum(0.0, held - 1.0)
-    work = _at_work(replica, held, others)
+    # Of those that come together half stand before one, and half lengthen the steps of one's answer.
+    work = _at_work(replica, held, others / 2.0 if together else others)
     # Answers end with a step, and while a long one passes no other answer ends: whoever follows finds no queue but of
     # those with whom it came together, about as many as the fluctuations of an independent stream.
     clump = replica.constants.clump.value * np.sqrt(others) * work.busy
     queue = np.minimum(others / 2.0, clump) * work.unit + work.beyond + others * replica.attended_s
     tail = replica.constants.tail.value * others * work.busy * work.unit
+    if together:
+        queue = others / 2.0 * (work.unit + replica.attended_s)
+        tail = 1.9 * queue
     first = replica.overhead_s + work.own + queue
     service = first + (replica.answer - 1) * work.token
     over = (present - held) / held * service
@@ -149,13 +154,13 @@ def opened(replica: Replica, rate: Any, burst: float) -> Times:
     return arriving(replica, held, burst)
 
 
-def _root(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Any:
+def rising_root(beyond: Callable[[Any], Any], ends: tuple[Any, Any], rounds: int = _ROUNDS) -> Any:
     """The logarithm at which a rising function is 0, within its ends: regula falsi as mended by Illinois."""
     low, high = ends
     at_low, at_high = beyond(np.exp(low)), beyond(np.exp(high))
     low = np.where(at_high < 0, high, low)  # Not even the end is enough.
     high = np.where(at_low > 0, low, high)
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         width = at_high - at_low
         middle = np.where(width > 0, (low * at_high - high * at_low) / np.where(width > 0, width, 1.0), high)
         middle = np.clip(middle, low, high)
@@ -191,9 +196,9 @@ def held_where(replica: Replica, beyond: Callable[[Any], Any]) -> tuple[Any, Any
         replica: the copies.
         beyond: of the requests held; where it is not 0 anywhere, the nearer end is found.
     """
-    idle = np.full(np.shape(replica.places), math.log(_IDLE))
-    ends = idle, np.log(_FULL * replica.places)
-    return np.exp(_root(beyond, ends)), beyond(np.exp(idle))
+    idle = np.full(np.shape(replica.places), math.log(IDLE))
+    ends = idle, np.log(FULL * replica.places)
+    return np.exp(rising_root(beyond, ends)), beyond(np.exp(idle))
 
 
 def _open_times(replica: Replica, held: Any, burst: float) -> Times:
@@ -202,24 +207,24 @@ def _open_times(replica: Replica, held: Any, burst: float) -> Times:
     # Whoever comes at any time waits for the end of a step.
     own = replica.overhead_s + work.own + np.minimum(1.0, held) * work.step / 2.0
     own = own + work.beyond + held * replica.attended_s
-    p50, p95 = _of_tail(queue, work.busy, 0.5), _of_tail(queue, work.busy, 0.05)
+    p50, p95 = of_tail(queue, work.busy, 0.5), of_tail(queue, work.busy, 0.05)
     return Times(own + queue, own + p50, own + np.maximum(queue, p95), work.token, work.token_p95, held)
 
 
 def _with_wait(replica: Replica, times: Times, burst: float) -> Times:
     """The same with the wait for a place, of those that find all taken."""
     places = replica.places
-    share = np.minimum(_FULL, times.held / places)
+    share = np.minimum(FULL, times.held / places)
     waiting = share ** (np.sqrt(2.0 * (places + 1.0)) - 1.0)
     mean = burst * waiting * times.end_to_end(replica.answer) / (places * (1.0 - share))
     return times._replace(
         first=times.first + mean,
-        first_p50=times.first_p50 + _of_tail(mean, waiting, 0.5),
-        first_p95=times.first_p95 + _of_tail(mean, waiting, 0.05),
+        first_p50=times.first_p50 + of_tail(mean, waiting, 0.5),
+        first_p95=times.first_p95 + of_tail(mean, waiting, 0.05),
     )
 
 
-def _of_tail(mean: Any, waiting: Any, share: float) -> Any:
+def of_tail(mean: Any, waiting: Any, share: float) -> Any:
     """The wait that only a share exceeds, where some wait at all and their waits fall off as an exponential."""
     known = np.maximum(waiting, 1e-9)
     return np.maximum(0.0, np.log(known / share)) * mean / known
@@ -229,7 +234,7 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     steps, answer = replica.steps, replica.answer
     present = np.maximum(1.0, held)
     step = steps.at(present)
-    added = np.maximum(0.0, steps.at(present, 1.0) - step)
+    added = np.maximum(0.0, steps.with_prompts(present) - step)
     passing = steps.own_pass(step, added, 1.0)
     added = np.where(steps.alone, passing, added)
     # Stages of a pipeline take prompts of different requests at a time.
@@ -237,9 +242,10 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     token = step / steps.accepted
     # The more decode, the more experts a step has read anyway, so that a prompt adds less; no queue is shorter for it.
     queued = np.maximum(added, replica.first_prompt)
-    prompts = held * queued / steps.stages
+    # Copies that share their experts wait for one another: the prompts of all lengthen the steps of each.
+    prompts = held * steps.sharers * queued / steps.stages
     # A step takes no more tokens than the engine lets it.
-    each = np.minimum(others / answer, 1.0 / replica.budget_share) * shared
+    each = np.minimum(others * steps.sharers / answer, 1.0 / replica.budget_share) * shared
     waits = np.maximum(0.0, others * replica.budget_share - answer) * (step + shared / replica.budget_share)
     busy = prompts / (prompts + answer * token)
     return _Work(

@@ -11,7 +11,13 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence, fullest_stage, stage_params
+from whichgpu.engine.sizing.sharing import (
+    cached_bytes_per_sequence,
+    expert_sharers,
+    fullest_stage,
+    routed_params,
+    stage_params,
+)
 
 
 GIB = 1.073741824  # decimal GB
@@ -69,7 +75,8 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     sequences = ceiling(rows.batch, rows.data)
     reserve = reserve_of(job.engine, job.engine_version)
     ranks = tensor * pipeline
-    outside = np.where(ranks > 1, reserve.outside_split_gib, reserve.outside_gib) * GIB
+    talking = (ranks > 1) | (expert_sharers(job, rows) > 1)
+    outside = np.where(talking, reserve.outside_split_gib, reserve.outside_gib) * GIB
     inputs: tuple[Any, ...] = (shape.params / 1e9, job.weight_precision, weight.body, tensor, pipeline, models)
     parts = [PartColumn(_WEIGHTS if shape.known else _WEIGHTS_RULE, weights, inputs)]
     cache: Any = 0.0  # An encoder reads its input once and caches nothing.
@@ -163,26 +170,26 @@ def _weights_gb(job: Job, shape: Shape, weight: WeightFormat, rows: Rows) -> Any
     tensor = rows.tensor
     layer_params, end_params = stage_params(shape, rows.pipeline)
     ends = 2.0 if weight.ends_16bit else weight.body
-    gb = (layer_params * _layer_bytes(job, shape, weight, tensor) + end_params * ends) / tensor / 1e9
+    gb = (layer_params * _layer_bytes(job, shape, weight, rows) + end_params * ends) / tensor / 1e9
     if job.cpu_offload:  # Two layers pass over the GPU at a time, the rest waits in host memory.
         gb = np.minimum(gb, 2.0 * shape.largest_layer * max(ends, weight.body) / tensor / 1e9)
     return gb
 
 
-def _layer_bytes(job: Job, shape: Shape, weight: WeightFormat, tensor: Any) -> Any:
-    """Bytes per parameter in the layers. MXFP4 is a format of experts: the rest stays in 16 bits.
+def _layer_bytes(job: Job, shape: Shape, weight: WeightFormat, rows: Rows) -> Any:
+    """Bytes on a copy for each parameter in the layers. MXFP4 is a format of experts: the rest stays in 16 bits.
 
-    The sides of the experts are rounded up for the kernels.
+    The sides of the experts are rounded up for the kernels; copies may share their experts.
     """
     moe = job.model.moe if job.model is not None else None
+    routed, sharers = routed_params(shape)[0] / shape.body, expert_sharers(job, rows)
     if job.weight_precision != "mxfp4" or not shape.expert_params or moe is None or not moe.expert_intermediate:
-        return weight.body
+        return weight.body * (1.0 - routed * (1.0 - 1.0 / sharers))
     padding = sizing_constants().mxfp4_padding
-    width = ceiling(moe.expert_intermediate, tensor)
+    width = ceiling(moe.expert_intermediate, rows.tensor)
     grown = ceiling(shape.hidden, padding.hidden) * padding.hidden / shape.hidden
     grown = grown * (ceiling(width, padding.intermediate) * padding.intermediate / width)
-    routed = min(1.0, shape.expert_params / shape.body)
-    return routed * weight.body * grown + (1.0 - routed) * 2.0
+    return routed * weight.body * grown / sharers + (1.0 - routed) * 2.0
 
 
 def _band(

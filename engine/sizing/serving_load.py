@@ -9,6 +9,7 @@ import numpy as np
 from whichgpu.engine.sizing.demand import Demand, tail_share
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.queueing import (
+    IDLE,
     Replica,
     Times,
     arriving,
@@ -41,7 +42,7 @@ def load_values(job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Dem
     if demand.rate is None:
         flight = replica.places * data if demand.at_hand else rows.batch
         present = np.maximum(1.0, flight / data)
-        times = closed(replica, present)
+        times = closed(replica, present, together=demand.together)
         requests = flight / times.end_to_end(answer)
         values["overloaded"] = np.where(np.isnan(requests), np.nan, 0.0)
         values["tokens_per_s"] = requests * answer
@@ -63,6 +64,8 @@ def load_values(job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Dem
         "latency_mean_ms": mean * 1e3,
     }
     values |= _percentiles(times, answer)
+    if demand.rate is not None and any(demand.targets):
+        values |= _alone(replica, demand)
     values["qps"] = np.where(room < 1, np.nan, _promised_per_s(replica, demand, full_per_s) * data)
     return values
 
@@ -81,6 +84,16 @@ def _percentiles(times: Times, answer: int) -> dict[str, Any]:
         values[f"{name}_p95_ms"] = p95 * 1e3
         values[f"{name}_p99_ms"] = (median + (p95 - median) * tail_share(99.0)) * 1e3
     return values
+
+
+def _alone(replica: Replica, demand: Demand) -> dict[str, Any]:
+    """Times of a request that finds its copy idle, at the percentile of the targets; for judging, and no figures.
+
+    By them an overloaded plan is refused, if at all: its own times grow as long as the load lasts.
+    """
+    first, token = _judged_times(replica, np.full(np.shape(replica.places), IDLE), demand)
+    times = {"ttft": first, "tpot": token, "latency": first + (replica.answer - 1) * token}
+    return {f"_{name}_alone_ms": time * 1e3 for name, time in times.items()}
 
 
 def _promised_per_s(replica: Replica, demand: Demand, full_per_s: Any) -> Any:
@@ -102,12 +115,16 @@ def _promised_per_s(replica: Replica, demand: Demand, full_per_s: Any) -> Any:
 
 def _over_limits(replica: Replica, held: Any, demand: Demand) -> Any:
     """Log of how far a copy that holds so many is from its targets, at the percentile at which they are judged."""
-    times = arriving(replica, held, demand.burst)
-    share, further = tail_share(demand.percentile), replica.answer - 1
-    first = times.first_p50 + (times.first_p95 - times.first_p50) * share
-    token = times.token + (times.token_p95 - times.token) * share
+    (first, token), further = _judged_times(replica, held, demand), replica.answer - 1
     found = np.full(np.shape(first), -np.inf)
     for limit, time in zip(demand.targets, (first, token, first + further * token), strict=True):
         if limit is not None:
             found = np.maximum(found, np.log(time * 1e3 / limit))
     return found
+
+
+def _judged_times(replica: Replica, held: Any, demand: Demand) -> tuple[Any, Any]:
+    """Time to first token and time per token at the percentile at which targets are judged, with so many held."""
+    times, share = arriving(replica, held, demand.burst), tail_share(demand.percentile)
+    first = times.first_p50 + (times.first_p95 - times.first_p50) * share
+    return first, times.token + (times.token_p95 - times.token) * share

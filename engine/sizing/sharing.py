@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from whichgpu.engine.sizing.rows import Ints, ceiling
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.rows import Ints, Rows, ceiling
 from whichgpu.engine.sizing.shape import Shape
 
 
@@ -30,6 +31,29 @@ def fullest_stage(shape: Shape, pipeline: Ints) -> tuple[Any, Any, Any]:
         np.where(split, np.where(inner | last, 0.0, 1.0), 1.0),
         np.where(split, np.where(inner | (not last), 0.0, 1.0), 1.0),
     )
+
+
+def expert_sharers(job: Job, rows: Rows) -> Any:
+    """Copies that share one set of routed experts while serving: attention is copied, experts lie on all their GPUs.
+
+    More than one only where ``expert_parallel`` is stated above the tensor ranks (data-parallel attention with experts
+    spread, as DeepSeek-style models are served); then as many as it says, at most all copies.
+    """
+    if job.training or not job.expert_parallel or job.shape is None or not job.shape.moe:
+        return 1
+    return np.clip(job.expert_parallel // rows.tensor, 1, rows.data)
+
+
+def routed_params(shape: Shape) -> tuple[float, float]:
+    """Parameters in routed experts, and the share of them that one token reads."""
+    if shape.expert_params and shape.experts:
+        return shape.expert_params, shape.experts_per_token / shape.experts
+    idle = shape.params - shape.active_params
+    if not shape.moe or idle <= 0:
+        return 0.0, 1.0
+    # Only sizes are known: nine tenths of a sparse model are experts, as in published ones.
+    routed = max(idle, 0.9 * shape.body)
+    return routed, 1.0 - idle / routed
 
 
 def stage_params(shape: Shape, pipeline: Ints) -> tuple[Any, Any]:

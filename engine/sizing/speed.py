@@ -21,90 +21,12 @@ from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_encoders import encoder_values, pass_of
 from whichgpu.engine.sizing.speed_images import image_values
 from whichgpu.engine.sizing.speed_links import Split, link_speed, node_link_speed, split_of
+from whichgpu.engine.sizing.speed_lookups import lookup_values
 from whichgpu.engine.sizing.speed_serving import load_of, rates_of, steps_of
 from whichgpu.engine.sizing.speed_speech import speech_values
-from whichgpu.engine.sizing.support import speaks_of_speed, supported
+from whichgpu.engine.sizing.speed_words import BANDED, SERVING_WORDS, SOURCE, UNITS, words_of
+from whichgpu.engine.sizing.support import looks_up, speaks_of_speed, supported
 from whichgpu.engine.sizing.training_time import training_values, work_of
-
-
-_UNITS = {
-    "tokens_per_s": "tokens/s",
-    "samples_per_s": "samples/s",
-    "requests_per_s": "requests/s",
-    "images_per_s": "images/s",
-    "input_tokens_per_s": "tokens/s",
-    "audio_hours_per_hour": "h/h",
-    "steps_per_s": "steps/s",
-    "qps": "requests/s",
-    **{f"{name}{of}_ms": "ms" for name in ("ttft", "tpot", "latency") for of in ("", "_p95", "_p99")},
-    "latency_mean_ms": "ms",
-    "in_flight": "requests",
-    "utilization": "share of capacity",
-    "overloaded": "1 or 0",
-    "capacity_tokens_per_s": "tokens/s",
-    "step_s": "s",
-    "hours": "h",
-    "max_concurrency": "requests",
-    "mfu": "share of peak",
-}
-_SERVING_WORDS = {
-    "tpot_ms": "a step of those in flight / tokens accepted + others in flight x what a prompt adds / output tokens",
-    "ttft_ms": "request overhead + the prompt's own pass + the prompts before it + the wait for a place",
-    "latency_ms": "time to first token + (output tokens - 1) x time per token",
-    "latency_mean_ms": "the same of the means",
-    "requests_per_s": "requests in flight / mean time of an answer; as stated where the load is a rate",
-    "tokens_per_s": "requests per second x output tokens",
-    "in_flight": "requests per second x mean time of an answer (Little's law)",
-    "utilization": "requests per second / requests per second of full replicas",
-    "overloaded": "the stated rate is more than full replicas answer",
-    "capacity_tokens_per_s": "output tokens x requests in flight of full replicas / time of their answers",
-    "qps": "requests per second that keep the targets, at most the share of capacity planned for",
-    "max_concurrency": "(memory left beside weights and reserve) / cache per sequence, all replicas",
-    **{
-        f"{name}_{of}_ms": "the median, and the tail of the waits before it"
-        for name in ("ttft", "tpot", "latency")
-        for of in ("p95", "p99")
-    },
-}
-_TRAINING_WORDS = {
-    "tokens_per_s": "tokens per step / seconds per step",
-    "samples_per_s": "tokens per second / sequence length",
-    "step_s": "micro-batches x (products / (peak x share) + attention + bytes between them / bandwidth + exchanges) x"
-    " pipeline bubble + gradients not hidden + optimiser",
-    "hours": "stated tokens or steps / rate",
-    "mfu": "model FLOPs (6 N, adapters 4 N, + attention) x tokens per second / (GPUs x dense peak)",
-}
-_NETWORK_WORDS = {
-    "images_per_s": "GPUs x peak x share used / FLOPs per image",
-    "samples_per_s": "GPUs x peak x share used / FLOPs per sample",
-    "audio_hours_per_hour": "windows per second x seconds of sound in each",
-    "latency_ms": "FLOPs / (peak x share used)",
-    "qps": "samples per second x share of capacity planned for",
-    "step_s": "batch / samples per second",
-    "hours": "stated steps x batch / samples per second",
-}
-_DENOISING_WORDS = {
-    **_NETWORK_WORDS,
-    "images_per_s": "steps per second / denoising steps",
-    "samples_per_s": "steps per second / denoising steps",
-    "steps_per_s": "GPUs / (guidance passes x (products / (peak x share) + attention + bytes between / bandwidth))",
-    "latency_ms": "denoising steps x guidance passes x (products / (peak x share) + attention + bytes between them /"
-    " bandwidth) x samples together",
-}
-_SPEECH_WORDS = {
-    **_NETWORK_WORDS,
-    "samples_per_s": "GPUs x share / (encoder / (peak x share used) + tokens of text x (decoder / batch + keys and"
-    " values of the sound) / bandwidth)",
-    "tokens_per_s": "samples per second x tokens of text in each",
-}
-_ENCODER_WORDS = {
-    "latency_ms": "(2 N T + attention) / (peak x share used) + request overhead: one pass answers",
-    "requests_per_s": "requests in one pass / time of the pass, all replicas",
-    "samples_per_s": "requests in one pass / time of the pass, all replicas",
-    "input_tokens_per_s": "requests per second x tokens read by each",
-    "qps": "requests per second of the largest batch that keeps the targets x share of capacity planned for",
-}
-_SOURCE = "knowledge/speed.yaml: roofline with measured shares"
 
 
 class JobSpeed:
@@ -142,19 +64,21 @@ class JobSpeed:
     def _columns(self, table: GpuTable, which: Ints, split: Split, room: Floats | None, pick: Pick) -> dict[str, Any]:
         job, shape = self._job, self._job.shape
         if job.family == "speech":
-            values = speech_values(job, table, which, split.rows, pick, capacity=self._demand.capacity)
+            values = speech_values(job, table, which, split.rows, self._demand, pick)
             return _with_audio(job, values)
+        if looks_up(job):
+            return lookup_values(job, table, which, split.rows, self._demand, pick)
         if shape is None:
-            return image_values(job, table, which, split.rows, pick, capacity=self._demand.capacity)
+            return image_values(job, table, which, split.rows, self._demand, pick)
         if self._work is not None:
             return training_values(job, shape, self._work, table, which, split, pick)
         rates = rates_of(job, table, pick).take(which)
-        tensor, demand = split.rows.tensor, self._demand
+        demand = self._demand
         if job.family == "encoder":
-            load = pass_of(job, shape, tensor)
-            return encoder_values(job, load, rates, split, targets=demand.targets, capacity=demand.capacity)
-        known = np.full(len(tensor), np.nan) if room is None else room
-        steps = steps_of(load_of(job, shape, tensor), rates, split)
+            load = pass_of(job, shape, split.rows)
+            return encoder_values(job, load, rates, split, demand)
+        known = np.full(len(split.rows.tensor), np.nan) if room is None else room
+        steps = steps_of(load_of(job, shape, split.rows), rates, split)
         return load_values(job, steps, split.rows, room=known, demand=demand)
 
     def estimate(
@@ -223,18 +147,22 @@ class JobSpeed:
             link: between GPUs of a node.
             batch: micro-batch in training, requests in flight while serving.
         """
-        words, inputs = _words_of(self._job), _inputs(self._job, gpu, layout, link, batch)
+        words, inputs = words_of(self._job), _inputs(self._job, gpu, layout, link, batch)
         figures: dict[str, Figure] = {}
+        bands = speed_constants().serving_bands if words is SERVING_WORDS else {}
         for name, value in values.items():
             ends = (value, slow.get(name, value), fast.get(name, value))
-            figures[name] = Figure(value, min(ends), max(ends), _UNITS[name], words[name], _SOURCE, inputs)
+            low, high = min(ends), max(ends)
+            if (band := bands.get(BANDED.get(name, ""))) is not None:
+                low, high = band.ends(value, low, high)
+            figures[name] = Figure(value, low, high, UNITS[name], words[name], SOURCE, inputs)
         return figures
 
 
 def rows_of_values(columns: dict[str, Any]) -> Iterator[dict[str, float]]:
-    """The figures of each row that are known."""
-    unknown = {name: np.isnan(column) for name, column in columns.items()}
-    names = tuple(name for name in columns if not unknown[name].all())
+    """The figures of each row that are known, without those for judging alone (``_name``)."""
+    unknown = {name: np.isnan(column) for name, column in columns.items() if not name.startswith("_")}
+    names = tuple(name for name in unknown if not unknown[name].all())
     rows = zip(*(columns[name].tolist() for name in names), strict=True)
     if not names:
         yield from ({} for _ in next(iter(unknown.values()), ()))
@@ -252,15 +180,6 @@ def _with_audio(job: Job, values: dict[str, Any]) -> dict[str, Any]:
     return values | {"audio_hours_per_hour": values["samples_per_s"] * speed_constants().speech.window_seconds.value}
 
 
-def _words_of(job: Job) -> dict[str, str]:
-    if job.shape is None:
-        served = {"speech": _SPEECH_WORDS, "diffusion_image": _DENOISING_WORDS, "diffusion_video": _DENOISING_WORDS}
-        return _NETWORK_WORDS if job.training else served.get(job.family, _NETWORK_WORDS)
-    if job.training:
-        return _TRAINING_WORDS
-    return _ENCODER_WORDS if job.family == "encoder" else _SERVING_WORDS
-
-
 def _inputs(job: Job, gpu: Gpu, layout: Layout, link: str, batch: int) -> dict[str, Value]:
     inputs: dict[str, Value | None] = {
         "param_count_b": job.params_b,
@@ -274,6 +193,8 @@ def _inputs(job: Job, gpu: Gpu, layout: Layout, link: str, batch: int) -> dict[s
     }
     if job.training:
         inputs |= {"seq_len_tokens": job.seq_len_tokens, "batch_size_per_gpu": batch}
+    elif looks_up(job):
+        inputs |= {"concurrency": batch, "embedding_lookups": job.lookups, "embedding_width": job.lookup_width}
     elif job.shape is not None:
         inputs |= {"concurrency": batch, "input_tokens": job.input_tokens, "output_tokens": job.output_tokens}
         inputs["serving_engine"] = job.engine

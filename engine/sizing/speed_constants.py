@@ -71,6 +71,21 @@ class ServingSpeed(FrozenModel):
     cache_copies: Banded
 
 
+class ServingBand(FrozenModel):
+    """How far a figure of a served language model may lie from its value."""
+
+    of_ends: float  # power of what the ends of the constants make of it
+    below: float  # times, beyond that
+    above: float
+    source: str
+
+    def ends(self, value: float, low: float, high: float) -> tuple[float, float]:
+        """The band of a figure, from its values at the ends of the constants."""
+        if value <= 0 or low <= 0:
+            return low, high
+        return value * (low / value) ** self.of_ends / self.below, value * (high / value) ** self.of_ends * self.above
+
+
 class TrainingSpeed(FrozenModel):
     """Training of transformers."""
 
@@ -98,6 +113,14 @@ class SpeechSpeed(FrozenModel):
     encoder_part: Banded
     full_batch: Banded
     training_share: Banded
+
+
+class LookupSpeed(FrozenModel):
+    """Recommenders by their look-ups."""
+
+    share: Banded
+    start_ms: Banded
+    full_batch: Banded
 
 
 class VisionSpeed(FrozenModel):
@@ -130,10 +153,12 @@ class SpeedConstants(FrozenModel):
     memory_bandwidth_use: dict[str, Banded]
     engines: dict[str, tuple[EngineSteps, ...]]
     serving: ServingSpeed
+    serving_bands: dict[str, ServingBand]
     matmul_share: dict[str, Banded]
     training_use: dict[str, Banded]
     training: TrainingSpeed
     speech: SpeechSpeed
+    lookups: LookupSpeed
     vision: VisionSpeed
     diffusion: DiffusionSpeed
     links: dict[str, LinkUse]

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whichgpu.engine.core import TURNED, Pick
+from whichgpu.engine.sizing.batching import BatchServer, batch_values
 from whichgpu.engine.sizing.composed import composed_network
+from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
@@ -19,14 +21,14 @@ _NARROW = frozenset({"fp4", "fp8", "int8"})
 
 
 def image_values(
-    job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pick = "value", *, capacity: bool = False
+    job: Job, table: GpuTable, which: Ints, rows: Rows, demand: Demand, pick: Pick = "value"
 ) -> dict[str, Any]:
     """Figures of a vision, diffusion or other network over all GPUs of each row.
 
     Empty where the size is unknown, NaN where the GPU's rates are.
     """
     if job.family.startswith("diffusion"):
-        return _diffusion_values(job, table, which, rows, pick, capacity=capacity)
+        return _diffusion_values(job, table, which, rows, demand, pick)
     flops = forward_flops(job)
     if flops is None:
         return {}
@@ -34,8 +36,9 @@ def image_values(
     if job.training:
         values = training_run(job, rate, flops, rows)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
-    per_s = rate * rows.count / flops
-    return {"images_per_s": per_s, "samples_per_s": per_s, "qps": 0.9 * per_s, "latency_ms": flops / rate * 1e3}
+    # Pictures pass one by one: those of a batch take as long together.
+    values = batch_values(BatchServer(lambda batch: batch * flops / rate, 1.0), rows.count, rows.batch, demand)
+    return {"images_per_s": values["samples_per_s"], **values}
 
 
 def training_run(job: Job, rate: Floats, flops: float, rows: Rows) -> dict[str, Any]:
@@ -57,9 +60,7 @@ def training_run(job: Job, rate: Floats, flops: float, rows: Rows) -> dict[str, 
     return values
 
 
-def _diffusion_values(
-    job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pick, *, capacity: bool
-) -> dict[str, Any]:
+def _diffusion_values(job: Job, table: GpuTable, which: Ints, rows: Rows, demand: Demand, pick: Pick) -> dict[str, Any]:
     denoiser = _denoiser_of(job)
     if denoiser is None:
         return {}
@@ -73,15 +74,12 @@ def _diffusion_values(
     steps = float(job.denoising_steps) if job.denoising_steps else diffusion.steps.at(TURNED[pick])
     # A step is never shorter than the start of its kernels; of full batches the start does not count.
     starting = denoiser.layers * diffusion.launch_us_per_layer.at(TURNED[pick]) * 1e-6
-    together = np.maximum(1, ceiling(rows.batch, rows.count))
-    step = passes * np.maximum(together * computing, starting)
-    per_s = rows.count * (1.0 / (passes * computing) if capacity else together / step)
-    values = {
-        "latency_ms": step * steps * 1e3,
-        "steps_per_s": per_s,
-        "samples_per_s": per_s / steps,
-        "qps": 0.9 * per_s / steps,
-    }
+    most = np.maximum(1.0, ceiling(rows.batch, rows.count))
+    if demand.capacity and demand.rate is None:
+        most = np.maximum(most, starting / computing)
+    server = BatchServer(lambda batch: steps * passes * np.maximum(batch * computing, starting), most)
+    values = batch_values(server, rows.count, rows.batch, demand)
+    values["steps_per_s"] = values["samples_per_s"] * steps
     if job.family == "diffusion_image":
         values["images_per_s"] = values["samples_per_s"]
     return values

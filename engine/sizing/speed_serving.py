@@ -14,12 +14,12 @@ from whichgpu.engine.core import TURNED, Pick
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.rows import Floats, Ints
+from whichgpu.engine.sizing.rows import Floats, Ints, Rows
 from whichgpu.engine.sizing.serving import version_numbers
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
+from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence, expert_sharers, routed_params
 from whichgpu.engine.sizing.speed_constants import EngineSteps, speed_constants
-from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
+from whichgpu.engine.sizing.speed_links import Split, all_reduce_s, choose
 from whichgpu.engine.sizing.speed_peaks import is_gguf, serving_precisions
 
 
@@ -38,6 +38,9 @@ class Load(NamedTuple):
     exchange_bytes: float  # per token and all-reduce
     layers: int
     prompt_tokens: float  # of a request, that are computed and not found in the cache of prefixes
+    sharers: Any = 1  # copies whose tokens pass through the same experts
+    routed_bytes: float = 0.0  # of a token, that go to its experts on other GPUs and come back, in all layers
+    sparse_layers: float = 0.0
     verified: float = 1.0  # tokens that a step computes for each sequence: one, and those that were drafted
     accepted: float = 1.0  # of them, that become part of the answer
 
@@ -63,12 +66,13 @@ class Rates(NamedTuple):
         return self._replace(bandwidth=self.bandwidth[which], prefill=self.prefill[which], decode=self.decode[which])
 
 
-def load_of(job: Job, shape: Shape, tensor: Any) -> Load:
-    """The load of a job on one of ``tensor`` ranks, a number or a column."""
-    constants = sizing_constants()
+def load_of(job: Job, shape: Shape, rows: Rows) -> Load:
+    """The load of a job on one tensor rank of each plan."""
+    constants, tensor = sizing_constants(), rows.tensor
+    sharers = expert_sharers(job, rows)
     weight = constants.weights[job.weight_precision]
     ends = 2.0 if weight.ends_16bit else weight.body
-    routed, share = _routed(shape)
+    routed, share = routed_params(shape)
     # The input embedding is looked up, not read; a tied one is read as the head.
     read = (shape.body - routed) * weight.body + (shape.head or shape.embedding) * ends
     width = shape.heads * shape.head_dim
@@ -87,7 +91,7 @@ def load_of(job: Job, shape: Shape, tensor: Any) -> Load:
     drafted, chance = job.draft_tokens, job.draft_acceptance
     return Load(
         shared_bytes=max(0.0, read) / tensor,
-        expert_bytes=routed * weight.body / tensor,
+        expert_bytes=routed * weight.body / tensor / sharers,
         expert_share=share,
         cache_bytes=cached,
         token_flops=2.0 * active / tensor,
@@ -95,22 +99,14 @@ def load_of(job: Job, shape: Shape, tensor: Any) -> Load:
         exchange_bytes=2.0 * shape.hidden,
         layers=shape.layers,
         prompt_tokens=computed,
+        sharers=sharers,
+        # Sent in 8 bits to each GPU that holds one of its experts, back in 16.
+        routed_bytes=3.0 * shape.hidden * shape.sparse_layers * np.minimum(shape.experts_per_token, sharers - 1.0),
+        sparse_layers=shape.sparse_layers,
         verified=1.0 + drafted,
         # Leviathan et al., "Fast Inference from Transformers via Speculative Decoding" (2023), equation 1.
         accepted=1.0 + drafted if chance >= 1 else (1.0 - chance ** (drafted + 1)) / (1.0 - chance),
     )
-
-
-def _routed(shape: Shape) -> tuple[float, float]:
-    """Parameters in routed experts, and the share of them that one token reads."""
-    if shape.expert_params and shape.experts:
-        return shape.expert_params, shape.experts_per_token / shape.experts
-    idle = shape.params - shape.active_params
-    if not shape.moe or idle <= 0:
-        return 0.0, 1.0
-    # Only sizes are known: nine tenths of a sparse model are experts, as in published ones.
-    routed = max(idle, 0.9 * shape.body)
-    return routed, 1.0 - idle / routed
 
 
 def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
@@ -172,6 +168,7 @@ class Steps(NamedTuple):
     weights: Any  # read by every step
     experts: Any  # routed ones, all of them; 0 where there are none
     expert_share: Any  # of them, that one token reads
+    sparse: Any  # it has routed experts
     cache: Any  # read for a sequence
     arithmetic: Any  # of a sequence
     prompt: Any  # arithmetic of a prompt
@@ -182,23 +179,32 @@ class Steps(NamedTuple):
     per_sequence: float
     exchange: Any  # of a step, whatever its size
     exchange_per_token: Any
+    sharers: Any  # copies that go through their steps together, since they share their experts
     verified: float  # tokens of a sequence
     accepted: float
     prompt_tokens: float
     stages: Any  # that work on different micro-batches at a time
 
-    def at(self, sequences: Any, prompts: float = 0.0) -> Any:
-        """Seconds of a step with a token for each of ``sequences``, 1 or more, and ``prompts`` that pass through.
+    def at(self, sequences: Any) -> Any:
+        """Seconds of a step with a token for each of ``sequences``, 1 or more."""
+        batch = np.maximum(1.0, sequences / self.stages)
+        return self._seconds(batch, batch * self.verified, self.arithmetic * batch)
+
+    def with_prompts(self, sequences: Any, prompts: float = 1.0) -> Any:
+        """The same of a step through which prompts pass as well."""
+        batch = np.maximum(1.0, sequences / self.stages)
+        tokens = batch * self.verified + prompts * self.prompt_tokens
+        return self._seconds(batch, tokens, self.arithmetic * batch + prompts * self.prompt)
+
+    def _seconds(self, batch: Any, tokens: Any, arithmetic: Any) -> Any:
+        """Seconds of a step, by what it holds.
 
         A step reads the weights once, whoever is in it. Where either memory or arithmetic takes far longer it alone
         counts, near the ridge of the roofline both: the fourth root of the sum of their fourth powers.
         """
-        batch = np.maximum(1.0, sequences / self.stages)
-        tokens = batch * self.verified + prompts * self.prompt_tokens
         memory = self.weights + self.cache * batch
-        if np.any(self.expert_share < 1.0):
-            memory = memory + self.experts * (1.0 - (1.0 - self.expert_share) ** tokens)
-        arithmetic = self.arithmetic * batch + prompts * self.prompt
+        if self.sparse:
+            memory = memory + self.experts * (1.0 - (1.0 - self.expert_share) ** (tokens * self.sharers))
         busy = np.maximum(_either(memory, arithmetic), self.floor)
         return busy + self.host + self.per_sequence * batch + self.exchange + self.exchange_per_token * tokens
 
@@ -224,6 +230,7 @@ def steps_of(load: Load, rates: Rates, split: Split) -> Steps:
         weights=load.shared_bytes / rates.bandwidth * drafting,
         experts=load.expert_bytes / rates.bandwidth * drafting,
         expert_share=load.expert_share if moe else 1.0,
+        sparse=moe,
         cache=load.cache_bytes / rates.bandwidth * drafting,
         arithmetic=load.token_flops * load.verified / rates.decode * drafting,
         prompt=load.prefill_flops / rates.prefill,
@@ -234,6 +241,7 @@ def steps_of(load: Load, rates: Rates, split: Split) -> Steps:
         per_sequence=rates.per_sequence,
         exchange=fixed,
         exchange_per_token=per_token,
+        sharers=load.sharers,
         verified=load.verified,
         accepted=load.accepted,
         prompt_tokens=load.prompt_tokens,
@@ -248,11 +256,20 @@ def _either(one: Any, other: Any) -> Any:
 
 
 def _exchange_s(load: Load, rates: Rates, split: Split) -> tuple[Any, Any]:
-    """Two all-reduces a layer over the tensor ranks, one hand-over per pipeline boundary: for a step, and per token."""
+    """Two all-reduces a layer over the tensor ranks, one hand-over per pipeline boundary: for a step, and per token.
+
+    Tokens of copies that share their experts go to them and back in each sparse layer.
+    """
     tensor, pipeline = split.rows.tensor, split.rows.pipeline
     alone, with_one = (all_reduce_s(size, tensor, split.tensor_link) for size in (0.0, load.exchange_bytes))
     reduces = 2 * load.layers
     fixed, per_token = reduces * rates.exchange * alone, reduces * rates.exchange_bytes * (with_one - alone)
+    if np.any(load.sharers > 1):
+        far = choose(load.sharers * tensor > split.per_node, split.over_all, split.link)
+        shared = load.sharers > 1
+        fixed = fixed + np.where(shared, 2 * load.sparse_layers * rates.exchange * far.latency_s, 0.0)
+        wire = load.routed_bytes / tensor / (far.gbs * 1e9)
+        per_token = per_token + np.where(shared, rates.exchange_bytes * wire, 0.0)
     if np.any(pipeline > 1):
         latency = np.where(split.node.latency_s, split.node.latency_s, split.link.latency_s)
         gbs = np.where(split.node.latency_s, split.node.gbs, split.link.gbs)

@@ -7,17 +7,19 @@ from typing import Any
 import numpy as np
 
 from whichgpu.engine.core import Pick
+from whichgpu.engine.sizing.batching import BatchServer, batch_values
 from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.rows import Ints, Rows, ceiling
+from whichgpu.engine.sizing.rows import Ints, Rows
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_images import training_run
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
 
 
 def speech_values(
-    job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pick = "value", *, capacity: bool = False
+    job: Job, table: GpuTable, which: Ints, rows: Rows, demand: Demand, pick: Pick = "value"
 ) -> dict[str, Any]:
     """Windows and tokens per second over all GPUs of each row; empty where the size is unknown, NaN where rates are.
 
@@ -29,8 +31,8 @@ def speech_values(
         table: the GPUs.
         which: the GPU of each row, by its position in the table.
         rows: the plans; the ``batch`` of a row is the windows in flight over all its GPUs.
+        demand: what is asked; a request is one window.
         pick: the slow, middle or fast end of the constants.
-        capacity: it is not stated how many windows are in flight: give the throughput of full batches.
     """
     speech = speed_constants().speech
     if job.params_b is None:
@@ -44,21 +46,22 @@ def speech_values(
     serving = speed_constants().serving
     width, layers = _dimensions(params)
     positions = speech.window_positions.value
-    batch = speech.full_batch.value if capacity else np.maximum(1, ceiling(rows.batch, rows.count))
     encoder = 2.0 * params * speech.encoder_part.value * positions + 4.0 * layers * width * positions**2
     encoding = encoder / (reached * serving.prefill_share.at(pick))
     weights = params * (1.0 - speech.encoder_part.value) * sizing_constants().weights[job.weight_precision].body
     heard = 4.0 * layers * width * positions  # Bytes of keys and values, 16 bits each.
-    reading = (weights + batch * heard) / table.bandwidth_in_reach(pick)[which]
+    bandwidth = table.bandwidth_in_reach(pick)[which]
     # Whoever asks for throughput alone starts the kernels of a step together.
-    starting = 0.0 if capacity else layers * speed_constants().engines["transformers"][-1].launch_floor_us * 1e-6
-    decoding = speech.window_tokens.value * np.maximum(reading, starting) / batch
-    samples_per_s = rows.count * speech.share.at(pick) / (encoding + decoding)
-    return {
-        "samples_per_s": samples_per_s,
-        "tokens_per_s": samples_per_s * speech.window_tokens.value,
-        "qps": serving.load_limit.value * samples_per_s,
-    }
+    offline = demand.capacity and demand.rate is None
+    starting = 0.0 if offline else layers * speed_constants().engines["transformers"][-1].launch_floor_us * 1e-6
+
+    def recognising(batch: Any) -> Any:
+        reading = (weights + batch * heard) / bandwidth
+        return (batch * encoding + speech.window_tokens.value * np.maximum(reading, starting)) / speech.share.at(pick)
+
+    server = BatchServer(recognising, speech.full_batch.value)
+    values = batch_values(server, rows.count, rows.batch, demand)
+    return values | {"tokens_per_s": values["samples_per_s"] * speech.window_tokens.value}
 
 
 def _dimensions(params: float) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import Gpu, JobSupport, Level, job_profile, tasks_file, weakest
 from whichgpu.engine.sizing.job import Job
@@ -13,6 +14,7 @@ from whichgpu.engine.sizing.reading import TRANSFORMERS
 
 
 Group = Literal["memory", "rates", "times"]
+_OF_LOOKUPS = "only the bandwidth of its look-ups is computed, and what lies above the tables is a usual share of it"
 
 
 class Support(Struct, frozen=True):
@@ -48,7 +50,14 @@ def figure_support(job: Job, gpu: Gpu, memory_method: str | None, speeds: Collec
 def support_of(job: Job) -> JobSupport:
     """What can be said of a job of its kind at best."""
     profile = job_profile(job.profile)
+    if looks_up(job):  # What nobody knows of a recommender is stated.
+        return replace(profile.serving, rates="rule_of_thumb", times="rule_of_thumb")
     return profile.training if job.training else profile.serving
+
+
+def looks_up(job: Job) -> bool:
+    """Whether a job is a recommender that is served and whose look-ups are stated."""
+    return job.lookups > 0 and job.profile == "recommender" and not job.training
 
 
 def group_of(figure: str) -> Group:
@@ -89,6 +98,8 @@ def _of_memory(job: Job, gpu: Gpu, method: str | None) -> Support:
 def _of_speed(job: Job, gpu: Gpu, group: Group) -> Support:
     own = support_of(job)
     level: Level = getattr(own, group)
+    if looks_up(job):
+        return Support("rule_of_thumb", _OF_LOOKUPS, _measure(job))
     if not model_known(job):
         return Support(weakest(level, "rule_of_thumb"), _of_size_alone(job), _measure(job))
     if not _checked(gpu):

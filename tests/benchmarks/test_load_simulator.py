@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from load.simulator import Load, Outcome, Replica, Spread, simulate
+from load.simulator import Load, Outcome, Replica, Spread, simulate, simulate_batches
 
 
 def step_s(prefill: int, decoding: int, context: float) -> float:
@@ -129,3 +129,12 @@ def test_one_request_at_a_time_is_a_plain_sum():
 def test_a_load_is_closed_or_open():
     with pytest.raises(ValueError, match="either a rate or a concurrency"):
         simulate(Replica(step_s), Load(rate=1.0, concurrency=1))
+
+
+def test_batches_are_queued_as_by_formula():
+    """A server whose batches bring nothing is an M/D/1 queue; one that takes all at once is never longer than two."""
+    alone = simulate_batches(lambda batch: 0.1 * batch, 1, 5.0, requests=20_000, seed=1)
+    assert alone.mean == pytest.approx(0.15, rel=0.03)
+    at_once = simulate_batches(lambda _: 0.1, 64, 100.0, requests=20_000, seed=1)
+    assert at_once.mean == pytest.approx(0.15, rel=0.03)
+    assert at_once.p99 <= 0.2 + 1e-9

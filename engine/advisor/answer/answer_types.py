@@ -40,6 +40,7 @@ from whichgpu.engine.advisor.answer.plan_types import (
     Parallelism,
     Recommendation,
     Speed,
+    SupportReason,
 )
 from whichgpu.engine.advisor.answer.procurement_types import Procurement
 from whichgpu.engine.advisor.answer.trace_types import RuleVerdict, TraceEntry
@@ -76,6 +77,9 @@ class _Answer(Head):
     recommendation: Annotated[Recommendation | None, doc("The answer; null where there is none.")]
     no_answer: Annotated[NoAnswer | None, doc("Why there is none; null where there is one.")]
     alternatives: Annotated[list[Alternative], Field(max_length=60), doc("Other plans, the best first.")]
+    support_reasons: NotRequired[
+        Annotated[dict[str, SupportReason], doc("Why figures of the alternatives are no better founded, by key.")]
+    ]
     candidates: Annotated[list[Candidate], doc("The GPUs that were named.")]
     phases: Annotated[list[Phase], doc("Where a job trains and serves: the answer for each.")]
     sizing: Annotated[dict[str, Number | None], doc("Memory of the job itself, in decimal GB, by the fact's name.")]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.plans import unverified_dict
 from whichgpu.engine.advisor.answer.wording import because, fallback_text
-from whichgpu.engine.advisor.choice import joins_no_more, traits_of_plan
+from whichgpu.engine.advisor.contenders import traits_of_plan
+from whichgpu.engine.advisor.dominance import joins_no_more
 from whichgpu.engine.advisor.losses import PLACES, first_by_evidence, loss_of, rules_behind
 from whichgpu.engine.advisor.options import gain_of
 from whichgpu.engine.advisor.outcome import Judged, Outcome

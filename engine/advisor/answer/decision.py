@@ -20,7 +20,7 @@ from whichgpu.engine.advisor.answer.claims import claims_on_answer
 from whichgpu.engine.advisor.answer.formats import BULKY_KEYS, DECISION_FORMAT
 from whichgpu.engine.advisor.answer.launch import launch_of
 from whichgpu.engine.advisor.answer.outranked import outranked, passed_over
-from whichgpu.engine.advisor.answer.plans import plan_dict
+from whichgpu.engine.advisor.answer.plans import SupportReasons, plan_dict
 from whichgpu.engine.advisor.answer.procurement import procurement_dict, procurement_figures_dict
 from whichgpu.engine.advisor.answer.remarks import (
     aged_warnings,
@@ -77,6 +77,13 @@ def decision_dict(
     def in_words(judged: Judged) -> plan_types.Plan:
         return plan_dict(judged.ranked.plan, judged, rules, shared, vocabulary)
 
+    reasons = SupportReasons()
+
+    def beside(judged: Judged) -> plan_types.Plan:
+        plan = in_words(judged)
+        plan["support"] = reasons.referred(plan["support"])
+        return plan
+
     warnings = contradiction_warnings(outcome.intake, vocabulary) + remarks(fired, "warn", vocabulary)
     warnings += refusal_warnings(outcome, vocabulary)
     warnings += difference_warnings(differences, vocabulary)
@@ -106,7 +113,7 @@ def decision_dict(
         },
         "recommendation": recommendation,
         "no_answer": no_answer_dict(outcome.no_answer, outcome, vocabulary),
-        "alternatives": [{**in_words(entry), **below_answer(entry, outcome)} for entry in alternatives],
+        "alternatives": [{**beside(entry), **below_answer(entry, outcome)} for entry in alternatives],
         "outranked": outranked(outcome, shown) if full and traced else [],
         "candidates": [candidate_dict(c, outcome, knowledge, rules, vocabulary) for c in outcome.candidates],
         "rejected": [*rejected_list(outcome, vocabulary), *passed_over(outcome, shown)] if full else [],
@@ -125,6 +132,8 @@ def decision_dict(
         "trace": cast("list[trace_types.TraceEntry]", trace.entries) if trace else [],
         "rules": verdicts(outcome, rules) if full and traced else [],
     }
+    if alternatives:
+        decision["support_reasons"] = reasons.stated()
     if refused := refused_list(outcome):
         decision["refused"] = refused
     rounded: answer_types.Decision = json_value(decision)

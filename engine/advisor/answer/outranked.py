@@ -56,12 +56,13 @@ def passed_over(outcome: Outcome, shown: Sequence[Judged]) -> list[part_types.Re
     found: dict[tuple[str, str], part_types.Rejection] = {}
     for entry in _rest(outcome, shown):
         _add(found, entry.ranked.plan, [entry.ranked.plan.count], _reason(entry, outcome))
-    if outcome.round is not None and outcome.no_answer is None:
+    if outcome.round is not None:
         by_gpu: dict[str, list[Plan]] = {}
         for plan in outcome.round.plans:
             by_gpu.setdefault(plan.gpu.id, []).append(plan)
+        stated = "num_gpus" in outcome.intake.facts
         for plans in by_gpu.values():
-            _add_unplanned(found, plans)
+            _add_unplanned(found, plans, stated=stated)
     return [found[key] for key in sorted(found)]
 
 
@@ -81,8 +82,8 @@ def _reason(entry: Judged, outcome: Outcome) -> str:
     return "others come before it by what the objective and the evidence say"
 
 
-def _add_unplanned(found: dict[tuple[str, str], part_types.Rejection], plans: Sequence[Plan]) -> None:
-    """The counts of a GPU that were not planned: too few for the job, or more than it gains from."""
+def _add_unplanned(found: dict[tuple[str, str], part_types.Rejection], plans: Sequence[Plan], *, stated: bool) -> None:
+    """The counts of a GPU that were not planned: not asked for, too few for the job, or more than it gains from."""
     first = plans[0]
     planned = {plan.count for plan in plans}
     fitting = [plan.count for plan in plans if plan.facts.get("plan.fits")]
@@ -92,10 +93,16 @@ def _add_unplanned(found: dict[tuple[str, str], part_types.Rejection], plans: Se
     usual = [count for count in sorted({*ladder(fabric.node_gpus, most), *whole}) if count not in planned]
     if first.memory is None or not fitting:
         return
+    if stated:
+        _add(found, first, usual, "another number of GPUs is stated")
+        return
     fewer = [count for count in usual if count < min(fitting)]
     more = [count for count in usual if count > min(fitting)]
     _add(found, first, fewer, "fewer do not hold the job, or do not meet its targets")
-    _add(found, first, more, "more than memory, targets and load call for, or too little faster for twice the GPUs")
+    if all(plan.facts.get("plan.meets_target") is False for plan in plans):
+        _add(found, first, more, "more of them were not found to meet the stated targets either")
+    else:
+        _add(found, first, more, "more than memory, targets and load call for, or too little faster for twice the GPUs")
 
 
 def _add(found: dict[tuple[str, str], part_types.Rejection], plan: Plan, counts: Sequence[int], reason: str) -> None:

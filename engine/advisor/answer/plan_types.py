@@ -24,8 +24,18 @@ class FigureSupport(TypedDict):
     """How well one figure is founded; at ``none`` it is withheld."""
 
     level: Annotated[SupportLevel, doc("measured, computed, rule_of_thumb, or none: the figure is withheld.")]
-    reason: Annotated[Word, doc("Why it is no better founded.")]
-    measure: Annotated[Word, doc("What to measure to know it.")]
+    reason: NotRequired[Annotated[Word, doc("Why it is no better founded.")]]
+    measure: NotRequired[Annotated[Word, doc("What to measure to know it.")]]
+    why: NotRequired[
+        Annotated[Word, doc("In place of both, of figures that alternatives give: a key of support_reasons.")]
+    ]
+
+
+class SupportReason(TypedDict):
+    """Why figures are no better founded."""
+
+    reason: Annotated[Word, doc("Why they are not.")]
+    measure: Annotated[Word, doc("What to measure to know them.")]
 
 
 CountRange = Annotated[list[Count], Field(min_length=2, max_length=2)]
@@ -104,7 +114,7 @@ class Cost(TypedDict):
     usd_per_month: Annotated[Amount | None, doc("The same over the hours that it runs in a month.")]
     usd_per_1m_tokens: Annotated[Amount | None, doc("For a million tokens.")]
     usd_per_1k_samples: NotRequired[Annotated[Amount | None, doc("For a thousand images or clips, while serving.")]]
-    usd_per_run: Annotated[Amount | None, doc("For the stated run of training.")]
+    usd_per_run: Annotated[Amount | None, doc("For the stated run; where bought, up to the next run.")]
     origin: NotRequired[Annotated[str, doc("What the price is: offer, quote, owned, purchase or none.")]]
     rented_usd_per_hour: NotRequired[Annotated[Amount | None, doc("Where owned or bought: the price to rent it.")]]
     rented_from: NotRequired[Annotated[Offer | None, doc("Where owned or bought: the offer of that price.")]]

@@ -136,6 +136,27 @@ def support_dict(plan: Plan) -> dict[str, plan_types.FigureSupport]:
     }
 
 
+class SupportReasons:
+    """The reasons of an answer's levels of support, each stated once: many plans and figures share a few."""
+
+    def __init__(self) -> None:
+        self._keys: dict[tuple[str, str], str] = {}
+
+    def referred(self, support: Mapping[str, plan_types.FigureSupport]) -> dict[str, plan_types.FigureSupport]:
+        """The support of a plan with the key of each reason in its place; of a withheld figure the reason stays."""
+        return {
+            name: each if each["level"] == "none" else {"level": each["level"], "why": self._key(each)}
+            for name, each in support.items()
+        }
+
+    def _key(self, each: plan_types.FigureSupport) -> str:
+        return self._keys.setdefault((each["reason"], each["measure"]), f"s{len(self._keys) + 1}")
+
+    def stated(self) -> dict[str, plan_types.SupportReason]:
+        """The reasons that were referred to, by key."""
+        return {key: {"reason": reason, "measure": measure} for (reason, measure), key in self._keys.items()}
+
+
 def _partition(plan: Plan) -> plan_types.Partition | None:
     part = plan.partition
     return None if part is None else {"profile": part.profile, "slices": part.slices, "slices_per_gpu": part.per_card}

@@ -95,7 +95,8 @@ def cost_columns(
     """The costs of plans: the power of what the user owns, else their quote, else what offers of its shape ask.
 
     Where the hardware is to stand at the user's own place, or is a device that nobody rents out, an hour costs its
-    share of the purchase and the power, and renting is what is left where no price to buy is known.
+    share of the purchase and the power, and renting is what is left where no price to buy is known. Such hardware is
+    paid for whether it works or not: a run, and a piece of work, is charged the hours that it stands idle for as well.
 
     Args:
         table: GPUs.
@@ -110,23 +111,23 @@ def cost_columns(
         hours: wall time of one run; ``run_hours`` where unknown.
     """
     constants = index.constants
-    hardware = hardware_rows(table, which, constants)
-    gpus = [table.gpus[place] for place in which.tolist()]
+    hardware, gpus = hardware_rows(table, which, constants), [table.gpus[place] for place in which.tolist()]
     rental = index.rental_numbers(gpus, counts, together, linked, interruptible=spending.interruptible)
     rent = index.rentals.figures(rental).usd_per_hour
-    per_hour, origin = _hours(table, which, hardware, counts, rent, spending, constants)
+    run = np.broadcast_to(np.where(np.isnan(hours), spending.run_hours or np.nan, hours), len(which))
+    per_hour, origin, busy = _hours(table, which, hardware, counts, rent, spending, constants, run)
     # Of what has no price of its own, or one that the user brought, renting says nothing.
     rental = np.where(np.isnan(per_hour) | (origin == QUOTE), 0, rental)
     found = index.rentals.figures(rental)
     duty = 1.0 if spending.always_paid else rental_duty(spending.facts, counts, constants)
-    run = np.nan if spending.run_hours is None else spending.run_hours
+    worked = per_hour / np.where(busy > 0, busy, np.nan)
     tokens, samples = (np.where(np.equal(speed, 0), np.nan, speed) for speed in (tokens_per_s, samples_per_s))
     return CostColumns(
         usd_per_hour=per_hour,
         usd_per_month=per_hour * constants["hours_per_month"].value * np.where(origin == PURCHASE, 1.0, duty),
-        usd_per_run=per_hour * np.where(np.isnan(hours), run, hours),
-        usd_per_1m_tokens=per_hour / (tokens * 3600) * 1e6,
-        usd_per_1k_samples=per_hour / (samples * 3600) * 1e3,
+        usd_per_run=worked * run,
+        usd_per_1m_tokens=worked / (tokens * 3600) * 1e6,
+        usd_per_1k_samples=worked / (samples * 3600) * 1e3,
         rented_usd_per_hour=np.where(origin >= OWNED, found.usd_per_hour, np.nan),
         lowest_usd_per_hour=found.lowest_usd_per_hour,
         spot_usd_per_hour=found.spot_usd_per_hour,
@@ -148,9 +149,11 @@ def _hours(
     rent: Floats,
     spending: Spending,
     constants: EconomicsConstants,
-) -> tuple[Floats, Ints]:
-    """What an hour of each plan costs, and on whose word."""
+    run_hours: Floats,
+) -> tuple[Floats, Ints, Floats]:
+    """What an hour of each plan costs, on whose word, and the share of the hours paid for in which it works."""
     facts, per_hour, origin = spending.facts, rent.copy(), np.where(np.isnan(rent), NONE, OFFER)
+    working = np.ones(len(which))
     owned, quoted = _owned(table, which, counts, spending), _quoted(table, which, spending)
     bought = ~owned & ~quoted
     if not spending.buys:
@@ -159,15 +162,20 @@ def _hours(
         rows = np.flatnonzero(bought)
         quotes = "buy_quote_usd" in facts or "rent_quote_usd_h" in facts
         about = _by_gpu(table, which[rows], lambda gpu: quoted_for(gpu, facts)) if quotes else False
-        hour = _bought_hour(_rows(hardware, rows), counts[rows], rent[rows], about, facts, constants)
+        hour, busy = _bought_hour(
+            _rows(hardware, rows), counts[rows], rent[rows], about, facts, constants, run_hours[rows]
+        )
         priced = ~np.isnan(hour)
         per_hour[rows[priced]], origin[rows[priced]] = hour[priced], PURCHASE
+        # What is rented for want of a price to buy has to stand there like the rest.
+        kept = priced | spending.buys
+        working[rows[kept]] = busy[kept]
     if spending.quote_usd_h is not None:
         per_hour[quoted], origin[quoted] = spending.quote_usd_h * counts[quoted], QUOTE
     if owned.any():
         rows = np.flatnonzero(owned)
         per_hour[rows], origin[rows] = _own_hour(_rows(hardware, rows), counts[rows], facts, constants), OWNED
-    return per_hour, origin
+    return per_hour, origin, working
 
 
 def cost_row(
@@ -230,24 +238,36 @@ def _quoted(table: GpuTable, which: Ints, spending: Spending) -> Bools:
 
 
 def _bought_hour(
-    hardware: Hardware, count: Ints, rent: Floats, quoted: Any, facts: Facts, constants: EconomicsConstants
-) -> Floats:
-    """What owning costs over the horizon, spread over all its hours; NaN without a price or a TDP.
+    hardware: Hardware,
+    count: Ints,
+    rent: Floats,
+    quoted: Any,
+    facts: Facts,
+    constants: EconomicsConstants,
+    run_hours: Floats,
+) -> tuple[Floats, Floats]:
+    """What owning costs over the horizon, spread over all its hours, NaN without a price or a TDP; the share worked.
 
-    A bought card costs nearly the same when it is idle; where its use is not known it is taken to be busy.
+    A bought card costs nearly the same when it is idle; where neither its use nor the length of a run is known it is
+    taken to be busy.
     """
     desk = at_desk(hardware, count, facts)
     price = purchase_usd(hardware, count, facts, constants, desk=desk, quoted=quoted)
     power = paid_power_w(hardware, count, desk=desk, constants=constants)
     year, (years, _) = constants["hours_per_year"].value, planning_years(facts, constants)
     rent_usd_h, quote = rent / count, number(facts, "rent_quote_usd_h")
-    hours = busy_hours(
-        facts, count, constants, rent_usd_h=choose(quoted, quote, rent_usd_h) if quote else rent_usd_h, years=years
-    )
-    busy = (year if hours is None else choose(np.isnan(hours), year, hours)) / 12 * count
+    hours = _hours_or_nan(busy_hours(facts, count, constants, years=years, run_hours=run_hours), count)
+    # A bill for renting tells how long they would be busy for as much money, but not how long the work takes.
+    rents = choose(quoted, quote, rent_usd_h) if quote else rent_usd_h
+    billed = _hours_or_nan(busy_hours(facts, count, constants, rent_usd_h=rents, years=years), count)
+    worked = np.where(np.isnan(hours), np.where(np.isnan(billed), year, billed), hours)
     rates = owning_rates(count, price, power, facts, constants, desk=desk)
-    hour: Floats = rates.total(years, busy) / (years * year)
-    return hour
+    hour: Floats = rates.total(years, worked / 12 * count) / (years * year)
+    return hour, np.where(np.isnan(hours), 1.0, hours / year)
+
+
+def _hours_or_nan(hours: Any, count: Ints) -> Floats:
+    return np.broadcast_to(np.nan if hours is None else hours, len(count))
 
 
 def _own_hour(hardware: Hardware, count: Ints, facts: Facts, constants: EconomicsConstants) -> Floats:

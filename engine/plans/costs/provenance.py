@@ -8,6 +8,7 @@ from whichgpu.engine.plans.costs.constants import EconomicsConstants, load_econo
 from whichgpu.engine.plans.costs.model import Cost, Quote
 from whichgpu.engine.plans.costs.ownership import ownership_of, planning_years
 from whichgpu.engine.plans.costs.purchase import SourcedAmount
+from whichgpu.engine.plans.costs.usage import usage_of
 
 
 _ENERGY = "kW x PUE x price per kWh + share of staff"
@@ -43,9 +44,11 @@ def _own_grounds(
         return SourcedAmount(usd_per_hour, words, "stated: rent_quote_usd_h", quoted)
     bought = cost.origin == "purchase"
     owning = ownership_of(gpu, count, facts, constants, owned=not bought)
-    rates = owning.rates if bought else {name: owning.rates[name] for name in ("usd_per_kwh", "pue")}
+    rates = dict(owning.rates) if bought else {name: owning.rates[name] for name in ("usd_per_kwh", "pue")}
     inputs: dict[str, Value] = {"power_w": owning.power_w or 0.0, "plan.count": count}
     formula, source = _ENERGY, "stated: gpus_owned"
+    if bought and cost.usd_per_run is not None and usage_of(facts, count, constants) is None:
+        rates["sporadic_runs_per_year"] = constants["sporadic_runs_per_year"]
     if bought and owning.purchase is not None:
         formula = (
             f"({owning.purchase.formula}, less resale, + capital + energy + staff + space + maintenance over the "

@@ -66,9 +66,19 @@ def spending_of(facts: Facts, constants: EconomicsConstants) -> Spending:
         run_hours=number(facts, "run_hours"),
         interruptible=facts.get("interruptible") is True,
         always_paid=facts.get("always_on") is True or usage_of(facts, 1, constants) is None,
-        buys=wish == "buy" or (wish != "rent" and site in _OWN_SITES),
+        buys=_buys(facts),
         rents=wish == "rent" or site == "cloud",
     )
+
+
+def paid_idle(facts: Facts, constants: EconomicsConstants) -> bool:
+    """Whether hardware is to be bought, and paid for while it does nothing, since nothing is said of how busy it is."""
+    return _buys(facts) and usage_of(facts, 1, constants) is None
+
+
+def _buys(facts: Facts) -> bool:
+    wish, site = facts.get("procurement_wish"), facts.get("deployment_site")
+    return wish == "buy" or (wish != "rent" and site in _OWN_SITES)
 
 
 def _quoted(facts: Facts) -> frozenset[str]:

@@ -37,9 +37,15 @@ def usage_of(
 
 
 def busy_hours(
-    facts: Facts, count: Any, constants: EconomicsConstants, *, rent_usd_h: Any = None, years: float | None = None
+    facts: Facts,
+    count: Any,
+    constants: EconomicsConstants,
+    *,
+    rent_usd_h: Any = None,
+    years: float | None = None,
+    run_hours: Any = None,
 ) -> Any:
-    """Busy hours per year and GPU; the most direct statement wins. None, or NaN in a row, when nothing was said.
+    """Busy hours per year and GPU; the most direct statement wins. None, or NaN in a row, when nothing is known.
 
     Args:
         facts: what is known.
@@ -47,20 +53,29 @@ def busy_hours(
         constants: of ``economics.yaml``.
         rent_usd_h: the rent of a GPU-hour, which turns a bill into hours; NaN in the rows where there is none.
         years: the years that the hours of a project are spread over, where neither they nor its months are stated.
+        run_hours: how long one run of a job takes, of one plan or of each; NaN where it is not known. While nothing is
+            said of how busy the hardware is, it does such a run as often as sporadic runs are.
     """
-    found = _said(facts, count, constants, rent_usd_h, years)
+    found = _said(facts, count, constants, rent_usd_h, years, run_hours)
+    if found is None and run_hours is not None:
+        found = _said({"runs_cadence": "sporadic"}, count, constants, run_hours=run_hours)
     return None if found is None else found[0]
 
 
 def _said(
-    facts: Facts, count: Any, constants: EconomicsConstants, rent_usd_h: Any, years: float | None
+    facts: Facts,
+    count: Any,
+    constants: EconomicsConstants,
+    rent_usd_h: Any = None,
+    years: float | None = None,
+    run_hours: Any = None,
 ) -> _Hours | None:
     year = constants["hours_per_year"].value
     found = (
         _hours_stated(facts, count)
         or _by_share(facts, year)
         or _hours_of_project(facts, count, years)
-        or _by_runs(facts, year, constants)
+        or _by_runs(facts, constants, run_hours)
         or _by_spend(facts, count, rent_usd_h)
     )
     if found is None:
@@ -95,8 +110,10 @@ def _hours_of_project(facts: Facts, count: Any, assumed_years: float | None) -> 
     return (total / count / years, "GPU-hours of the project / GPUs / years", inputs)
 
 
-def _by_runs(facts: Facts, year: float, constants: EconomicsConstants) -> _Hours | None:
-    cadence, hours = facts.get("runs_cadence"), number(facts, "run_hours")
+def _by_runs(facts: Facts, constants: EconomicsConstants, run_hours: Any) -> _Hours | None:
+    cadence, year = facts.get("runs_cadence"), constants["hours_per_year"].value
+    stated = number(facts, "run_hours")
+    hours = run_hours if stated is None else stated
     if cadence == "continuous":
         return (year, "8,760 h: runs continuously", {"runs_cadence": "continuous"})
     runs = {"daily": 365.0, "weekly": 52.0, "sporadic": constants["sporadic_runs_per_year"].value, "one_off": 1.0}

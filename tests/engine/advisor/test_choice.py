@@ -12,9 +12,10 @@ from hypothesis import assume, given, strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import choice
+from whichgpu.engine.advisor import dominance
 from whichgpu.engine.advisor.advisor import Advisor, shipped_advisor
-from whichgpu.engine.advisor.choice import Contenders, Standing, choose, traits_of
+from whichgpu.engine.advisor.choice import Standing, choose
+from whichgpu.engine.advisor.contenders import Contenders, traits_of
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import MeasureColumns, Measures
 from whichgpu.engine.catalogue.model import Gpu
@@ -61,15 +62,15 @@ def standings(entries: Sequence[Contender], objective: Objective) -> dict[str, S
 
 
 def by_name(entries: Sequence[Contender], rows: Sequence[int]) -> dict[str, str]:
-    return {entry.id: entries[row].id for entry, row in zip(entries, rows, strict=True) if row != choice.NONE}
+    return {entry.id: entries[row].id for entry, row in zip(entries, rows, strict=True) if row != dominance.NONE}
 
 
 def dominated_plans(entries: Sequence[Contender], margin: float) -> dict[str, str]:
-    return by_name(entries, choice.dominated_plans(columns(entries), margin).tolist())
+    return by_name(entries, dominance.dominated_plans(columns(entries), margin).tolist())
 
 
 def beaten_by_equals(entries: Sequence[Contender], objective: Objective) -> dict[str, str]:
-    return by_name(entries, choice.beaten_by_equals(columns(entries), objective).tolist())
+    return by_name(entries, dominance.beaten_by_equals(columns(entries), objective).tolist())
 
 
 def contender(

@@ -97,6 +97,29 @@ def test_a_job_costs_its_hours_times_the_time_of_a_piece(plans: list[Plan], bala
     assert timed.time == pytest.approx(1 / speed)  # A run of stated steps may do more work on more GPUs.
 
 
+def test_bought_hardware_is_paid_for_while_it_stands_idle(plans: list[Plan], balanced: Objective) -> None:
+    slow = costing(plans[0], Cost(usd_per_hour=1, origin="purchase"))
+    fast = costing(plans[1], Cost(usd_per_hour=2, origin="purchase"))
+    owned = costing(plans[0], Cost(usd_per_hour=0.5, origin="owned"))
+
+    def costs(*compared: Plan, stands_idle: bool) -> list[float]:
+        found = measures_of(
+            compared,
+            job=True,
+            by_run=False,
+            objective=balanced,
+            highest_usd_per_gpu_hour=20,
+            stands_idle=stands_idle,
+        )
+        return [float(cost) for cost in found.cost]
+
+    time = [measured(plan, balanced, job=True).time for plan in (slow, fast)]
+    assert time[0] > time[1]
+    assert costs(slow, fast, stands_idle=False) == pytest.approx([time[0], 2 * time[1]])
+    assert costs(slow, fast, stands_idle=True) == pytest.approx([time[0], 2 * time[0]])
+    assert costs(owned, fast, stands_idle=False) == pytest.approx([0.5 * time[0], 2 * time[0]])
+
+
 def test_a_run_is_the_piece_of_work_only_where_it_is_known_on_every_plan(plans: list[Plan]) -> None:
     runs = [replace(plan, facts={**plan.facts, "plan.hours": 30.0}) for plan in plans]
     assert length_known(runs)

@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor.choice import Contenders, choose, traits_of
+from whichgpu.engine.advisor.choice import choose
+from whichgpu.engine.advisor.contenders import Contenders, traits_of
 from whichgpu.engine.advisor.losses import first_by_evidence
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.rank import Award, Objective, Ranked

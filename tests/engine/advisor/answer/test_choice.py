@@ -162,3 +162,21 @@ def test_every_count_that_machines_make_up_is_shown_or_passed_over(
     found = {plan["count"] for plan in (answer["recommendation"], *answer["alternatives"])}
     found |= {count for entry in answer["rejected"] for count in entry["counts"]}
     assert found >= set(range(step, 257, step))
+
+
+def test_counts_that_were_not_planned_are_named_where_nothing_meets_a_target(decide: Callable[..., Decision]) -> None:
+    facts = {"task": "inference", "model_name": "llama-3.1-8b", "concurrency": 8, "gpu_candidates": ["nvidia-b200"]}
+    answer = decide({**facts, "min_tokens_per_s": 100_000}).to_dict(full=True)
+    assert answer["recommendation"] is None
+    found = {count for entry in answer["rejected"] for count in entry["counts"]}
+    assert found >= {1, 2, 4, 8, 16, 24}
+    assert {entry["reason"] for entry in answer["rejected"] if entry["rule"] is None} == {
+        "more of them were not found to meet the stated targets either"
+    }
+
+
+def test_a_stated_count_is_why_others_were_not_planned(decide: Callable[..., Decision]) -> None:
+    facts = {"task": "inference", "model_name": "llama-3.1-8b", "num_gpus": 2, "gpu_candidates": ["nvidia-b200"]}
+    answer = decide(facts).to_dict(full=True)
+    passed = [entry for entry in answer["rejected"] if entry["reason"] == "another number of GPUs is stated"]
+    assert passed[0]["counts"][:3] == [1, 4, 8]

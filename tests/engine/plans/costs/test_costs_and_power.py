@@ -103,6 +103,21 @@ def test_hardware_for_ones_own_place_costs_its_share_of_the_purchase() -> None:
     assert cost(H100, 8, {"deployment_site": "datacenter", "procurement_wish": "rent"}).origin == "offer"
 
 
+def test_a_run_on_bought_hardware_pays_for_the_hours_between_two_runs() -> None:
+    here: Facts = {"deployment_site": "workstation"}
+    unsaid = cost(RTX4090, 1, here, hours=5.0, tokens_per_s=1000.0)
+    assert unsaid.usd_per_run == pytest.approx(unsaid.usd_per_month)  # One run a month.
+    long = cost(RTX4090, 1, here, hours=2000.0)
+    assert long.usd_per_run == pytest.approx(long.usd_per_hour * 2000)
+    half = cost(RTX4090, 1, {**here, "utilization_pct": 50.0}, hours=5.0, tokens_per_s=1000.0)
+    assert half.usd_per_run == pytest.approx(half.usd_per_hour * 5 / 0.5)
+    assert half.usd_per_1m_tokens == pytest.approx(half.usd_per_hour / 3.6 / 0.5)
+    daily = cost(RTX4090, 1, {**here, "runs_cadence": "daily"}, hours=5.0)
+    assert daily.usd_per_run == pytest.approx(daily.usd_per_hour * 24)
+    # A bill for renting does not say how often the run comes.
+    assert cost(RTX4090, 1, {**here, "monthly_cloud_spend_usd": 900.0}, hours=5.0).usd_per_run == unsaid.usd_per_run
+
+
 def test_what_stands_at_home_is_held_against_what_it_would_rent_for() -> None:
     bought = cost(H100, 8, {"deployment_site": "datacenter"})
     assert (bought.origin, bought.offer, bought.rented_from, bought.rented_usd_per_hour) == (

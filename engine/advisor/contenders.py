@@ -1,0 +1,91 @@
+"""What choosing reads of the plans that no rule rejects, as columns: a row for each plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import astuple
+from numpy.typing import NDArray
+
+from whichgpu.engine.advisor.survey import MeasureColumns
+from whichgpu.engine.core import Codes, Numbers
+from whichgpu.engine.plans import Plan, PlanTable
+
+
+Flags = NDArray[np.bool_]
+
+#: No plan.
+NONE = -1
+
+#: Segments by what their makers promise of them: support, error correction, use around the clock.
+SEGMENT_ORDER = {"other": 0, "edge": 0, "consumer": 0, "professional": 1, "datacenter": 2}
+
+
+class Traits(Struct, frozen=True):
+    """What choosing reads of plans beside figures and evidence: columns, or what one plan has."""
+
+    count: Any  # of GPUs
+    nodes: Any
+    pcie_gpus: Any  # that are joined over PCIe
+    vendor: Any  # in columns numbers that stand for vendors, and for families of cards
+    family: Any
+    segment: Any  # by SEGMENT_ORDER
+    vram_gb: Any  # of a card; infinite where it is not known
+    place: Any  # of the plan's id among all of them, sorted
+
+    def each(self, change: Callable[[Any], Any]) -> Traits:
+        """The traits with every column changed alike."""
+        return Traits(*map(change, astuple(self)))
+
+
+def traits_of_plan(plan: Plan) -> Traits:
+    """What choosing reads of one plan."""
+    gpu, pcie = plan.gpu, plan.facts.get("plan.pcie_gpus", 0)
+    segment = SEGMENT_ORDER.get(gpu.segment or "", 0)
+    return Traits(plan.count, plan.nodes, pcie, gpu.vendor, gpu.family, segment, gpu.vram_gb or math.inf, plan.id)
+
+
+def traits_of(plans: Sequence[Plan]) -> Traits:
+    """What choosing reads of these plans."""
+    table = PlanTable.of(plans)
+    vendors: dict[str, int] = {}
+    families: dict[str, int] = {}
+    place = np.empty(len(table), np.intp)
+    place[sorted(range(len(table)), key=table.ids.__getitem__)] = np.arange(len(table))
+    gpus = table.gpus
+    return Traits(
+        table.numbers("plan.count").astype(np.intp),
+        table.numbers("plan.nodes").astype(np.intp),
+        np.nan_to_num(table.numbers("plan.pcie_gpus")).astype(np.intp),
+        np.array([vendors.setdefault(gpu.vendor, len(vendors)) for gpu in gpus], np.intp),
+        np.array([families.setdefault(gpu.family, len(families)) for gpu in gpus], np.intp),
+        np.array([SEGMENT_ORDER.get(gpu.segment or "", 0) for gpu in gpus], np.intp),
+        np.array([gpu.vram_gb or np.inf for gpu in gpus], np.float64),
+        place,
+    )
+
+
+class Contenders(Struct, frozen=True):
+    """The plans that no rule rejects, in any order: a row each."""
+
+    traits: Traits
+    measures: MeasureColumns
+    score: Numbers
+    proven: Flags
+    fallback: Flags
+    in_card_band: Flags
+    in_count_band: Flags
+
+    def __len__(self) -> int:
+        """The number of plans."""
+        return len(self.score)
+
+    def take(self, rows: Codes) -> Contenders:
+        """Some of the plans."""
+        traits = self.traits.each(lambda column: column[rows])
+        flags = (self.proven, self.fallback, self.in_card_band, self.in_count_band)
+        return Contenders(traits, self.measures.take(rows), self.score[rows], *(each[rows] for each in flags))

@@ -1,0 +1,149 @@
+"""A server that answers requests in batches, under load: encoders, rerankers, speech and pictures.
+
+As soon as a batch is done the next one begins with all that wait, as many as it takes at most (greedy batching, as
+Triton, text-embeddings-inference and ONNX servers do without a delay). With ``service(b)`` the seconds of a batch of b,
+``capacity = most / service(most)`` requests a second and ``u = rate / capacity``:
+
+    open loop:    b = rate x service(b), the batch that comes while one is served, 1 at least
+                  wait = busy x service(b) / 2 + u^2 / (2 (1 - u) capacity)
+    closed loop:  time = the longer of service(in flight) + overhead and in flight / capacity
+    in flight = requests per second x mean time                                          (Little's law)
+
+The wait is what is left of the batch on the way, and the M/D/1 queue of a server that does ``capacity`` a second. Where
+batches bring nothing, as ``service`` grows with b, their sum is the M/D/1 wait itself (Kleinrock, Queueing Systems I).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from whichgpu.engine.sizing.demand import Demand, tail_share
+from whichgpu.engine.sizing.queueing import FULL, IDLE, of_tail, rising_root
+from whichgpu.engine.sizing.speed_constants import speed_constants
+
+
+#: Rounds of the search for the rate that keeps a limit: its times have a bend where most begin to wait.
+_ROUNDS = 30
+
+
+class BatchServer(NamedTuple):
+    """One copy of a network, a row for each plan."""
+
+    service: Callable[[Any], Any]  # seconds of a batch of so many requests, 1 or more
+    most: Any  # requests of the largest batch
+    overhead_s: float = 0.0  # that a request spends outside the network
+
+    @property
+    def capacity(self) -> Any:
+        """Requests per second of full batches, one after the other."""
+        return self.most / self.service(np.maximum(1.0, self.most))
+
+
+class Waits(NamedTuple):
+    """Seconds of one request."""
+
+    mean: Any
+    p50: Any
+    p95: Any
+
+
+def closed_batches(server: BatchServer, present: Any) -> Waits:
+    """Times with ``present`` requests in flight, each followed by the next one."""
+    full = server.service(server.most)
+    turn = present / server.capacity
+    mean = np.maximum(server.service(np.minimum(present, server.most)) + server.overhead_s, turn)
+    # Whoever comes when a batch has just begun, and does not find a place in the next one, waits for one more.
+    return Waits(mean, mean, mean + np.where(present > server.most, full, 0.0))
+
+
+def opened_batches(server: BatchServer, rate: Any, burst: float) -> Waits:
+    """Times while ``rate`` requests a second come; near capacity as long as a queue may grow.
+
+    Args:
+        server: the copies.
+        rate: requests a second for each of them.
+        burst: how many times the wait of independent arrivals.
+    """
+    capacity = server.capacity
+    share = np.minimum(FULL, rate / capacity)
+    rate = share * capacity
+    most = np.log(np.maximum(1.0, server.most) + np.zeros_like(rate))
+    batch = np.exp(rising_root(lambda size: np.log(size / (rate * server.service(size))), (np.zeros_like(most), most)))
+    step = server.service(batch)
+    busy = np.minimum(1.0, rate * step / batch)
+    queue = burst * (busy * step / 2.0 + share**2 / (2.0 * (1.0 - share) * capacity))
+    own = server.overhead_s + step
+    return Waits(own + queue, own + of_tail(queue, busy, 0.5), own + np.maximum(queue, of_tail(queue, busy, 0.05)))
+
+
+def batch_values(server: BatchServer, copies: Any, flight: Any, demand: Demand) -> dict[str, Any]:
+    """The figures of a batch server under a demand, over all copies. NaN is a figure that is not known.
+
+    Where nobody states a load the rate is that of full batches, and the time that of the requests in flight.
+
+    Args:
+        server: one of the copies.
+        copies: of each plan.
+        flight: requests in flight over all copies.
+        demand: what is asked; a limit on the first token is one on the whole answer.
+    """
+    most_per_s = copies * server.capacity
+    present = np.maximum(1.0, flight / copies)
+    if demand.rate is None and demand.capacity:
+        time = server.service(np.minimum(present, server.most)) + server.overhead_s
+        values = {"samples_per_s": most_per_s, "latency_ms": time * 1e3}
+    else:
+        values = _under_load(server, copies, flight, demand)
+    return values | {"qps": copies * _promised_per_s(server, demand)}
+
+
+def _under_load(server: BatchServer, copies: Any, flight: Any, demand: Demand) -> dict[str, Any]:
+    most_per_s = copies * server.capacity
+    if demand.rate is None:
+        waits = closed_batches(server, np.maximum(1.0, flight / copies))
+        requests, over = flight / waits.mean, np.zeros_like(most_per_s)
+    else:
+        requests = np.minimum(demand.rate, most_per_s)
+        waits = opened_batches(server, requests / copies, demand.burst)
+        over = 1.0 * (demand.rate > most_per_s)
+    known = np.isnan(requests)
+    values = {
+        "requests_per_s": requests,
+        "samples_per_s": requests,
+        "in_flight": requests * waits.mean,
+        "utilization": np.minimum(1.0, requests / most_per_s),
+        "overloaded": np.where(known, np.nan, over),
+        "capacity_samples_per_s": most_per_s,
+        "latency_mean_ms": waits.mean * 1e3,
+        "latency_ms": waits.p50 * 1e3,
+        "latency_p95_ms": waits.p95 * 1e3,
+        "latency_p99_ms": (waits.p50 + (waits.p95 - waits.p50) * tail_share(99.0)) * 1e3,
+    }
+    if demand.rate is not None:  # For judging, and no figure: how an overloaded plan answers at best.
+        values["_latency_alone_ms"] = 1e3 * (server.service(1.0) + server.overhead_s)
+    return {name: column + np.zeros_like(most_per_s) for name, column in values.items()}
+
+
+def _promised_per_s(server: BatchServer, demand: Demand) -> Any:
+    """Requests per second that a copy may be promised to answer: within the limits, and with capacity to spare.
+
+    Returns:
+        NaN where not even a request alone keeps the limits.
+    """
+    capacity = server.capacity
+    most = speed_constants().serving.load_limit.value * capacity
+    limits = [limit for limit in (demand.targets.ttft_ms, demand.targets.latency_ms) if limit is not None]
+    if not limits:
+        return most
+    limit_s = min(limits) / 1e3
+
+    def over(rate: Any) -> Any:
+        waits = opened_batches(server, rate, demand.burst)
+        return np.log((waits.p50 + (waits.p95 - waits.p50) * tail_share(demand.percentile)) / limit_s)
+
+    ends = np.log(IDLE * capacity), np.log(FULL * capacity)
+    kept = np.minimum(np.exp(rising_root(over, ends, _ROUNDS)), most)
+    return np.where(over(np.exp(ends[0])) <= 0, kept, np.nan)
