@@ -197,7 +197,7 @@ def answer_line(answer: Answer, advisor: Advisor) -> str:
 
 def offer_blocks(names: Sequence[str]) -> list[Block]:
     """The end of the questions."""
-    rarer = f" {count_of(len(names), 'rarer fact')} may still be stated; facts lists them." if names else ""
+    rarer = " Rarer facts may still be stated; facts lists them." if names else ""
     return [
         Paragraph("Nothing else that is asked of everyone can change the GPU, the count or the verdict.", "strong"),
         Paragraph(f"Enter gives the answer.{rarer} Write FACT VALUE (objective cheapest), or FACT? for what it means."),
