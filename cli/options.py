@@ -25,6 +25,14 @@ set_option = click.option(
 
 all_option = click.option("--all", "everything", is_flag=True, help="Leave nothing out.")
 
+plain_option = click.option(
+    "--plain", is_flag=True, help="No colour, no block characters and no pager: for screen readers and for logs."
+)
+
+show_option = click.option(
+    "--show", "shown", metavar="SECTION,...", help="Print these sections instead of the page: memory, cost, advice, ..."
+)
+
 jsonl_option = click.option("--jsonl", is_flag=True, help="FILE holds one workload a line; answer each by one line.")
 
 compact_option = click.option("--compact", is_flag=True, help="With --jsonl: lines of under 1 KB, without reasons.")

@@ -14,6 +14,7 @@ from typing import Any
 import click
 import msgspec
 
+from whichgpu.cli.pager import show_paged
 from whichgpu.cli.render.blocks import Block, escaped_json
 from whichgpu.cli.render.markdown import to_markdown
 from whichgpu.cli.render.screen import Screen, screen_of
@@ -62,15 +63,30 @@ def emit_short_line(value: Any) -> bool:
     return emit(escaped_json(msgspec.json.encode(value).decode()) + "\n")
 
 
-def emit_blocks(blocks: Iterable[Block], form: str, currency: str = "USD") -> bool:
-    """A page, as ``text`` for this screen or as ``markdown``, its amounts in a currency. Raises InputError."""
+def emit_blocks(
+    blocks: Iterable[Block], form: str, currency: str = "USD", *, plain: bool = False, paged: bool = False
+) -> bool:
+    """A page, as ``text`` for this screen or as ``markdown``.
+
+    Args:
+        blocks: the page.
+        form: text or markdown.
+        currency: of its amounts.
+        plain: no colour, no block characters, no pager, though as wide as the screen.
+        paged: a text that is longer than the terminal is shown by the pager.
+
+    Raises:
+        InputError: there is no rate for the currency.
+    """
     if currency.upper() != "USD":
         from whichgpu.cli.render.money import in_currency  # noqa: PLC0415 - few pages need rates.
 
         blocks = in_currency(blocks, currency)
     if form == "markdown":
         return emit(to_markdown(blocks))
-    return emit(to_text(blocks, screen()))
+    seen = screen()
+    text = to_text(blocks, Screen(seen.width) if plain else seen)
+    return (paged and not plain and show_paged(text)) or emit(text)
 
 
 def emit_csv(headers: Iterable[str], rows: Iterable[Iterable[object]]) -> bool:

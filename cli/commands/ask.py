@@ -15,29 +15,32 @@ from whichgpu import Advisor
 from whichgpu.cli import exits, output
 from whichgpu.cli.advisor import load, names_of, now, read
 from whichgpu.cli.inputs import STDIN
+from whichgpu.cli.interview.closing import closing_blocks, interview_blocks
 from whichgpu.cli.interview.dialogue import Dialogue, StoppedError
 from whichgpu.cli.interview.session import Session, latest_session_file, new_session_file
-from whichgpu.cli.interview.wording import interview_blocks, welcome
-from whichgpu.cli.options import all_option, output_format, rules_options, set_option
+from whichgpu.cli.interview.typing_lines import completing_line
+from whichgpu.cli.interview.wording import welcome
+from whichgpu.cli.options import all_option, output_format, plain_option, rules_options, set_option
+from whichgpu.cli.pages import page_blocks
 from whichgpu.cli.records import save_record
 from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.decision import decision_blocks
 from whichgpu.cli.render.screen import Screen
 from whichgpu.cli.render.text import to_text
 from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.explain import probing_context
 from whichgpu.engine.interview import Done, Interviewer, Question, State, missing_answers
 from whichgpu.engine.records import Asked
 
 
 if TYPE_CHECKING:
     from whichgpu.engine.advisor import Interview
+    from whichgpu.engine.rules import FactDef
 
 
 _session_option = click.option("--session", metavar="FILE", type=click.Path(dir_okay=False), help="Keep answers here.")
 _save_option = click.option(
     "--save", metavar="RECORD", type=click.Path(dir_okay=False), help="Save the decision record here; .gz packs it."
 )
-_plain_option = click.option("--plain", is_flag=True, help="No colour and no block characters.")
 
 
 @click.command()
@@ -45,7 +48,7 @@ _plain_option = click.option("--plain", is_flag=True, help="No colour and no blo
 @set_option
 @_session_option
 @_save_option
-@_plain_option
+@plain_option
 @output_format("text", "json", "markdown")
 @all_option
 @rules_options
@@ -75,7 +78,7 @@ def ask(
 @click.command()
 @click.argument("session", metavar="[SESSION]", required=False, type=click.Path(dir_okay=False))
 @_save_option
-@_plain_option
+@plain_option
 @output_format("text", "json", "markdown")
 @all_option
 @rules_options
@@ -108,22 +111,26 @@ def _still_valid(advisor: Advisor, state: State) -> State:
     """The state with its values read again, so that a changed vocabulary is noticed. Raises InputError."""
     raw = {name: list(value) if isinstance(value, tuple) else value for name, value in state.given.items()}
     values = advisor.read(raw).given
-    return replace(state, answers=tuple(replace(a, value=values.get(a.fact)) for a in state.answers))
+    # What was left open by who wanted the answer at once is asked by who goes on.
+    kept = (a for a in state.answers if a.origin != "now")
+    return replace(state, answers=tuple(replace(a, value=values.get(a.fact)) for a in kept))
 
 
 def _interview(
     advisor: Advisor, state: State, keeper: Session, *, save: str | None, plain: bool, form: str, everything: bool
 ) -> int:
-    interviewer = Interviewer(advisor, now())
+    interviewer = Interviewer(advisor, now(), context=probing_context(advisor.context))
     names = names_of(advisor)
     interviewer.decide(state)  # Facts that contradict the catalogue are refused before anything is asked.
-    talk = _Talk(plain=plain, to_stderr=form != "text")
+    talk = _Talk(advisor, plain=plain, to_stderr=form != "text")
     dialogue = Dialogue(interviewer, names, keeper, talk.ask_line, talk.tell)
     if isinstance(interviewer.next_question(state), Question):
         if not sys.stdin.isatty() and talk.is_at_end():
             raise _nothing_to_read(interviewer, state)
         talk.tell(welcome(str(keeper.file)))
     try:
+        if not state.answers:
+            state = dialogue.wishes(state)
         state, done = dialogue.run(state)
     except StoppedError as stopped:
         return _stopped(stopped, keeper, talk)
@@ -146,12 +153,12 @@ def _answer(
         output.emit_json(answer)
         return decision.exit_code
     names = names_of(interviewer.advisor)
-    blocks = decision_blocks(answer, names, everything=everything)
-    blocks += interview_blocks(answer["interview"], names, everything=everything)
-    if form == "text" and plain:
-        output.emit(to_text(blocks, Screen()))
-    else:
-        output.emit_blocks(blocks, form)
+    interview: Interview = answer["interview"]
+    closing = closing_blocks(state, interview, answer, interviewer.advisor, names)
+    if everything:
+        closing = interview_blocks(interview, names)
+    blocks = page_blocks(answer, names, None, everything=everything, closing=closing)
+    output.emit_blocks(blocks, form, plain=plain, paged=everything)
     return decision.exit_code
 
 
@@ -195,8 +202,9 @@ def _kept(keeper: Session) -> str:
 class _Talk:
     """The person's side: lines of standard input, and blocks on the screen."""
 
-    def __init__(self, *, plain: bool, to_stderr: bool) -> None:
+    def __init__(self, advisor: Advisor, *, plain: bool, to_stderr: bool) -> None:
         self._plain = plain
+        self._completes = None if plain or to_stderr else advisor
         self._to_stderr = to_stderr  # Where standard output is for a machine, the dialogue goes beside it.
         self._typed = sys.stdin.isatty()
         self._ahead: str | None = None
@@ -208,8 +216,11 @@ class _Talk:
         self._ahead = sys.stdin.readline()
         return self._ahead == ""
 
-    def ask_line(self) -> str | None:
+    def ask_line(self, fact: FactDef | None = None) -> str | None:
         """One line; None at the end of the input. A piped line is shown, as a terminal shows what is typed."""
+        read = completing_line(fact, self._completes) if self._completes is not None else None
+        if read is not None:
+            return read()
         self._write("> ")
         line = sys.stdin.readline() if self._ahead is None else self._ahead
         self._ahead = None

@@ -21,11 +21,13 @@ from whichgpu.cli.options import (
     here_option,
     jsonl_option,
     output_format,
+    plain_option,
     rules_options,
     set_option,
+    show_option,
 )
+from whichgpu.cli.pages import page_blocks, sections_of
 from whichgpu.cli.records import meta_option, save_record, sign_option
-from whichgpu.cli.render.decision import decision_blocks
 from whichgpu.engine.advisor import shipped_objectives
 from whichgpu.engine.core import InputError, Problem
 from whichgpu.engine.records import Asked, read_meta
@@ -48,7 +50,9 @@ from whichgpu.engine.rules import probing
 @jsonl_option
 @full_option
 @compact_option
+@show_option
 @all_option
+@plain_option
 @rules_options
 def recommend(
     *,
@@ -65,11 +69,15 @@ def recommend(
     jsonl: bool,
     full: bool,
     compact: bool,
+    shown: str | None,
     everything: bool,
+    plain: bool,
     rules: tuple[str, ...],
     builtin: bool,
 ) -> int:
     """Recommend GPUs for the workload in FILE (YAML or JSON; - reads standard input).
+
+    The answer fits one screen. --show prints sections of the whole page by name, --all the page with nothing left out.
 
     With --jsonl, FILE holds one workload a line, and each is answered by one line of JSON. A line that is wrong is
     answered by an error and does not end the run; the exit code is 2 then.
@@ -82,6 +90,7 @@ def recommend(
     noted = read_meta(meta)
     if compact and (full or not jsonl):
         raise InputError(Problem("bad-option", "--compact goes with --jsonl, and without --full"))
+    sections = sections_of(shown)
     advisor = load(rules, builtin=builtin, tests=False)
     if here:
         from whichgpu.cli.hardware import owned_here  # noqa: PLC0415 - it starts programs, as few commands do.
@@ -102,7 +111,8 @@ def recommend(
     if form == "json":
         output.emit_json(answer)
     else:
-        output.emit_blocks(decision_blocks(answer, names_of(advisor), everything=everything), form, currency)
+        blocks = page_blocks(answer, names_of(advisor), sections, everything=everything)
+        output.emit_blocks(blocks, form, currency, plain=plain, paged=True)
     return decision.exit_code
 
 

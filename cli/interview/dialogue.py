@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from whichgpu.cli import output
 from whichgpu.cli.interview import wording
-from whichgpu.cli.interview.replies import Steer, answer_to, steering
+from whichgpu.cli.interview.replies import Steer, answer_to, steering, understood
 from whichgpu.cli.interview.session import Session
+from whichgpu.cli.interview.wishes import WISHES, Wish
 from whichgpu.cli.render.blocks import Block, Paragraph
 from whichgpu.cli.render.figures import value_text
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.template import workload_text
-from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.core import InputError, Problem, Value
 from whichgpu.engine.interview import Done, Interviewer, Origin, Question, State, answered, effects_of, waiting_for
 from whichgpu.engine.rules import FactDef
+
+
+class AskLine(Protocol):
+    """Reads one line, None at the end of the input; knows the fact that is asked, to complete what is typed."""
+
+    def __call__(self, fact: FactDef | None = None) -> str | None:
+        """The line."""
 
 
 class StoppedError(Exception):
@@ -36,10 +45,44 @@ class Dialogue:
     interviewer: Interviewer
     names: Names
     session: Session
-    ask_line: Callable[[], str | None]  # None at the end of the input
+    ask_line: AskLine
     tell: Callable[[Iterable[Block]], None]
     state: State = field(default_factory=State)
     again: str | None = None  # a fact to ask again, out of turn
+    ended: Done | None = None  # where the person asked for the answer before the questions ended
+    offered: bool = False  # whether it was said that the answer may be taken
+
+    def wishes(self, state: State) -> State:
+        """Ask for the five wishes, each of which Enter leaves open.
+
+        Raises:
+            StoppedError: the person quit, or the input ended.
+        """
+        self.state = state
+        self.tell(wording.wishes_blocks())
+        for number, wish in enumerate(WISHES, start=1):
+            if not self._wish(number, wish):
+                break
+        return self.state
+
+    def _wish(self, number: int, wish: Wish) -> bool:
+        """One wish. False where the rest is left open, too."""
+        fact = self.interviewer.advisor.vocabulary.facts[wish.facts[0]]
+        question = Question(fact, "start")
+        self.tell(wording.wish_blocks(number, wish))
+        while True:
+            line = self.ask_line(fact)
+            if line is None:
+                raise StoppedError("end of input", self.state, None)
+            steer = steering(line)
+            if not line.strip() or (steer is not None and steer.word in {"unknown"}):
+                return True
+            if steer is not None and steer.word in {"now", "skip"}:
+                return False
+            if steer is not None:
+                self._steer(steer, question)
+            elif self._take(fact, line, "stated", standing=False):
+                return True
 
     def run(self, state: State) -> tuple[State, Done]:
         """Ask until nothing is left that matters.
@@ -55,6 +98,8 @@ class Dialogue:
                     return self.state, step
                 continue
             self._ask(step)
+            if self.ended is not None:
+                return self.state, self.ended
 
     def _next(self) -> Question | Done:
         if self.again is not None:
@@ -67,12 +112,16 @@ class Dialogue:
         """Put one question until it is answered, put off, or left."""
         facts = [answer.fact for answer in self.state.answers]
         number = facts.index(question.fact.name) if question.fact.name in facts else len(facts)
-        self.tell(wording.question_blocks(question, number + 1))
+        usual = self._usual(question.fact)
+        self.tell(wording.question_blocks(question, number + 1, usual))
         while True:
-            line = self.ask_line()
+            line = self.ask_line(question.fact)
             if line is None:
                 raise StoppedError("end of input", self.state, question)
             steer = steering(line)
+            if steer is None and not line.strip() and usual is not None:
+                self._keep(self.state.answer(question.fact.name, usual, "", "usual"))
+                return
             if steer is None and not line.strip():
                 self.tell([Paragraph("Write an answer, unknown, or ? for help.")])
             elif steer is None:
@@ -81,11 +130,16 @@ class Dialogue:
             elif self._steer(steer, question):
                 return
 
-    def _take(self, fact: FactDef, line: str, origin: Origin) -> bool:
+    def _usual(self, fact: FactDef) -> Value | None:
+        """What Enter stands for at a question: what is assumed as long as nothing is said."""
+        settled = self.interviewer.decide(self.state).outcome.intake.resolved.get(fact.name)
+        return settled.claim.value if settled is not None and settled.claim.origin == "assumed" else None
+
+    def _take(self, fact: FactDef, line: str, origin: Origin, *, standing: bool = True) -> bool:
         """Take an answer. False where it was wrong, after saying why."""
         try:
-            reading = answer_to(fact, line, self.interviewer.advisor)
-            state = self.state.answer(fact.name, reading.value, line.strip(), origin)
+            taken, reading = understood(fact, line, self.interviewer.advisor, self.interviewer.moment)
+            state = self.state.answer(taken.name, reading.value, line.strip(), origin)
             self.interviewer.decide(state)
         except InputError as error:
             if self._take_otherwise(fact, line, origin):
@@ -96,7 +150,7 @@ class Dialogue:
             return False
         if reading.notes:
             self.tell([Paragraph(f"Note: {note}.") for note in reading.notes])
-        self._keep(state)
+        self._keep(state, standing=standing)
         return True
 
     def _take_otherwise(self, fact: FactDef, line: str, origin: Origin) -> bool:
@@ -140,7 +194,23 @@ class Dialogue:
                 return self._edit(steer.rest)
             case "quit":
                 raise StoppedError("quit", self.state, question)
+            case "now":
+                return self._now(question)
         return False
+
+    def _now(self, question: Question) -> bool:
+        """Ask no more: what is left counts as not known. True where that can be."""
+        if question.bears_on == "start":
+            self.tell([Paragraph("Nothing can be said before this is known; unknown will do.")])
+            return False
+        step: Question | Done = question
+        state = self.state
+        while isinstance(step, Question):
+            state = state.answer(step.fact.name, None, "not asked", "now")
+            step = self.interviewer.next_question(state)
+        self.state, self.ended = state, step
+        self.session.keep(state)
+        return True
 
     def _unknown(self, fact: FactDef) -> bool:
         if fact.unknown_means:
@@ -200,21 +270,32 @@ class Dialogue:
             return
         self.tell([Paragraph(f"Wrote {file}; it goes with: whichgpu recommend {file}")])
 
-    def _keep(self, state: State) -> None:
+    def _keep(self, state: State, *, standing: bool = True) -> None:
         """Take over a state, keep it on disk, and say where things stand."""
         self.state = state
         self.session.keep(state)
         outcome = self.interviewer.decide(state).outcome
-        if outcome.no_answer is None or outcome.no_answer.kind != "facts_missing":
-            self.tell(wording.standing_blocks(outcome, answered(outcome), self.names))
+        if not standing or (outcome.no_answer is not None and outcome.no_answer.kind == "facts_missing"):
+            return
+        sure = self.interviewer.sureness(state)
+        likely = sure.likely and not self.offered and outcome.chosen is not None
+        self.offered = self.offered or likely
+        left = self.interviewer.questions_left(state)
+        answer = answered(outcome)
+        self.tell(wording.standing_blocks(outcome, answer, sure, self.names, left=left, offer=likely and left > 0))
 
     def _offer(self, done: Done) -> bool:
         """Let wishes and rarer facts be stated. True where the answer is wanted."""
-        self.tell(wording.offer_blocks(done.offered, self.interviewer.advisor))
+        self.tell(wording.offer_blocks(done.offered))
         while True:
             line = self.ask_line()
             if line is None or not line.strip():
                 return True
+            if steering(line) == Steer("now"):
+                return True
+            if line.strip().casefold() == "facts":
+                self.tell(wording.offered_blocks(done.offered, self.interviewer.advisor))
+                continue
             before = self.state
             self._stated(line)
             if self.state != before or self.again is not None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from datetime import datetime
+
 from msgspec import Struct
 
 from whichgpu import Advisor
+from whichgpu.cli.interview.plainwords import readings
 from whichgpu.engine.core import InputError, Problem, Value
 from whichgpu.engine.rules import FactDef, fold
 
@@ -18,11 +22,13 @@ STEERING = {
     "show": "the answers so far, with their numbers",
     "skip": "ask later",
     "unknown": "you do not know",
+    "now": "no more questions: answer with what is known",
     "save FILE": "write the answers as a workload file",
     "quit": "stop here and keep everything",
 }
 _WORDS = {"?": "?", "help": "?", "why": "why", "back": "back", "edit": "edit", "show": "show", "skip": "skip"}
 _WORDS |= {"save": "save", "quit": "quit", "exit": "quit", "unknown": "unknown", "idk": "unknown"}
+_WORDS |= {"now": "now", "answer now": "now", "answer": "now", "enough": "now"}
 _WORDS |= {"don't know": "unknown", "dont know": "unknown", "not sure": "unknown"}
 _TAKE_REST = frozenset({"edit", "save"})
 
@@ -79,6 +85,22 @@ def answer_to(fact: FactDef, line: str, advisor: Advisor) -> Reading:
             message = f"{text!r} is not a choice"
             raise InputError(Problem("unknown-choice", message, nearest=remark.nearest, fix=f"or write {value}"))
     return Reading(value, tuple(remark.message for remark in workload.remarks))
+
+
+def understood(fact: FactDef, line: str, advisor: Advisor, moment: datetime) -> tuple[FactDef, Reading]:
+    """What an answer means, and of which fact it is: as it is written, or else as people speak.
+
+    Raises:
+        InputError: what is wrong with it as it is written, and what would do.
+    """
+    try:
+        return fact, answer_to(fact, line, advisor)
+    except InputError:
+        for name, text in readings(fact, line.strip().removeprefix("=").strip(), moment):
+            other = advisor.vocabulary.facts[name]
+            with suppress(InputError):
+                return other, answer_to(other, text, advisor)
+        raise
 
 
 def _chosen(fact: FactDef, text: str) -> str:

@@ -6,14 +6,14 @@ import json
 import os
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from msgspec import Struct
 
 from whichgpu.cli import output
 from whichgpu.cli.inputs import read_text
 from whichgpu.engine.core import InputError, Problem, Value
-from whichgpu.engine.interview import Answer, State
+from whichgpu.engine.interview import Answer, Origin, State
 
 
 FORMAT = "whichgpu.session/1"
@@ -91,6 +91,6 @@ class Session(Struct, frozen=True):
 
 def _answer(entry: dict[str, Any]) -> Answer:
     value: Value | None = tuple(entry["value"]) if isinstance(entry["value"], list) else entry["value"]
-    if entry["origin"] not in ("asked", "stated", "file"):
+    if entry["origin"] not in get_args(Origin):
         raise ValueError(f"an answer comes from {entry['origin']!r}")
     return Answer(str(entry["fact"]), value, str(entry["written"]), entry["origin"])

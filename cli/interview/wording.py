@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from whichgpu.cli.interview.replies import STEERING, shown_choices
+from whichgpu.cli.interview.wishes import WISHES, Wish
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Pairs, Paragraph, Verbatim
 from whichgpu.cli.render.facts import accepts
-from whichgpu.cli.render.figures import count_of, joined, value_text
+from whichgpu.cli.render.figures import count_of, value_text
 from whichgpu.cli.render.names import Names
 from whichgpu.engine.advisor import Advisor, Outcome
-from whichgpu.engine.interview import Answer, Answered, Effect, Question, State
+from whichgpu.engine.core import Value
+from whichgpu.engine.interview import Answer, Answered, Effect, Question, State, Sureness
 from whichgpu.engine.rules import FactDef, fold
-
-
-if TYPE_CHECKING:
-    from whichgpu.engine.advisor import Interview, UnknownFact
 
 
 _BEARS_ON = {
@@ -34,23 +31,47 @@ def welcome(file: str) -> list[Block]:
     return [
         Heading("A few questions about your workload", 1),
         Paragraph(
-            "Answer by number, by word, or with a quantity such as 24 GB or 1.5k. "
-            "Only what can still change the answer is asked."
+            "Answer by number, by word, or as you would say it: 8k, 24 GB, 50 users, 10 per second. "
+            "Only what can still change the answer is asked, and now answers at once."
         ),
         Paragraph(f"At every question: {', '.join(STEERING)}. Everything is kept in {file}."),
     ]
 
 
-def question_blocks(question: Question, number: int) -> list[Block]:
-    """One question with its choices."""
+def wishes_blocks() -> list[Block]:
+    """The head of the wishes."""
+    lines = [f"  {number}. {wish.title} ({wish.such_as})" for number, wish in enumerate(WISHES, start=1)]
+    return [
+        Paragraph("First, what you wish for. Enter leaves a wish open; skip leaves the rest open.", "strong"),
+        Verbatim("\n".join(lines)),
+    ]
+
+
+def wish_blocks(number: int, wish: Wish) -> list[Block]:
+    """One wish."""
+    return [Paragraph(f"Wish {number} of {len(WISHES)}: {wish.title}", "strong")]
+
+
+def question_blocks(question: Question, number: int, usual: Value | None = None) -> list[Block]:
+    """One question with its choices; Enter takes the one that is marked."""
     fact = question.fact
     blocks: list[Block] = [Paragraph(f"{number}. {fact.question}", "strong")]
     listed = shown_choices(fact)
+    shown = value_text(usual) if usual is not None else ""
     if fact.choices or fact.type == "bool":
-        lines = [f"  {index}. {_choice(fact, choice)}" for index, choice in enumerate(listed, start=1)]
+        marked = [" (usual: Enter)" if usual is not None and choice in {usual, shown} else "" for choice in listed]
+        lines = [
+            f"  {index}. {_choice(fact, choice)}{mark}"
+            for index, (choice, mark) in enumerate(zip(listed, marked, strict=True), start=1)
+        ]
+        if usual is not None and not any(marked):
+            lines.append(f"  Enter: {shown}")
         blocks.append(Verbatim("\n".join(lines)))
     elif fact.numeric:
-        blocks.append(Verbatim(f"  a number, in {_UNITS.get(fact.unit, fact.unit)}" if fact.unit else "  a number"))
+        unit = f" {fact.unit}" if fact.unit and fact.unit not in _UNITS else ""
+        enter = f"; Enter: {shown}{unit}, which is usual" if usual is not None else ""
+        of = f", in {_UNITS.get(fact.unit, fact.unit)}" if fact.unit else ""
+        blocks.append(Verbatim(f"  a number{of}{enter}"))
     return blocks
 
 
@@ -105,20 +126,50 @@ def _some(gpus: Sequence[str], names: Names) -> str:
 
 def answer_text(answer: Answered, names: Names) -> str:
     """GPU, count and verdict in words."""
-    plan = f"{answer.count} x {names.gpu(answer.gpu)}" if answer.gpu else "no plan"
-    return f"{plan}, {_VERDICTS.get(str(answer.procurement), str(answer.procurement))}"
+    return f"{plan_text(answer, names)}, {_VERDICTS.get(str(answer.procurement), str(answer.procurement))}"
 
 
-def standing_blocks(outcome: Outcome, answer: Answered, names: Names) -> list[Block]:
-    """How many plans remain and which is in front."""
+def standing_blocks(
+    outcome: Outcome, answer: Answered, sure: Sureness, names: Names, *, left: int = 0, offer: bool = False
+) -> list[Block]:
+    """Which plan is in front, how sure that is, and how much is left to ask.
+
+    Args:
+        outcome: on what is known.
+        answer: what of it must be stable.
+        sure: in how many of the ways in which the rest could turn out it stays.
+        names: of GPUs.
+        left: about how many questions are left; 0 says nothing of it.
+        offer: say that this is sure enough to stop.
+    """
     gap = outcome.no_answer
     if gap is not None and gap.kind == "contradictory":
         text = f"These answers contradict each other: {', '.join(gap.facts)}. Change one with edit."
         return [Paragraph(text, "bad"), *[Paragraph(rule.because) for rule in gap.rules]]
-    remain = len(outcome.round.judged) if outcome.round else 0
     if answer.gpu is None:
         return [Paragraph("No plan remains that the rules accept.", "bad")]
-    return [Paragraph(f"{count_of(remain, 'plan')} left; in front: {answer_text(answer, names)}.", "faint")]
+    says = f"In front: {answer_text(answer, names)}. {_how_sure(sure, names)}"
+    if left:
+        says += f" About {count_of(left, 'question')} left."
+    blocks: list[Block] = [Paragraph(says, "faint")]
+    if offer:
+        blocks.append(Paragraph("The GPUs are as good as settled: now gives the answer, or go on.", "good"))
+    return blocks
+
+
+def _how_sure(sure: Sureness, names: Names) -> str:
+    """In how many ways the answer stays, and what comes in its place most often."""
+    if sure.all_stays == sure.of:
+        return "It stays in every way tried in which the rest could turn out."
+    says = f"In {sure.plan_stays} of {sure.of} ways the rest could turn out the GPUs stay"
+    if sure.plan_stays == sure.of:
+        return f"{says}, in {sure.all_stays} the verdict as well."
+    return f"{says}; next likely: {plan_text(sure.rival, names)}." if sure.rival else f"{says}."
+
+
+def plan_text(answer: Answered, names: Names) -> str:
+    """GPU and count in words."""
+    return f"{answer.count} x {names.gpu(answer.gpu)}" if answer.gpu else "no plan"
 
 
 def show_blocks(state: State, advisor: Advisor) -> list[Block]:
@@ -135,57 +186,28 @@ def answer_line(answer: Answer, advisor: Advisor) -> str:
     fact = advisor.vocabulary.facts[answer.fact]
     value = "unknown" if answer.value is None else value_text(answer.value)
     unit = f" {fact.unit}" if fact.unit and answer.value is not None else ""
-    origin = {"file": " (from the file)", "stated": " (stated)"}.get(answer.origin, "")
+    origin = {
+        "file": " (from the file)",
+        "stated": " (stated)",
+        "usual": " (the usual answer)",
+        "now": " (not asked)",
+    }.get(answer.origin, "")
     return f"{answer.fact}: {value}{unit}{origin}"
 
 
-def offer_blocks(names: Sequence[str], advisor: Advisor) -> list[Block]:
-    """The end of the questions: what may still be stated."""
-    facts = advisor.vocabulary.facts
-    topics: dict[str, list[str]] = {}
-    for name in names:
-        topics.setdefault(facts[name].topic, []).append(name)
-    items = tuple(Item(f"{topic}: {', '.join(found)}") for topic, found in topics.items())
+def offer_blocks(names: Sequence[str]) -> list[Block]:
+    """The end of the questions."""
+    rarer = " Rarer facts may still be stated; facts lists them." if names else ""
     return [
         Paragraph("Nothing else that is asked of everyone can change the GPU, the count or the verdict.", "strong"),
-        Paragraph(
-            "Wishes and rarer facts count as none until you state them. Write FACT VALUE (as in: objective cheapest), "
-            "FACT? for what it means, or press Enter for the answer. You may state:"
-        ),
-        Bullets(items),
+        Paragraph(f"Enter gives the answer.{rarer} Write FACT VALUE (objective cheapest), or FACT? for what it means."),
     ]
 
 
-def interview_blocks(interview: Interview, names: Names, *, everything: bool) -> list[Block]:
-    """What was not known and what was not asked, under the decision."""
-    blocks: list[Block] = []
-    if interview["unknown"]:
-        blocks += [Heading("What you did not know"), Bullets(tuple(_missing(m, names) for m in interview["unknown"]))]
-    unasked = interview["unasked"]
-    if unasked:
-        blocks.append(Heading("What was not asked"))
-        blocks.append(
-            Paragraph(
-                f"{count_of(len(unasked), 'question')} left out: no answer can change the GPU, the count or the "
-                "verdict, as long as all else stays as it was answered or assumed. This is said of these facts and of "
-                f"no others: {joined([entry['fact'] for entry in unasked])}. With --all, and in a saved record, each "
-                "stands with its reason."
-            )
-        )
-        if everything:
-            blocks.append(
-                Bullets(tuple(Item(f"{u['fact']}: {u['why']}", (f"checked by: {u['checked']}",)) for u in unasked))
-            )
-    return blocks
-
-
-def _missing(missing: UnknownFact, names: Names) -> Item:
-    assumed = missing["assumed"]
-    taken = "nothing was assumed in its place" if assumed is None else f"{value_text(assumed)} was assumed"
-    if missing["robust"]:
-        return Item(f"{missing['fact']}: the answer holds whatever it is; {taken}")
-    below = tuple(
-        f"{value_text(c['value'])}: {answer_text(Answered(c['gpu'], c['count'], c['procurement']), names)}"
-        for c in missing["changes"][:4]
-    )
-    return Item(f"{missing['fact']}: {taken}, and the answer hangs on it", below)
+def offered_blocks(names: Sequence[str], advisor: Advisor) -> list[Block]:
+    """What may still be stated, by topic."""
+    facts = advisor.vocabulary.facts
+    topics: dict[str, list[str]] = {}
+    for name in names:
+        topics.setdefault(facts[name].topic, []).append(f"{facts[name].label or name} ({name})")
+    return [Bullets(tuple(Item(f"{topic}: {', '.join(found)}") for topic, found in topics.items()))]

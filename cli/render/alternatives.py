@@ -36,7 +36,7 @@ def alternative_blocks(decision: JsonObject, names: Names, *, everything: bool) 
     best = decision["recommendation"]
     timed = is_service(decision)
     rows = ([_row(best, names, "the answer", timed=timed)] if best else []) + [
-        _row(plan, names, _against(plan, best), timed=timed) for plan in shown
+        _row(plan, names, against(plan, best), timed=timed) for plan in shown
     ]
     timing = ("Answer in",) if timed else ()
     headers = ("Plan", "Memory per GPU", "Speed", *timing, "Per hour", "Score", "Beside the answer")
@@ -47,7 +47,7 @@ def alternative_blocks(decision: JsonObject, names: Names, *, everything: bool) 
     return blocks
 
 
-def _row(plan: JsonObject, names: Names, against: str, *, timed: bool) -> tuple[str, ...]:
+def _row(plan: JsonObject, names: Names, beside: str, *, timed: bool) -> tuple[str, ...]:
     memory = plan["memory"]
     used = "unknown" if memory is None else f"{size(memory['per_gpu_gb'])} of {gb(memory['available_per_gpu_gb'])}"
     cost = plan["cost"]
@@ -61,7 +61,7 @@ def _row(plan: JsonObject, names: Names, against: str, *, timed: bool) -> tuple[
         *timing,
         usd(cost["usd_per_hour"]),
         score,
-        "; ".join(words for words in (against, _standing(plan, names)) if words),
+        "; ".join(words for words in (beside, _standing(plan, names)) if words),
     )
 
 
@@ -70,7 +70,7 @@ def _standing(plan: JsonObject, names: Names) -> str:
     return words if plan["proven"] or plan.get("below_for") == "unverified" else f"not proven; {words}".rstrip("; ")
 
 
-def _against(plan: JsonObject, best: JsonObject | None) -> str:
+def against(plan: JsonObject, best: JsonObject | None) -> str:
     """Cost and speed beside the recommendation's."""
     if best is None:
         return ""

@@ -17,7 +17,7 @@ _CONTROLS = {
 #: JSON's own encoder escapes those below the space alone.
 _JSON_ESCAPES = {code: f"\\u{code:04x}" for code in _CONTROLS if code >= 0x7F}
 
-Tone = Literal["plain", "strong", "good", "bad", "faint"]
+Tone = Literal["plain", "strong", "good", "warn", "bad", "faint"]
 
 
 class Heading(Struct, frozen=True):
@@ -69,6 +69,21 @@ class Pairs(Struct, frozen=True):
     rows: tuple[tuple[str, str], ...]
 
 
+class Row(Struct, frozen=True):
+    """One line of a summary; with ``share`` a bar of how full something is stands before the words."""
+
+    label: str
+    text: str
+    tone: Tone = "plain"
+    share: float | None = None
+
+
+class Summary(Struct, frozen=True):
+    """What matters in a few labelled lines."""
+
+    rows: tuple[Row, ...]
+
+
 class Verbatim(Struct, frozen=True):
     """Lines that are not wrapped: a command to type, a source line with its caret."""
 
@@ -89,7 +104,7 @@ class Outline(Struct, frozen=True):
     lines: tuple[Line, ...]
 
 
-Block = Heading | Paragraph | Bullets | Table | Bar | Pairs | Verbatim | Outline
+Block = Heading | Paragraph | Bullets | Table | Bar | Pairs | Summary | Verbatim | Outline
 
 
 def escaped_json(text: str) -> str:

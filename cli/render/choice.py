@@ -59,12 +59,26 @@ def chosen_over_blocks(decision: JsonObject, names: Names, *, everything: bool) 
     return [*blocks, Bullets(tuple(items))] if items else blocks
 
 
-def _chosen_over(entries: list[JsonObject], names: Names, plan: JsonObject, *, by_the_hour: bool) -> list[Item]:
-    """One line a plan; a reason is said in full where it is met first."""
+def passed_over(decision: JsonObject, names: Names) -> list[Item]:
+    """The cheapest and the fastest of the plans that the answer was chosen over, each with the reason against it."""
+    plan = decision["recommendation"]
+    entries = plan.get("chosen_over") or []
+    cheapest = [e for e in entries if (e["cost_ratio"] or 1.0) < 1 - _SAME]
+    faster = [e for e in entries if (e["speed_ratio"] or 1.0) > 1 + _SAME]
+    kept = [min(cheapest, key=lambda e: e["cost_ratio"])] if cheapest else []
+    kept += [max(faster, key=lambda e: e["speed_ratio"])] if faster else []
+    order = [entry for entry in entries if any(entry is each for each in kept)]
+    return [Item(item.text) for item in _chosen_over(order, names, plan)]
+
+
+def _chosen_over(
+    entries: list[JsonObject], names: Names, plan: JsonObject, *, by_the_hour: bool | None = None
+) -> list[Item]:
+    """One line a plan; a reason is said in full where it is met first, the price unless ``by_the_hour`` is None."""
     items, said = [], set()
     for entry in entries:
         line = f"{short_name(entry, names)} ({_beside(entry)})"
-        cost = _price(entry, by_the_hour=by_the_hour)
+        cost = "" if by_the_hour is None else _price(entry, by_the_hour=by_the_hour)
         same_count = entry["reason"] == "guide_counts" and entry["count"] == plan["count"]
         reason = (entry["rule"], entry["reason"], same_count)
         if entry["rule"] and reason in said:
@@ -138,7 +152,7 @@ def _beside(entry: JsonObject) -> str:
 def trade_off_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
     """What would be cheaper or faster if one thing were allowed; each was decided anew."""
     found = decision.get("trade_offs") or []
-    shown = found if everything else _most_telling(found)
+    shown = found if everything else telling_trade_offs(found, SHOWN_TRADE_OFFS)
     if not shown:
         return []
     items = [Item(entry["says"], _how(entry)) for entry in shown]
@@ -163,14 +177,14 @@ def is_service(decision: JsonObject) -> bool:
     return profile is not None and profile.serves and mode != "batch"
 
 
-def _most_telling(found: list[JsonObject]) -> list[JsonObject]:
-    """The largest gain of each kind first, what is owned before all; in the order of the list."""
+def telling_trade_offs(found: list[JsonObject], most: int) -> list[JsonObject]:
+    """So many of them: the largest gain of each kind first, what is owned before all; in the order of the list."""
     ranks: dict[str, int] = {}
     order = []
     for position, entry in enumerate(found):
         rank = ranks[entry["kind"]] = ranks.get(entry["kind"], -1) + 1
         order.append((0 if entry["kind"] == "owned" else 1, rank, position))
-    kept = sorted(position for _, _, position in sorted(order)[:SHOWN_TRADE_OFFS])
+    kept = sorted(position for _, _, position in sorted(order)[:most])
     return [found[position] for position in kept]
 
 

@@ -26,6 +26,7 @@ _PRICED_BY = {
         "for those between two runs as well: a month where it is not stated how busy the hardware is."
     ),
 }
+_GIVEN = "The price is the one that was given."
 _ONE_PRICE, _TWO_PRICES = 1, 2
 _MONTHS_A_YEAR = 12
 #: What is known of renting a plan that is on offer.
@@ -40,8 +41,7 @@ def cost_blocks(plan: JsonObject) -> list[Block]:
         return [Heading("Cost"), Paragraph("No price in the snapshot covers this plan, so its cost is unknown.")]
     blocks: list[Block] = [Heading("Cost"), Pairs(rows)]
     if offer is None:
-        given = "The price is the one that was given."
-        words = _PRICED_BY.get(cost.get("origin") or "", given) + _rented_instead(cost)
+        words = _PRICED_BY.get(cost.get("origin") or "", _GIVEN) + _rented_instead(cost)
         return [*blocks, Paragraph(words)]
     # Records of earlier versions say nothing of other offers.
     return [
@@ -49,6 +49,18 @@ def cost_blocks(plan: JsonObject) -> list[Block]:
         Paragraph(_assumed(cost) if cost.get("assumed") and cost.get("nearest_offer") else _rented(offer)),
         *_beside(cost),
     ]
+
+
+def basis_sentence(plan: JsonObject) -> str:
+    """What the price rests on, in one or two short sentences."""
+    cost, offer = plan["cost"], plan["offer"]
+    if offer is None:
+        return _PRICED_BY.get(cost.get("origin") or "", _GIVEN) + _rented_instead(cost)
+    if cost.get("assumed") and cost.get("nearest_offer"):
+        return f"Assumed: scaled up from smaller machines at {_provider(cost['nearest_offer'])}; ask for a larger one."
+    price, spot = cost["usd_per_hour"] or 0.0, cost.get("spot_usd_per_hour")
+    words = _quotes(cost) if all(cost.get(key) for key in _RENTAL) else f"Rented from {_provider(offer)}."
+    return f"{words} Spot: about {usd(spot)}." if spot is not None and spot < price else words
 
 
 def _rented_instead(cost: JsonObject) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from whichgpu.cli.render.alternatives import alternative_blocks, candidate_blocks
@@ -38,29 +38,25 @@ _NO_ANSWER = {
 }
 
 
-def decision_blocks(decision: JsonObject, names: Names, *, everything: bool = False) -> list[Block]:
-    """The page for one decision. ``everything`` leaves nothing out; otherwise the most important of each list."""
-    blocks = _answer(decision, names) if decision["recommendation"] else no_answer_blocks(decision)
-    blocks += procurement_blocks(decision, names)
-    if decision["recommendation"]:
-        blocks += reason_blocks(decision, names, everything=everything)
-        blocks += chosen_over_blocks(decision, names, everything=everything)
-        blocks += trade_off_blocks(decision, everything=everything)
-    blocks += warning_blocks(decision, names, everything=everything)
-    blocks += candidate_blocks(decision, names)
-    blocks += alternative_blocks(decision, names, everything=everything)
-    blocks += ruled_out_blocks(decision, names, everything=everything)
-    blocks += _phases(decision, names)
-    if decision["recommendation"]:
-        blocks += launch_blocks(decision["recommendation"])
-    blocks += advice_blocks(decision, names, everything=everything)
-    blocks += monitoring_blocks(decision, names)
-    blocks += disagreement_blocks(decision, names, everything=everything)
-    blocks += assumption_blocks(decision, everything=everything)
-    blocks += question_blocks(decision, everything=everything)
-    if everything:
-        blocks += figure_blocks(decision, names) + sizing_blocks(decision) + fact_blocks(decision)
-    return blocks + source_blocks(decision, names) + _colophon(decision)
+def decision_blocks(
+    decision: JsonObject, names: Names, *, everything: bool = False, sections: Sequence[str] | None = None
+) -> list[Block]:
+    """The page for one decision.
+
+    Args:
+        decision: the answer as JSON.
+        names: what things are called.
+        everything: leave nothing out; otherwise the most important of each list.
+        sections: names of ``SECTIONS``; all where None, though the plain tables of figures come with ``everything``.
+    """
+    if sections is None:
+        shown = [name for name in SECTIONS if everything or name not in _WITH_EVERYTHING]
+        return [block for name in shown for block in SECTIONS[name](decision, names, everything)] + _colophon(decision)
+    blocks = []
+    for name in sections:
+        found = SECTIONS[name](decision, names, everything)
+        blocks += found or [Heading(name.capitalize()), Paragraph("There is nothing to say of this.")]
+    return blocks
 
 
 def _answer(decision: JsonObject, names: Names) -> list[Block]:
@@ -68,8 +64,7 @@ def _answer(decision: JsonObject, names: Names) -> list[Block]:
     blocks: list[Block] = [Heading("Recommendation", 1), Paragraph(plan_sentence(plan, names), "strong")]
     if not plan["proven"]:
         blocks.append(Paragraph(unproven_sentence(plan), "bad"))
-    blocks.append(Paragraph(summary_sentence(plan, decision["procurement"])))
-    return [*blocks, *memory_blocks(plan), *speed_blocks(plan), *cost_blocks(plan)]
+    return [*blocks, Paragraph(summary_sentence(plan, decision["procurement"]))]
 
 
 def unproven_sentence(plan: JsonObject) -> str:
@@ -110,15 +105,52 @@ def _colophon(decision: JsonObject) -> list[Block]:
     rulebook, knowledge = decision["rulebook"], decision["knowledge"]
     prices = f" with prices up to {knowledge['prices_as_of']}" if knowledge["prices_as_of"] else ""
     text = (
-        f"Decided {decision['decided_at']} for {_aim(decision)}, by rulebook "
+        f"Decided {decision['decided_at']} for {aim_of(decision)}, by rulebook "
         f"{rulebook['digest'][:12]} and knowledge {knowledge['digest'][:12]}{prices}; "
         f"rules fired by {decision['fired_by']}, whichgpu {decision['engine_version']}."
     )
     return [Heading("About this answer"), Paragraph(text, "faint")]
 
 
-def _aim(decision: JsonObject) -> str:
+def aim_of(decision: JsonObject) -> str:
     """What the choice was made for."""
     if decision.get("objective_stated", True):  # Records of before do not say so, and had one.
         return shipped_objectives()[decision["objective"]].aim
     return "what the guides name for the case, since no objective was stated"
+
+
+_Section = Callable[[JsonObject, Names, bool], list[Block]]
+
+
+def _of_the_plan(make: Callable[[JsonObject], list[Block]]) -> _Section:
+    """A section on the plan alone, empty where there is none."""
+    return lambda d, _names, _all: make(d["recommendation"]) if d["recommendation"] else []
+
+
+#: The sections of a page by the names under which they can be asked for, in their order.
+SECTIONS: dict[str, _Section] = {
+    "answer": lambda d, names, _all: _answer(d, names) if d["recommendation"] else no_answer_blocks(d),
+    "memory": _of_the_plan(memory_blocks),
+    "speed": _of_the_plan(speed_blocks),
+    "cost": _of_the_plan(cost_blocks),
+    "procurement": lambda d, names, _all: procurement_blocks(d, names),
+    "reasons": lambda d, names, _all: reason_blocks(d, names, everything=_all) if d["recommendation"] else [],
+    "passed-over": lambda d, names, _all: chosen_over_blocks(d, names, everything=_all) if d["recommendation"] else [],
+    "changes": lambda d, _names, _all: trade_off_blocks(d, everything=_all) if d["recommendation"] else [],
+    "warnings": lambda d, names, _all: warning_blocks(d, names, everything=_all),
+    "candidates": lambda d, names, _all: candidate_blocks(d, names),
+    "alternatives": lambda d, names, _all: alternative_blocks(d, names, everything=_all),
+    "ruled-out": lambda d, names, _all: ruled_out_blocks(d, names, everything=_all),
+    "phases": lambda d, names, _all: _phases(d, names),
+    "launch": _of_the_plan(launch_blocks),
+    "advice": lambda d, names, _all: advice_blocks(d, names, everything=_all),
+    "monitoring": lambda d, names, _all: monitoring_blocks(d, names),
+    "disagreements": lambda d, names, _all: disagreement_blocks(d, names, everything=_all),
+    "assumptions": lambda d, _names, _all: assumption_blocks(d, everything=_all),
+    "questions": lambda d, _names, _all: question_blocks(d, everything=_all),
+    "figures": lambda d, names, _all: figure_blocks(d, names),
+    "sizing": lambda d, _names, _all: sizing_blocks(d),
+    "facts": lambda d, _names, _all: fact_blocks(d),
+    "sources": lambda d, names, _all: source_blocks(d, names),
+}
+_WITH_EVERYTHING = frozenset({"figures", "sizing", "facts"})

@@ -14,6 +14,7 @@ from whichgpu.cli.render.blocks import (
     Outline,
     Pairs,
     Paragraph,
+    Summary,
     Table,
     Verbatim,
     printable,
@@ -44,6 +45,8 @@ def _block(block: Block) -> str:
             shown = _table(block)
         case Pairs(rows):
             shown = "\n".join(f"- **{_escaped(label)}:** {_escaped(value)}" for label, value in rows)
+        case Summary(entries):
+            shown = "\n".join(f"- **{_escaped(row.label)}:** {_escaped(row.text)}" for row in entries)
         case Verbatim(text):
             shown = _fenced(printable(text))
         case Outline(lines):

@@ -26,6 +26,12 @@ def warning_blocks(decision: JsonObject, names: Names, *, everything: bool) -> l
     return _remarks("Warnings", warnings, SHOWN_WARNINGS, names, everything=everything, tone="bad")
 
 
+def warnings_by_weight(decision: JsonObject, names: Names) -> list[str]:
+    """The warnings in words, each once, the most important first."""
+    warnings = sorted(decision["warnings"], key=lambda entry: names.priority(entry["code"]))
+    return list(dict.fromkeys(_remark(entry) for entry in warnings))
+
+
 def advice_blocks(decision: JsonObject, names: Names, *, everything: bool) -> list[Block]:
     """What to do with the plan, the most important first."""
     advice = sorted(decision["advice"], key=lambda entry: names.priority(entry["code"]))

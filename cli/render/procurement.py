@@ -42,7 +42,7 @@ def procurement_blocks(decision: JsonObject, names: Names) -> list[Block]:
     if sums := _sums(comparison, decision["figures"], names) if comparison else _sums_of_old(decision["figures"]):
         blocks.append(Paragraph(sums))
     if procurement.get("flip"):
-        blocks.append(Paragraph(_flip(procurement["flip"], comparison)))
+        blocks.append(Paragraph(flip_sentence(procurement["flip"], comparison)))
     known = [entry for entry in procurement["thresholds"] if entry["value"] is not None]
     if known:
         items = tuple(_threshold(entry, names) for entry in known)
@@ -146,7 +146,8 @@ def _threshold(entry: JsonObject, names: Names) -> Item:
     return Item(f"{says}.", (f"Drawn for {entry['scope']}{within}.",))
 
 
-def _flip(flip: JsonObject, comparison: JsonObject | None) -> str:
+def flip_sentence(flip: JsonObject, comparison: JsonObject | None) -> str:
+    """What would turn the verdict."""
     now, needed = number(flip["now"]), number(flip["needed"])
     way = {"rent": "Renting", "own": "Owning"}[flip["verdict"]]
     side = "below" if flip["needed"] < flip["now"] else "above"

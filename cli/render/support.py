@@ -64,6 +64,12 @@ def support_blocks(plan: JsonObject, labels: Mapping[str, str]) -> list[Block]:
     return blocks
 
 
+def support_sentences(plan: JsonObject, labels: Mapping[str, str], *, withheld: bool) -> list[str]:
+    """The same as sentences: of the figures that are withheld, or of all."""
+    tones = ("bad",) if withheld else ("bad", "plain")
+    return [b.text for b in support_blocks(plan, labels) if isinstance(b, Paragraph) and b.tone in tones]
+
+
 def _said(level: str, reason: str, measure: str, names: list[str], *, alike: bool) -> str:
     if level == "none":
         return f"Not given: {joined(names, 'or')}, because {reason}. Measure {measure}."

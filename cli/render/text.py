@@ -14,6 +14,7 @@ from whichgpu.cli.render.blocks import (
     Outline,
     Pairs,
     Paragraph,
+    Summary,
     Table,
     Tone,
     Verbatim,
@@ -22,11 +23,13 @@ from whichgpu.cli.render.blocks import (
 from whichgpu.cli.render.screen import NARROWEST, Screen
 
 
-_CODES: dict[Tone, str] = {"plain": "", "strong": "1", "good": "32", "bad": "31", "faint": "2"}
+_CODES: dict[Tone, str] = {"plain": "", "strong": "1", "good": "32", "warn": "33", "bad": "31", "faint": "2"}
 _BAR_CELLS = 30
 _GAP = "  "
 _NARROWEST_COLUMN = 6
 _LONGEST_WORD = 22
+#: A summary with less room than this beside its labels puts them on lines of their own.
+_NARROWEST_SUMMARY = 40
 
 
 def to_text(blocks: Iterable[Block], screen: Screen) -> str:
@@ -53,6 +56,8 @@ def _lines(block: Block, screen: Screen) -> list[str]:
             lines = _wrapped(f"{_bar(share, screen)} {text}", screen.width)
         case Pairs(rows):
             lines = _pairs(rows, screen)
+        case Summary():
+            lines = _summary(block, screen)
         case Verbatim(text):
             lines = printable(text).split("\n")
         case Outline(outlined):
@@ -96,14 +101,29 @@ def _table(table: Table, screen: Screen) -> list[str]:
     widths = [max(len(row[column]) for row in everything) for column in columns]
     floors = [min(width, _narrowest(table, column)) for column, width in enumerate(widths)]
     room = screen.width - len(_GAP) * (len(widths) - 1)
-    if sum(floors) > room:
-        return _as_records(table, screen)
+    if sum(widths) > room:
+        below = len(widths) - 1
+        if below > 1 and below not in table.right and sum(widths[:-1]) <= room + len(_GAP):
+            return _with_remarks(table, screen)
+        if len(widths) > 2 or sum(floors) > room:  # Two columns are words with what they mean, which may run on.
+            return _as_records(table, screen)
     while sum(widths) > room:
         widths[max(columns, key=lambda column: (widths[column] - floors[column], -column))] -= 1
     lines = [_toned(line, "strong", screen) for line in _row(table.headers, widths, table.right)]
     lines.append(_GAP.join("-" * width for width in widths))
     for row in table.rows:
         lines.extend(_row(row, widths, table.right))
+    return lines
+
+
+def _with_remarks(table: Table, screen: Screen) -> list[str]:
+    """A table whose last column finds no room beside the others: it stands below each row, and no cell is broken."""
+    short = Table(table.headers[:-1], tuple(row[:-1] for row in table.rows), table.right)
+    head, line, *rows = _table(short, screen)
+    lines = [head, line]
+    for row, (*_, remark) in zip(rows, table.rows, strict=True):
+        lines.append(row)
+        lines.extend(f"{_GAP}{_toned(more, 'faint', screen)}" for more in _wrapped(remark, screen.width - 2) if more)
     return lines
 
 
@@ -127,13 +147,12 @@ def _narrowest(table: Table, column: int) -> int:
 
 
 def _as_records(table: Table, screen: Screen) -> list[str]:
-    """A table too wide for the screen: one ``header: value`` line a cell."""
+    """A table too wide for the screen: the first cell of each row, and below it the others with their headers."""
     lines: list[str] = []
     for row in table.rows:
         lines.extend(_wrapped(row[0], screen.width))
-        for header, cell in zip(table.headers[1:], row[1:], strict=True):
-            if cell:
-                lines.extend("  " + line for line in _wrapped(f"{header}: {cell}", screen.width - 2))
+        cells = [f"{header}: {cell}" for header, cell in zip(table.headers[1:], row[1:], strict=True) if cell]
+        lines.extend("  " + line for line in _wrapped("; ".join(cells), screen.width - 2) if line)
     return lines
 
 
@@ -147,6 +166,25 @@ def _pairs(rows: tuple[tuple[str, str], ...], screen: Screen) -> list[str]:
         first, *rest = _wrapped(value, room)
         lines.append(f"{label + ':':<{label_width}} {first}")
         lines.extend(" " * (label_width + 1) + line for line in rest)
+    return lines
+
+
+def _summary(summary: Summary, screen: Screen) -> list[str]:
+    """The labels in a column of their own, the bar and the words beside it; one below the other on a narrow screen."""
+    indent = max(len(row.label) for row in summary.rows) + 2
+    if screen.width - indent < _NARROWEST_SUMMARY:
+        indent = 2
+    lines: list[str] = []
+    for row in summary.rows:
+        label = f"{row.label}:"
+        words = row.text if row.share is None else f"{_bar(row.share, screen)} {row.text}"
+        first, *rest = _wrapped(words, screen.width - indent)
+        if len(label) >= indent:
+            lines.append(_toned(label, "strong", screen))
+            label = ""
+        lead = _toned(label, "strong", screen) + " " * (indent - len(label))
+        lines.append(lead + _toned(first, row.tone, screen))
+        lines.extend(" " * indent + _toned(line, row.tone, screen) for line in rest)
     return lines
 
 

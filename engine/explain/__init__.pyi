@@ -10,6 +10,7 @@ from .derivation import Phrases as Phrases, Step as Step, cut_at as cut_at, to_d
 from .differences import Change as Change, Comparison as Comparison, shown as shown
 from .evidence import gather as gather
 from .nearest import WHY_NOT_DECISIONS as WHY_NOT_DECISIONS, Nearest as Nearest, Search as Search
+from .probing import probing_context as probing_context
 from .rerun import (
     FactChange as FactChange,
     read_back as read_back,

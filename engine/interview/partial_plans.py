@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Advisor, Measures, asked_counts, is_job, measures_among
-from whichgpu.engine.core import Facts, InputError, Value
+from whichgpu.engine.advisor import Advisor, MeasureColumns, asked_counts, is_job, measures_among
+from whichgpu.engine.core import Column, Facts, FactTable, InputError, NumberColumn, Value, WordColumn
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.plans import candidate_plans
@@ -59,13 +60,14 @@ class Watched(dict[str, Value]):
 
 
 class PartialPlans(Struct, frozen=True):
-    """The plans of one set of facts by id, and the names of all facts that were looked at."""
+    """The plans of one set of facts as columns, and the names of all facts that were looked at."""
 
-    plans: Mapping[str, Facts]
+    ids: tuple[str, ...]
+    facts: FactTable
     read: frozenset[str]
     copied: bool
     job: bool  # whether plans are compared by the piece of work
-    measures: Mapping[str, Measures]  # cost and time as choosing compares them
+    measures: MeasureColumns  # cost and time as choosing compares them
 
 
 def partial_plans(advisor: Advisor, given: Mapping[str, Value], counts: Sequence[int] = ()) -> PartialPlans:
@@ -77,40 +79,46 @@ def partial_plans(advisor: Advisor, given: Mapping[str, Value], counts: Sequence
     asked = {**dict.fromkeys(counts, "a rule"), **asked_counts(intake.fired)}
     plans = candidate_plans(maker.job, facts, context.knowledge, asked, maker=maker)
     job = is_job(facts)
-    measured = measures_among(plans, facts, advisor.objective(None, given), context.knowledge.dearest_usd_per_gpu_hour)
-    measures = {plan.id: measured.row(row) for row, plan in enumerate(plans)}
-    return PartialPlans({plan.id: plan.facts for plan in plans}, frozenset(facts.read), facts.copied, job, measures)
+    measures = measures_among(plans, facts, advisor.objective(None, given), context.knowledge.dearest_usd_per_gpu_hour)
+    return PartialPlans(tuple(plans.ids), plans.facts, frozenset(facts.read), facts.copied, job, measures)
 
 
 def difference(one: PartialPlans, other: PartialPlans) -> frozenset[str] | None:
     """The names of plan facts that differ; None where the plans themselves or what ranking reads do."""
-    if one.plans.keys() != other.plans.keys() or one.job != other.job:
+    if one.ids != other.ids or one.job != other.job or not _same_but_for_scale(one.measures, other.measures):
         return None
-    if not _same_but_for_scale(one.measures, other.measures):
+    names = one.facts.names | other.facts.names
+    # What ranking reads first: where it differs the rest does not matter.
+    if any(_differ(one.facts.own(name), other.facts.own(name)) for name in names & RANKED_BY):
         return None
-    differ: set[str] = set()
-    for name, facts in one.plans.items():
-        theirs = other.plans[name]
-        if facts != theirs:
-            differ |= {key for key in facts.keys() | theirs.keys() if facts.get(key) != theirs.get(key)}
-        if differ & RANKED_BY:
-            return None
-    return frozenset(differ)
+    return frozenset(name for name in names if _differ(one.facts.own(name), other.facts.own(name)))
 
 
-def _same_but_for_scale(one: Mapping[str, Measures], other: Mapping[str, Measures]) -> bool:
+def _differ(one: Column | None, other: NumberColumn | WordColumn | None) -> bool:
+    """Whether a fact differs in any row."""
+    if isinstance(one, NumberColumn) and isinstance(other, NumberColumn):
+        return not np.array_equal(one.values, other.values, equal_nan=True)
+    if isinstance(one, WordColumn) and isinstance(other, WordColumn) and one.words == other.words:
+        return not np.array_equal(one.codes, other.codes)
+    if one is None and other is None:
+        return False
+    size = max(len(column[0]) for column in (one, other) if column is not None)
+    mine, theirs = ([None] * size if c is None else c.values_at(np.arange(size)) for c in (one, other))
+    return mine != theirs
+
+
+def _same_but_for_scale(one: MeasureColumns, other: MeasureColumns) -> bool:
     """Whether costs and times are the same up to a factor that all plans share: choosing compares ratios alone."""
     for figure in ("cost", "time", "weighed_cost", "weighed_time"):
-        scale: float | None = None
-        for name, measures in one.items():
-            mine, theirs = getattr(measures, figure), getattr(other[name], figure)
-            if mine == theirs == 0 or mine is theirs is None:
-                continue
-            if not mine or not theirs:
-                return False
-            scale = theirs / mine if scale is None else scale
-            if abs(theirs - mine * scale) > _CLOSE * theirs:
-                return False
+        mine, theirs = getattr(one, figure), getattr(other, figure)
+        compared = ~((np.isnan(mine) & np.isnan(theirs)) | ((mine == 0) & (theirs == 0)))
+        mine, theirs = mine[compared], theirs[compared]
+        if not len(mine):
+            continue
+        if not (np.all(np.nan_to_num(mine) != 0) and np.all(np.nan_to_num(theirs) != 0)):
+            return False
+        if np.any(np.abs(theirs - mine * (theirs[0] / mine[0])) > _CLOSE * theirs):
+            return False
     return True
 
 

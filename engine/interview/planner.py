@@ -9,15 +9,16 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from whichgpu.engine.advisor import Advisor, Decision, Judged, Outcome, Workload
+from whichgpu.engine.advisor import Advisor, Decision, DecisionContext, Judged, Outcome, Workload
 from whichgpu.engine.core import Value
-from whichgpu.engine.interview.certificate import Unasked, unasked_of
+from whichgpu.engine.interview.certificate import Unasked, answered, unasked_of
 from whichgpu.engine.interview.open_choice import Extra, extra_counts, open_choice_of
 from whichgpu.engine.interview.partial_plans import PlanShapes, PlanVariations
 from whichgpu.engine.interview.possible_outcomes import ALWAYS, NEVER, OpenFacts, truths_of
 from whichgpu.engine.interview.resolving import live_rules, open_facts_over
 from whichgpu.engine.interview.rule_index import RuleIndex, index_rules
 from whichgpu.engine.interview.state import State
+from whichgpu.engine.interview.sureness import Sureness, Ways, usual_values
 from whichgpu.engine.interview.verdict import Verdicts, verdicts_of, with_comparison
 from whichgpu.engine.rules import FactDef, ResolvedFacts, probing
 
@@ -29,11 +30,11 @@ TOPICS = (
     "precision",
     "data",
     "serving",
+    "money",
     "rhythm",
     "scale",
     "software",
     "reliability",
-    "money",
     "candidates",
     "measurements",
 )
@@ -85,8 +86,12 @@ def pick(weights: Mapping[str, float], rule_index: RuleIndex, state: State) -> s
 _READ_BY_RANKING = frozenset({"objective"})
 #: What the name of a model would tell.
 _TOLD_BY_NAME = ("param_count_b", "model_family", "is_moe")
+#: While the plans are open, this share of the open facts comes to be asked (mean of ``benchmarks/interview.py``).
+ASKED_SHARE = 0.55
 #: Facts by which others are looked up: asked before the facts that they resolve.
 KEYS = ("model_name",)
+#: Facts by which more plans stand or fall than by any other, and which nobody has to look up: asked next.
+EARLY = ("deployment_site",)
 
 
 class Question(Struct, frozen=True):
@@ -126,12 +131,18 @@ class Interviewer:
     moment: datetime  # of the decision; the age of prices is computed from it
     rule_index: RuleIndex = field(init=False)
     variations: PlanVariations = field(init=False)
+    context: DecisionContext | None = None  # for what is only tried; one that keeps plans saves most of the work
+    ways: Ways = field(init=False)
+    _steps: dict[State, Question | Done] = field(default_factory=dict)
     _outcomes: dict[tuple[tuple[str, Value], ...], Decision] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Prepare the rules."""
         self.rule_index = index_rules(self.advisor)
         self.variations = PlanVariations(self.rule_index)
+        facts = self.advisor.vocabulary.facts
+        usual = {name: usual_values(facts[name], self.rule_index.values[name]) for name in self.rule_index.ranging}
+        self.ways = Ways(self.advisor, self.context or self.advisor.context, self.moment.date(), usual)
 
     def decide(self, state: State) -> Decision:
         """The decision on what is known so far. Raises InputError where it contradicts the catalogue."""
@@ -147,6 +158,20 @@ class Interviewer:
 
     def next_question(self, state: State) -> Question | Done:
         """What to ask next, or what was not asked and why."""
+        if state not in self._steps:
+            self._steps[state] = self._next_step(state)
+        return self._steps[state]
+
+    def questions_left(self, state: State) -> int:
+        """About how many questions are left; 0 where nothing is."""
+        step = self.next_question(state)
+        if isinstance(step, Done):
+            return 0
+        if step.bears_on in {"choice", "verdict"}:
+            return 1 + len(step.also_open)
+        return max(1, round(ASKED_SHARE * len(self.view(state).open)))
+
+    def _next_step(self, state: State) -> Question | Done:
         facts = self.advisor.vocabulary.facts
         for name in sorted(name for name, fact in facts.items() if fact.when_unstated == "must_ask"):
             if name not in state.answered:
@@ -155,6 +180,9 @@ class Interviewer:
         keys = [name for name in KEYS if name in view.open and name not in state.skipped]
         if keys and any(name in view.open for name in _TOLD_BY_NAME):
             return Question(facts[keys[0]], "plans")
+        early = [name for name in EARLY if name in view.open and name not in state.skipped]
+        if early and not any(name in view.open for name in _TOLD_BY_NAME):
+            return Question(facts[early[0]], "plans", tuple(name for name in view.open if name not in early))
         topics = by_topic(view.open, facts, last=state.skipped)
         extra = extra_counts(self.rule_index, view.intake.facts, view.open_facts)
         shapes = self.variations.shapes(view.given, view.open_facts, topics, extra.counts)
@@ -188,6 +216,10 @@ class Interviewer:
         chosen = pick(view.now(weights), self.rule_index, state)
         others = tuple(sorted(name for name in weights if name != chosen))
         return Question(self.advisor.vocabulary.facts[chosen], bears_on, others)
+
+    def sureness(self, state: State) -> Sureness:
+        """In how many of the ways in which what is open could turn out the answer stays."""
+        return self.ways.sureness(state.given, answered(self.decide(state).outcome), self.view(state).open)
 
     def view(self, state: State) -> View:
         """What is known at a state and what is open."""

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from whichgpu.engine.core import Value
 
 
-Origin = Literal["asked", "stated", "file"]
+#: How an answer came: asked for, volunteered, from a file, the usual one that Enter takes, or left open at the end.
+Origin = Literal["asked", "stated", "file", "usual", "now"]
 
 
 class Answer(Struct, frozen=True):

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from whichgpu import Advisor
-from whichgpu.cli.interview.replies import answer_to
+from whichgpu.cli.interview.replies import answer_to, understood
+from whichgpu.cli.interview.wishes import WISHES
 from whichgpu.engine.interview import Done, Interviewer, State
 
 
@@ -34,6 +35,12 @@ def lines_for(
     interviewer = Interviewer(advisor, MOMENT)
     state = state or State()
     lines: list[str] = []
+    for wish in () if state.answers else WISHES:
+        name = next((name for name in wish.facts if name in answers), wish.facts[0])
+        lines.append(answers.get(name, ""))
+        if lines[-1]:
+            fact, reading = understood(advisor.vocabulary.facts[wish.facts[0]], lines[-1], advisor, MOMENT)
+            state = state.answer(fact.name, reading.value, lines[-1], "stated")
     while not isinstance(step := interviewer.next_question(state), Done):
         fact = step.fact
         for steer in (before or {}).get(fact.name, []):
@@ -41,7 +48,13 @@ def lines_for(
             state = _edited(state, steer, advisor)
         line = answers.get(fact.name, "unknown")
         lines.append(line)
-        value = None if line == "unknown" else answer_to(fact, line, advisor).value
+        if line == "now":
+            return lines
+        if line == "":
+            settled = interviewer.decide(state).outcome.intake.resolved[fact.name]
+            state = state.answer(fact.name, settled.claim.value, "", "usual")
+            continue
+        value = None if line == "unknown" else understood(fact, line, advisor, MOMENT)[1].value
         if value is None and fact.unknown_means:
             value = fact.unknown_means
         state = state.answer(fact.name, value, line)

@@ -72,6 +72,7 @@ def known(tmp_path: Path) -> str:
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, advisor: Advisor) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("whichgpu.cli.commands.ask.load", lambda *_args, **_options: advisor)
+    monkeypatch.setattr("whichgpu.engine.interview.sureness.WAYS", 2)
     return tmp_path / "state" / "whichgpu" / "sessions"
 
 
@@ -82,9 +83,9 @@ def joined(lines: list[str]) -> str:
 def test_the_decision_is_that_of_recommend(whichgpu: Whichgpu, known: str, typed: list[str], tmp_path: Path) -> None:
     record, file = tmp_path / "r.json", tmp_path / "w.yaml"
     lines = [*typed[:-1], f"save {file}", ""]
-    asked = whichgpu("ask", "--answers", known, "--save", str(record), stdin=joined(lines))
+    asked = whichgpu("ask", "--answers", known, "--save", str(record), "--all", stdin=joined(lines))
     assert asked.code == 0, asked.err
-    recommended = whichgpu("recommend", str(file))
+    recommended = whichgpu("recommend", str(file), "--all")
     assert recommended.code == 0
     page, _, about = recommended.out.partition("About this answer")
     assert page in asked.out
@@ -187,7 +188,7 @@ def test_back_asks_the_last_question_again(whichgpu: Whichgpu, known: str, typed
 def test_not_knowing_says_what_is_robust_and_what_matters(whichgpu: Whichgpu, known: str, tmp_path: Path) -> None:
     ran = whichgpu("ask", "--answers", known, "--format", "json", stdin=joined(["unknown"] * 20))
     assert ran.code == 0, ran.err
-    assert "left; in front" in ran.err  # The dialogue goes beside what a machine reads.
+    assert "In front: " in ran.err  # The dialogue goes beside what a machine reads.
     unknown = json.loads(ran.out)["interview"]["unknown"]
     assert unknown
     assert all(entry["robust"] is (not entry["changes"]) for entry in unknown)
@@ -201,7 +202,9 @@ def test_an_unknown_task_is_taken_as_trying_things_out(whichgpu: Whichgpu, tmp_p
 
 
 def test_a_model_that_nobody_knows_is_refused_and_asked_again(whichgpu: Whichgpu, tmp_path: Path) -> None:
-    ran = whichgpu("ask", "--session", str(tmp_path / "s.json"), stdin="inference\nlama 8x9000\nllama-3.1-8b\nquit\n")
+    ran = whichgpu(
+        "ask", "--session", str(tmp_path / "s.json"), stdin="skip\ninference\nlama 8x9000\nllama-3.1-8b\nquit\n"
+    )
     assert "no model is called 'lama 8x9000'" in ran.out
     assert "Or answer unknown. Give the number of parameters instead." in ran.out
     assert "llama-3.1-8b" in (tmp_path / "s.json").read_text()
@@ -212,7 +215,7 @@ def test_a_size_will_do_where_a_model_is_asked_for(
     whichgpu: Whichgpu, tmp_path: Path, written: str, size: float
 ) -> None:
     session = tmp_path / "s.json"
-    ran = whichgpu("ask", "--session", str(session), stdin=f"inference\n{written}\nquit\n")
+    ran = whichgpu("ask", "--session", str(session), stdin=f"skip\ninference\n{written}\nquit\n")
     assert f"Taken as parameters: {size:g} B." in ran.out
     answers = {entry["fact"]: entry["value"] for entry in json.loads(session.read_text())["answers"]}
     assert answers == {"task": "inference", "model_name": None, "param_count_b": size}
@@ -220,7 +223,7 @@ def test_a_size_will_do_where_a_model_is_asked_for(
 
 def test_a_slip_is_asked_again_and_something_else_is_said_to_be_so(whichgpu: Whichgpu, tmp_path: Path) -> None:
     session = tmp_path / "s.json"
-    ran = whichgpu("ask", "--session", str(session), stdin="inference\n7b\nvisoin\ncrystal ball\nquit\n")
+    ran = whichgpu("ask", "--session", str(session), stdin="skip\ninference\n7b\nvisoin\ncrystal ball\nquit\n")
     assert "'visoin' is not a choice" in ran.out
     assert "did you mean vision?" in ran.out
     assert "'crystal ball' is not among the known choices; taken as other." in ran.out
@@ -249,7 +252,7 @@ def test_plain_and_no_colour_say_the_same(
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         ran = whichgpu("ask", "--answers", known, "--session", str(session), *options, stdin=joined(typed))
-        texts.append(ran.out.partition("About this answer")[0])
+        texts.append(ran.out.partition("Decided ")[0])
         assert "\x1b" not in ran.out
     assert len(set(texts)) == 1
 
@@ -267,7 +270,7 @@ def test_a_broken_session_is_refused(whichgpu: Whichgpu, tmp_path: Path) -> None
 def test_a_session_that_cannot_be_written_is_refused(whichgpu: Whichgpu, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
-    ran = whichgpu("ask", "--session", str(blocked / "s.json"), stdin="inference\n")
+    ran = whichgpu("ask", "--session", str(blocked / "s.json"), stdin="skip\ninference\n")
     assert ran.code == 2
     assert "cannot keep the interview" in ran.err
 
@@ -333,6 +336,8 @@ def test_control_keys_keep_everything(key: str, code: int, tmp_path: Path) -> No
         timeout=60,
         dimensions=(50, 100),
     )
+    child.expect("\n> ")
+    child.sendline("skip")
     child.expect("\n> ")
     child.sendline("inference")
     child.expect("\n> ")

@@ -44,7 +44,10 @@ SERVING = {
     "context_tokens": "8k",
     "serving_mode": "2",
     "peak_qps": "2",
-    "concurrency": "8",
+    "concurrency": "8 users",
+    "objective": "money",
+    "budget_usd_per_month": "$4000 a month",
+    "latency_slo_ms": "20 seconds",
     "deployment_site": "cloud",
     "org_type": "small team",
     "always_on": "yes",
@@ -61,7 +64,8 @@ TUNING = {
     "model_family": "language",
     "peft_method": "qlora",
     "compute_precision": "mixed",
-    "batch_size_per_gpu": "2",
+    "batch_size_per_gpu": "two",
+    "gpus_owned": "1x4090",
     "seq_len_tokens": "2048",
     "run_hours": "8 h",
     "deployment_site": "workstation",
@@ -119,7 +123,7 @@ INTERVIEWS: dict[str, tuple[dict[str, str], dict[str, list[str]], list[str]]] = 
             "weight_precision": ["?", "sixteen", "why"],
             "serving_mode": ["back"],
             "lifecycle_stage": ["quit"],
-            "concurrency": ["show", "edit 4 4k", "a few", ""],
+            "concurrency": ["show", "edit 8 4k", "a few", ""],
         },
         [""],
     ),
@@ -128,7 +132,20 @@ INTERVIEWS: dict[str, tuple[dict[str, str], dict[str, list[str]], list[str]]] = 
     "nothing_known": (UNSURE, {"serving_mode": ["quit"], "batch_size_per_gpu": ["quit"]}, [""]),
     "images_saved": (IMAGES, {"image_px": ["save", "edit task inference", "edit 99"]}, [""]),
     "pretraining": (PRETRAINING, {"train_tokens_b": ["a lot"], "org_type": ["?"]}, [""]),
+    "answered_at_once": (
+        {
+            "task": "serve",
+            "model_name": "llama 3.1 8b",
+            "weight_precision": "",
+            "deployment_site": "1",
+            "context_tokens": "now",
+        },
+        {},
+        [],
+    ),
 }
+#: Fewer than a person is told of, which would take most of the time of these tests.
+WAYS = 4
 ON_A_TERMINAL = ("serving_with_help",)
 
 
@@ -157,6 +174,7 @@ def typed(advisor: Advisor) -> Callable[[str], list[str]]:
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, advisor: Advisor) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("whichgpu.cli.commands.ask.load", lambda *_args, **_options: advisor)
+    monkeypatch.setattr("whichgpu.engine.interview.sureness.WAYS", WAYS)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NO_COLOR", raising=False)
 
@@ -183,12 +201,12 @@ def test_transcript(name: str, typed: Callable[[str], list[str]], tmp_path: Path
 
 def _sittings(lines: list[str]) -> Iterator[tuple[list[str], list[str]]]:
     """The command of each sitting and what is typed in it: quitting ends one, and resume begins the next."""
-    command, sitting = ["ask", "--session", "s.json"], list[str]()
+    command, sitting = ["ask", "--plain", "--session", "s.json"], list[str]()
     for line in lines:
         sitting.append(line)
         if line == "quit":
             yield command, sitting
-            command, sitting = ["resume", "s.json"], []
+            command, sitting = ["resume", "--plain", "s.json"], []
     yield command, sitting
 
 
@@ -211,10 +229,12 @@ def test_transcript_on_a_terminal(name: str, typed: Callable[[str], list[str]], 
         **os.environ,
         "NO_COLOR": "1",
         "TERM": "xterm",
+        "PAGER": "cat",
         "LC_ALL": "C.UTF-8",
         "PYTHONPATH": str(_HERE.parents[1]),
     }
-    program = "import sys; from whichgpu.cli.main import run; sys.exit(run(sys.argv[1:]))"
+    fewer = f"from whichgpu.engine.interview import sureness; sureness.WAYS = {WAYS}"
+    program = f"import sys; {fewer}; from whichgpu.cli.main import run; sys.exit(run(sys.argv[1:]))"
     seen = ""
     for arguments, sitting in _sittings(typed(name)):
         child = pexpect.spawn(

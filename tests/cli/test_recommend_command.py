@@ -45,8 +45,8 @@ def test_text_and_markdown_say_the_same_plan(whichgpu: Whichgpu) -> None:
 
 def test_all_leaves_nothing_out(whichgpu: Whichgpu) -> None:
     usual, everything = whichgpu("recommend", CHAT).out, whichgpu("recommend", CHAT, "--all").out
-    assert "--all shows them" in usual
-    assert "--all" not in everything
+    assert "--show" in usual
+    assert "--show" not in everything
     answer = json.loads(whichgpu("recommend", CHAT, "--format", "json").out)
     for entry in answer["open_questions"]:
         assert f"fact: {entry['fact']}" in everything

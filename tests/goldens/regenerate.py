@@ -1,4 +1,4 @@
-"""The page of every example as ``whichgpu recommend`` prints it, kept so that an expert can read what a change does.
+"""The page of every example, section by section, kept so that an expert can read what a change does.
 
 python tests/goldens/regenerate.py            shows how the answers differ from the kept pages
 python tests/goldens/regenerate.py --write    keeps the answers as they are now

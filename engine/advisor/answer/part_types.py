@@ -202,7 +202,10 @@ class AskedFact(TypedDict):
     """A fact that an interview learned."""
 
     fact: Annotated[Word, doc("The fact.")]
-    origin: Annotated[Literal["asked", "stated", "file"], doc("How it was learned.")]
+    origin: Annotated[
+        Literal["asked", "stated", "file", "usual", "now"],
+        doc("How it was learned; usual: Enter took the usual answer; now: left open, to be answered at once."),
+    ]
 
 
 class ChangedAnswer(TypedDict):

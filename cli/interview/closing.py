@@ -1,0 +1,106 @@
+"""The end of an interview: what the answer rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from whichgpu.cli.interview.wording import answer_text
+from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Row, Summary
+from whichgpu.cli.render.figures import count_of, value_text
+from whichgpu.cli.render.names import Names
+from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.interview import Answer, Answered, State
+
+
+if TYPE_CHECKING:
+    from whichgpu.engine.advisor import Interview, UnknownFact
+
+
+#: Of what could still change the answer, so many facts are shown with what they would change.
+_MOST_HANGS = 2
+
+
+def closing_blocks(
+    state: State, interview: Interview, answer: Mapping[str, Any], advisor: Advisor, names: Names
+) -> list[Block]:
+    """What the answer rests on, in ten lines: stated, taken as usual, assumed, not known, and not asked."""
+    told = [a for a in state.answers if a.value is not None and a.origin != "usual"]
+    usual = [a for a in state.answers if a.origin == "usual"]
+    unknown = {missing["fact"] for missing in interview["unknown"]}
+    assumed = [e for e in answer["assumptions"] if e["may_change"] and e["fact"] not in unknown]
+    hangs = [missing for missing in interview["unknown"] if not missing["robust"]]
+    more = [_label(missing["fact"], advisor) for missing in hangs[_MOST_HANGS:]]
+    holds = [_label(missing["fact"], advisor) for missing in interview["unknown"] if missing["robust"]]
+    rows = [Row("Stated", _listed([_said(a, advisor) for a in told], 6))]
+    if usual:
+        rows.append(Row("Usual answers", _listed([_said(a, advisor) for a in usual], 4)))
+    if assumed:
+        rows.append(Row("Assumed", _listed([_fact_value(e["fact"], e["value"], advisor) for e in assumed], 4)))
+    rows += [Row("Not known", _hanging(missing, advisor, names), "warn") for missing in hangs[:_MOST_HANGS]]
+    if more:
+        rows.append(Row("Not known", f"{_listed(more, 4)}, which could change it, too", "warn"))
+    if holds:
+        rows.append(Row("Holds whatever", _listed(holds, 4)))
+    if interview["unasked"]:
+        left = count_of(len(interview["unasked"]), "fact")
+        rows.append(Row("Not asked", f"{left} that cannot change the answer (--all says why)"))
+    return [Heading("What this rests on", 3), Summary(tuple(rows))]
+
+
+def _listed(words: Sequence[str], most: int) -> str:
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return (", ".join(words[:most]) or "nothing") + more
+
+
+def _label(name: str, advisor: Advisor) -> str:
+    return advisor.vocabulary.facts[name].label or name
+
+
+def _said(answer: Answer, advisor: Advisor) -> str:
+    return _fact_value(answer.fact, answer.value, advisor)
+
+
+def _fact_value(name: str, value: object, advisor: Advisor) -> str:
+    unit = advisor.vocabulary.facts[name].unit
+    return f"{_label(name, advisor)} {value_text(value)}{f' {unit}' if unit else ''}"
+
+
+def _hanging(missing: UnknownFact, advisor: Advisor, names: Names) -> str:
+    """What another value of a fact that is not known would make of the answer."""
+    taken = f" ({value_text(missing['assumed'])} assumed)" if missing["assumed"] is not None else ""
+    change = missing["changes"][0]
+    other = answer_text(Answered(change["gpu"], change["count"], change["procurement"]), names)
+    return f"{_label(missing['fact'], advisor)}{taken}: {value_text(change['value'])} would make it {other}"
+
+
+def interview_blocks(interview: Interview, names: Names) -> list[Block]:
+    """What was not known and what was not asked, each with its reason."""
+    blocks: list[Block] = []
+    if interview["unknown"]:
+        blocks += [Heading("What you did not know"), Bullets(tuple(_missing(m, names) for m in interview["unknown"]))]
+    unasked = interview["unasked"]
+    if unasked:
+        amount = count_of(len(unasked), "question")
+        items = (Item(f"{entry['fact']}: {entry['why']}", (f"checked by: {entry['checked']}",)) for entry in unasked)
+        blocks += [
+            Heading("What was not asked"),
+            Paragraph(
+                f"{amount} left out: no answer can change the GPU, the count or the verdict, as long as all else stays "
+                "as it was answered or assumed. This is said of these facts and of no others:"
+            ),
+            Bullets(tuple(items)),
+        ]
+    return blocks
+
+
+def _missing(missing: UnknownFact, names: Names) -> Item:
+    assumed = missing["assumed"]
+    taken = "nothing was assumed in its place" if assumed is None else f"{value_text(assumed)} was assumed"
+    if missing["robust"]:
+        return Item(f"{missing['fact']}: the answer holds whatever it is; {taken}")
+    below = tuple(
+        f"{value_text(c['value'])}: {answer_text(Answered(c['gpu'], c['count'], c['procurement']), names)}"
+        for c in missing["changes"][:4]
+    )
+    return Item(f"{missing['fact']}: {taken}, and the answer hangs on it", below)

@@ -1,0 +1,103 @@
+"""Speed at the stated load, held against the targets that were stated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from whichgpu.cli.render.blocks import Row, Tone
+from whichgpu.cli.render.figures import hours, joined, milliseconds, number, percent
+from whichgpu.cli.render.speed import UNKNOWN, headline_speed, labels_of
+from whichgpu.cli.render.support import level_of, support_sentences
+
+
+JsonObject = Mapping[str, Any]
+
+#: What is waited for: the target, the figure and its words.
+_WAITS = (
+    ("ttft_slo_ms", "ttft", "first token"),
+    ("tpot_slo_ms", "tpot", "each further token"),
+    ("latency_slo_ms", "latency", "whole answer"),
+)
+_PERCENTILES = (95, 99)
+
+
+def speed_rows(decision: JsonObject) -> list[Row]:
+    """The throughput at the load, the waits or the length of the run beside their targets, and what is withheld."""
+    plan = decision["recommendation"]
+    speed = plan["speed"]
+    stated = {name: fact["value"] for name, fact in decision["facts"].items() if fact["origin"] == "given"}
+    withheld = support_sentences(plan, labels_of(plan.get("support", ())), withheld=True)
+    headline = headline_speed(speed)
+    if headline == UNKNOWN:
+        return [Row("Speed", " ".join(withheld) or "No speed can be worked out from what is known.", "warn")]
+    level = _level(plan, speed)
+    rows = [Row("Speed", f"{headline}{_load(speed, stated)}{level}.", "bad" if speed.get("overloaded") else "plain")]
+    waits = [*_waits(speed, decision["facts"]), *_run(speed, stated)]
+    if waits:
+        missed = any(met is False for _, met in waits)
+        stands = any(met for _, met in waits)
+        tone: Tone = "bad" if missed else "good" if stands else "plain"
+        lead = f"{_of_a_hundred(decision['facts'])}: " if "ttft_ms" in speed or "latency_ms" in speed else ""
+        rows.append(Row("Time", f"{lead}{'; '.join(words for words, _ in waits)}.", tone))
+    if withheld:
+        rows.append(Row("Not given", " ".join(withheld), "warn"))
+    return rows
+
+
+def _level(plan: JsonObject, speed: Mapping[str, float | None]) -> str:
+    levels = {level for name in speed if (level := level_of(plan, name))}
+    return f" ({joined(sorted(levels))})" if levels else ""
+
+
+def _load(speed: Mapping[str, float | None], stated: JsonObject) -> str:
+    """Under which load: what was stated of it, and how much of the capacity it takes."""
+    parts = []
+    if "peak_qps" in stated:
+        parts.append(f"{number(stated['peak_qps'])} requests/s")
+    if "concurrency" in stated:
+        users = stated["concurrency"]
+        parts.append(f"{number(users)} user{'' if users == 1 else 's'} at a time")
+    load = f" at {joined(parts)}" if parts else ""
+    if speed.get("overloaded"):
+        return f"{load}, which is more than it can take"
+    used = speed.get("utilization")
+    return f"{load}, {percent(100 * used)} of what it can do" if used is not None else load
+
+
+def _of_a_hundred(facts: JsonObject) -> str:
+    return f"{number(_percentile(facts))} of 100" if _percentile(facts) in _PERCENTILES else "on average"
+
+
+def _percentile(facts: JsonObject) -> float:
+    return float(facts.get("slo_percentile", {}).get("value") or 95)
+
+
+def _waits(speed: Mapping[str, float | None], facts: JsonObject) -> Iterator[tuple[str, bool | None]]:
+    """``first token 320 ms (500 ms asked: met)`` and whether the target is met; None where none is stated."""
+    percentile = _percentile(facts)
+    ending = f"_p{percentile:g}_ms" if percentile in _PERCENTILES else "_ms"
+    for target, figure, words in _WAITS:
+        value = speed.get(f"{figure}{ending}", speed.get(f"{figure}_ms"))
+        asked = facts.get(target, {}).get("value")
+        if value is None or (figure == "tpot" and asked is None and speed.get("latency_ms") is not None):
+            continue
+        if asked is None:
+            yield f"{words} {milliseconds(value)}", None
+        else:
+            met = value <= asked
+            yield f"{words} {milliseconds(value)} ({milliseconds(asked)} asked: {'met' if met else 'missed'})", met
+
+
+def _run(speed: Mapping[str, float | None], stated: JsonObject) -> Iterator[tuple[str, bool | None]]:
+    """The length of the run beside the deadline."""
+    value, deadline = speed.get("hours"), stated.get("deadline_hours")
+    if value is None:
+        return
+    low, high = speed.get("hours_low"), speed.get("hours_high")
+    band = f", likely {hours(low)} to {hours(high)}" if low is not None and high is not None else ""
+    if deadline is None:
+        yield f"the run takes {hours(value)}{band}", None
+    else:
+        met = value <= deadline
+        yield f"the run takes {hours(value)}{band} ({hours(deadline)} asked: {'met' if met else 'missed'})", met

@@ -1,0 +1,120 @@
+"""Answers as people speak them, and the words of the conversation."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from whichgpu import Advisor
+from whichgpu.cli.interview.replies import steering, understood
+from whichgpu.cli.interview.typing_lines import completing_line, names_for
+from whichgpu.cli.interview.wishes import WISHES
+from whichgpu.cli.interview.wording import offer_blocks, question_blocks, standing_blocks
+from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.screen import Screen
+from whichgpu.cli.render.text import to_text
+from whichgpu.engine.core import InputError
+from whichgpu.engine.interview import Answered, Question, Sureness
+
+
+#: A Sunday, at noon.
+MOMENT = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("asked", "written", "fact", "value"),
+    [
+        ("concurrency", "50 users", "concurrency", 50),
+        ("concurrency", "about 50 people", "concurrency", 50),
+        ("concurrency", "two", "concurrency", 2),
+        ("peak_qps", "10 per second", "peak_qps", 10),
+        ("peak_qps", "600 a minute", "peak_qps", 10),
+        ("peak_qps", "10 requests/s", "peak_qps", 10),
+        ("context_tokens", "8k", "context_tokens", 8000),
+        ("image_px", "1024 pixels", "image_px", 1024),
+        ("latency_slo_ms", "2 seconds", "latency_slo_ms", 2000),
+        ("budget_usd_per_month", "$2000 a month", "budget_usd_per_month", 2000),
+        ("budget_usd_per_month", "2k per month", "budget_usd_per_month", 2000),
+        ("budget_usd_per_month", "24000 a year", "budget_usd_per_month", 2000),
+        ("budget_usd_per_month", "$3 an hour", "budget_usd_per_hour", 3),
+        ("budget_usd_per_month", "$5000 in all", "budget_usd_total", 5000),
+        ("gpus_owned", "4x3090", "gpus_owned", ("nvidia-rtx-3090:4",)),
+        ("gpus_owned", "2 x rtx 4090 and one A100 80GB", "gpus_owned", ("nvidia-rtx-4090:2", "nvidia-a100-80gb-sxm:1")),
+        ("deadline_hours", "next Friday", "deadline_hours", 126),
+        ("deadline_hours", "by tomorrow", "deadline_hours", 30),
+        ("deadline_hours", "2026-12-01", "deadline_hours", 222),
+        ("deadline_hours", "in a week", "deadline_hours", 168),
+        ("deadline_hours", "3 days", "deadline_hours", 72),
+        ("objective", "money", "objective", "cheapest"),
+        ("objective", "a fair mix", "objective", "balanced"),
+    ],
+)
+def test_it_is_understood(asked: str, written: str, fact: str, value: object, advisor: Advisor) -> None:
+    of, reading = understood(advisor.vocabulary.facts[asked], written, advisor, MOMENT)
+    assert (of.name, reading.value) == (fact, value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        ("concurrency", "50 bananas"),
+        ("deadline_hours", "yesterday"),
+        ("deadline_hours", "2020-01-01"),
+        ("run_hours", "next Friday"),
+        ("gpus_owned", "4 x toaster"),
+        ("peak_qps", "10 per banana"),
+        ("budget_usd_per_month", "a lot"),
+    ],
+)
+def test_it_is_refused_as_it_was_written(asked: str, written: str, advisor: Advisor) -> None:
+    with pytest.raises(InputError):
+        understood(advisor.vocabulary.facts[asked], written, advisor, MOMENT)
+
+
+def test_every_example_of_a_wish_is_understood(advisor: Advisor) -> None:
+    for wish in WISHES:
+        fact = advisor.vocabulary.facts[wish.facts[0]]
+        examples = wish.such_as.replace(", or ", ", ").split(", ")
+        assert {understood(fact, example, advisor, MOMENT)[0].name for example in examples} <= set(wish.facts)
+
+
+def test_now_steers_and_enter_is_marked(advisor: Advisor) -> None:
+    assert steering("answer now") == steering("NOW")
+    question = Question(advisor.vocabulary.facts["weight_precision"], "plans")
+    assert "(usual: Enter)" in to_text(question_blocks(question, 1, "bf16"), Screen())
+    question = Question(advisor.vocabulary.facts["context_tokens"], "plans")
+    assert "Enter: 2,048 tokens, which is usual" in to_text(question_blocks(question, 1, 2048), Screen())
+    assert "Enter" not in to_text(question_blocks(question, 1), Screen())
+
+
+@pytest.mark.parametrize(
+    ("sure", "says"),
+    [
+        (Sureness(25, 25, 25), "It stays in every way tried"),
+        (Sureness(25, 25, 7), "In 25 of 25 ways the rest could turn out the GPUs stay, in 7 the verdict as well."),
+        (
+            Sureness(25, 9, 4, Answered("nvidia-l4", 2, "rent")),
+            "In 9 of 25 ways the rest could",
+        ),
+    ],
+)
+def test_how_sure_in_words(sure: Sureness, says: str, advisor: Advisor) -> None:
+    outcome = advisor.decide({"task": "inference", "model_name": "llama-3.1-8b"}, decided_at=MOMENT).outcome
+    answer = Answered("nvidia-a30", 1, "rent")
+    text = to_text(standing_blocks(outcome, answer, sure, Names(), left=3, offer=sure.likely), Screen(300))
+    assert says in text
+    assert "About 3 questions left." in text
+    assert ("now gives the answer" in text) is sure.likely
+
+
+def test_what_is_rare_is_not_a_wall_of_names() -> None:
+    assert len(to_text(offer_blocks(["needs_ecc"] * 60), Screen(80)).splitlines()) <= 4
+
+
+def test_models_and_cards_complete_as_they_are_typed(advisor: Advisor) -> None:
+    facts = advisor.vocabulary.facts
+    assert "llama-3.1-8b" in names_for(facts["model_name"], advisor)
+    assert "nvidia-rtx-3090" in names_for(facts["gpus_owned"], advisor)
+    assert names_for(facts["concurrency"], advisor) == names_for(None, advisor) == []
+    assert completing_line(facts["model_name"], advisor) is None  # No terminal.
