@@ -91,8 +91,8 @@ def test_pictures_made_together_wait_for_each_other() -> None:
 
 def test_one_denoiser_may_make_pictures_or_clips() -> None:
     facts: Facts = {"task": "inference", "concurrency": 1, "image_px": 832}
-    picture = job({**facts, "model_family": "diffusion_image"}, "cosmos-predict2-14b")
-    clip = job({**facts, "model_family": "diffusion_video"}, "cosmos-predict2-14b")
+    picture = job({**facts, "model_family": "diffusion_image"}, "cosmos-predict2-14b-text2image")
+    clip = job({**facts, "model_family": "diffusion_video"}, "cosmos-predict2-14b-video2world")
     assert (picture.family, clip.family, clip.frames) == ("diffusion_image", "diffusion_video", 93)
     assert values(clip)["latency_ms"] > 10 * values(picture)["latency_ms"]
 
