@@ -52,7 +52,7 @@ def refresh_rules(*, check: bool, answers: bool) -> int:
         if not check and text is None:
             path.unlink()
         elif not check and text is not None:
-            path.write_text(text, encoding="utf-8")
+            output.save(path, text)
     output.emit(f"{count_of(len(changed), 'file')} {'differ' if check else 'written'}.\n")
     differs = _answers(root, check=check) if answers else False
     return FOUND_WANTING if check and (changed or differs) else 0

@@ -44,7 +44,7 @@ def closing_blocks(
         rows.append(Row("Holds whatever", _listed(holds, 4)))
     if interview["unasked"]:
         left = count_of(len(interview["unasked"]), "fact")
-        rows.append(Row("Not asked", f"{left} that cannot change the answer (--all says why)"))
+        rows.append(Row("Not asked", f"{left} that cannot change the answer (--all names them, with the reasons)"))
     return [Heading("What this rests on", 3), Summary(tuple(rows))]
 
 

@@ -164,7 +164,8 @@ def _problems(given: Mapping[str, Value], model: ModelSpec) -> Iterator[Problem]
         yield _problem("param_count_b", given["param_count_b"], f"{size:g} billion parameters", model)
         return  # The share of them that is active says nothing about a model that is not meant.
     if model.moe is None and model.active_params_b is None:
-        if size is not None and model.layers is not None and _is_another(active, size):
+        known = model.layers is not None and not model.dims_partial
+        if size is not None and known and _is_another(active, size):
             words = f"{size:g} billion parameters, all of which work on every token"
             yield _problem("active_param_count_b", given["active_param_count_b"], words, model)
     elif model.active_params_b is not None and _is_another(active, model.active_params_b):

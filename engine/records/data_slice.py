@@ -17,7 +17,15 @@ from msgspec import to_builtins
 
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.catalogue import Knowledge, Offer
-from whichgpu.engine.core import InputError, KnowledgeError, Problem, is_rule_file, knowledge_files, read_document
+from whichgpu.engine.core import (
+    RECORD_FORMS,
+    InputError,
+    KnowledgeError,
+    Problem,
+    is_rule_file,
+    knowledge_files,
+    read_document,
+)
 from whichgpu.engine.rules import Rulebook, rule_digest
 
 
@@ -42,7 +50,7 @@ def slice_of(advisor: Advisor, facts: Mapping[str, Any]) -> JsonObject:
     """
     named = {fact["value"] for fact in facts.values() if isinstance(fact["value"], str)}
     home = Path(advisor.knowledge.folder)
-    paths = sorted(path for path in home.rglob("*.yaml") if path.name not in _NOT_READ)
+    paths = sorted(path for path in home.rglob("*") if path.suffix in RECORD_FORMS and path.name not in _NOT_READ)
     return {
         "knowledge": {path.relative_to(home).as_posix(): _knowledge_of(path, named) for path in paths},
         "layers": list(_layers(advisor)),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from whichgpu.cli.rulewatch import stamps
+from whichgpu.engine.core import locate
 
 
 Whichgpu = Callable[..., Any]
@@ -137,7 +138,7 @@ def test_mutants_that_survive_come_with_a_test(whichgpu: Whichgpu, house: Path) 
 
 def test_suggested_tests_are_written_and_the_rules_stay_as_they_are(whichgpu: Whichgpu, house: Path) -> None:
     ran = whichgpu("rules", "mutate", "--write", *alone(house))
-    assert (ran.code, "tests written" in ran.out) == (0, True)
+    assert (ran.code, "tests written" in " ".join(ran.out.split())) == (0, True)
     assert "then: {reject: is too small for this}" in (house / "house.yaml").read_text()
     again = whichgpu("rules", "mutate", "--least", "100", "--write", *alone(house))
     assert (again.code, "Nothing was written" in again.out) == (0, True)
@@ -181,6 +182,7 @@ def test_the_scenario_of_the_guide_passes(whichgpu: Whichgpu, tmp_path: Path) ->
     assert (ran.code, ran.out) == (0, "1 of 1 scenario passed.\n")
 
 
+@pytest.mark.skipif(not (locate("rules").parent / "docs").is_dir(), reason="what follows is kept in a checkout alone")
 def test_what_follows_from_the_rules_is_as_they_say(whichgpu: Whichgpu) -> None:
     ran = whichgpu("rules", "refresh", "--check", "--no-answers")
     assert (ran.code, ran.out) == (0, "0 files differ.\n")

@@ -251,7 +251,7 @@ def test_a_rule_in_plain_words(whichgpu: Whichgpu) -> None:
         assert words in ran.out
     (shown,) = json.loads(whichgpu("rules", "show", "does-not-fit", "--format", "json").out)
     assert shown["reads"] == ["plan.fits"]
-    assert "llm-chat-8b" in shown["fires_on"]
+    assert "llm-serving-70b" in shown["fires_on"]
     rows = json.loads(whichgpu("rules", "show", "model-size-class", "--format", "json").out)
     assert len(rows) > 1
     assert all("model_size_class" in row["writes"] and row["feeds"] for row in rows)
