@@ -30,7 +30,7 @@ from whichgpu.engine.interview.partial_plans import partial_plans
 
 _CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "derandomize": True}
 
-settings.register_profile("ci", max_examples=60, **_CALM)
+settings.register_profile("ci", max_examples=40, **_CALM)
 settings.register_profile("quick", max_examples=15, **_CALM)
 settings.register_profile("thorough", max_examples=1000, **{**_CALM, "derandomize": False})
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
