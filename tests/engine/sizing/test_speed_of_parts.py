@@ -104,6 +104,7 @@ def test_the_long_edge_of_a_detector_is_not_the_side_of_a_square() -> None:
     assert 0.21 / 1.3 < found["step_s"] < 0.21 * 1.3  # detectron2's model zoo.
 
 
+@pytest.mark.slow
 def test_published_rates_are_met() -> None:
     sys.path.insert(0, str(BENCHMARK))
     try:
