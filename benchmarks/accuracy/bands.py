@@ -124,7 +124,7 @@ def stretches(found: Iterable[Residual]) -> dict[str, Stretch]:
 
 
 def _end(mine: list[Residual], *, above: bool) -> float:
-    """The place beyond which the wanted share of all runs lies on that side, one more run reckoned in."""
+    """The place beyond which the wanted share of all runs lies on that side, one more run counted in."""
     places = sorted((r.place if r.above is above else 0.0) for r in mine)
     rank = min(len(places) - 1, math.ceil((1.0 - (ABOVE if above else BELOW)) * (len(places) + 1)) - 1)
     return round(float(np.clip(places[rank], *_STRETCH)), 2)
