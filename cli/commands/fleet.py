@@ -14,7 +14,6 @@ from whichgpu import Advisor
 from whichgpu.cli import exits, output
 from whichgpu.cli.advisor import load, now
 from whichgpu.cli.fleet import Told, run_jobs
-from whichgpu.cli.layers import load_catalogue
 from whichgpu.cli.options import currency_option, output_format, rules_options, set_option
 from whichgpu.cli.render.fleet import difference_blocks, figures_json, fleet_blocks
 from whichgpu.cli.render.names import Names
@@ -58,16 +57,20 @@ class _Fleet(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=_Fleet, subcommand_metavar="JOBS -o OUT | report OUT | diff OUT OTHER")
-def fleet() -> None:
-    r"""Decide every job of a history: what it should have run on, what that would have cost, and by which rules.
+_HELP = """\
+Decide every job of a history: what it should have run on, what that would have cost, and by which rules.
 
-    \b
-    whichgpu fleet jobs.csv --map slurm.yaml -o out     decide (the same as: fleet run)
-    whichgpu fleet report out                           what it comes to
-    whichgpu fleet out -o other --rules DIR             the same jobs by other rules or prices
-    whichgpu fleet diff out other                       which decisions that changes
-    """
+\b
+whichgpu fleet jobs.csv --map slurm.yaml -o out   decide (the same as: fleet run)
+whichgpu fleet report out                         what it comes to
+whichgpu fleet out -o other --rules DIR           the same jobs by other rules or prices
+whichgpu fleet diff out other                     which decisions that changes
+"""
+
+
+@click.group(cls=_Fleet, help=_HELP, subcommand_metavar="JOBS -o OUT | report OUT | diff OUT OTHER")
+def fleet() -> None:
+    """Decide many jobs, and look at what that came to."""
 
 
 @fleet.command(name="run")
@@ -124,13 +127,12 @@ def run_command(
     rules: tuple[str, ...],
     builtin: bool,
 ) -> int:
-    r"""Decide every job in JOBS and write a row for each into the folder OUT.
+    """Decide every job in JOBS and write a row for each into the folder OUT.
 
     JOBS is a file or folder of Parquet, CSV or JSON Lines (also .gz, and fsspec URLs), or an earlier OUT. Without --map
     each column is the fact of its name, as with recommend --jsonl. Equal jobs are decided once. A wrong job gets a row
     that says so. Ctrl-C keeps what is done; the same command goes on from there.
 
-    \b
     Exit codes: 0 every job was decided or told why not, 2 some are wrong, 3 the program failed at some.
     """
     if address and engine != "ray":
@@ -185,9 +187,9 @@ def run_command(
 def report_command(*, result: Path, target: Path | None, form: str, currency: str) -> int:
     """Say what the result in OUT comes to: money then and now, what saves most, and what cannot be judged."""
     manifest = read_manifest(result)
-    knowledge = load_catalogue()
-    found = figures_of(result, manifest, knowledge)
-    names = Names({gpu.id: gpu.name for gpu in knowledge.gpus.values()}, {}, {}, {})
+    advisor = load(tests=False)
+    found = figures_of(result, manifest, advisor)
+    names = Names({gpu.id: gpu.name for gpu in advisor.knowledge.gpus.values()}, {}, {}, {})
     if target is not None:
         try:
             output.save(target, fleet_page(found, names))

@@ -21,9 +21,10 @@ _STATUS = {
     "error": "are wrong, or could not be read",
 }
 _BASES = {
-    "run": "run: the hours on the new plan are computed",
-    "service": "service: it runs for the same hours",
-    "same_hours": "same hours: how long it takes on the new plan is not computed, and the hours that it ran are taken",
+    "run": "their work: the hours on the new plan follow from the steps or tokens that are stated",
+    "scaled": "their GPU-hours: the hours on the new plan follow from those that they took, as if GPUs added up",
+    "service": "their hours: a service runs as long as it did",
+    "same_gpu_hours": "the same GPU-hours: their speed is not known, and a GPU is taken to do as much as one did then",
 }
 _FACTS = {"model_name": "model_name (or param_count_b): without it nobody knows how large the job is"}
 
@@ -46,7 +47,7 @@ def opening(found: FleetFigures) -> list[Block]:
     whole = found.whole
     rows = [(f"{amount:,} jobs", _STATUS.get(status, status)) for status, amount in found.status.most_common()]
     if not whole.compared:
-        told = "Of no job is the money known both then and now."
+        told = "Of no job are the size, the money then and the money now all known."
         return [Paragraph(told, "strong"), Pairs(tuple(rows))]
     saving = f"{usd(whole.saving)} less, {_share(whole)}" if whole.saving >= 0 else f"{usd(-whole.saving)} more"
     firm = (
@@ -54,7 +55,7 @@ def opening(found: FleetFigures) -> list[Block]:
     )
     return [
         Paragraph(f"{usd(whole.then)} then, {usd(whole.now)} as recommended: {saving}.{firm}", "strong"),
-        Paragraph(f"Compared are the {whole.compared:,} of {whole.jobs:,} jobs whose money is known then and now."),
+        Paragraph(f"Compared are the {whole.compared:,} of {whole.jobs:,} jobs whose size and money are known."),
         Pairs(tuple(rows)),
     ]
 
@@ -144,7 +145,10 @@ def memory_blocks(found: FleetFigures) -> list[Block]:
 
 def unjudged_blocks(found: FleetFigures) -> list[Block]:
     """What cannot be judged, and which fact is missing for it."""
+    money = f", which cost {usd(found.unsized.then)} then" if found.unsized.then else ""
+    unsized = f"{found.unsized.jobs:,} jobs{money}, are of unknown size: no saving is claimed for them"
     items = [
+        *([Item(unsized)] if found.unsized.jobs else []),
         *_items("without", {_FACTS.get(fact, fact): amount for fact, amount in found.missing.most_common()}),
         *_items("money then not known:", found.unpriced),
         *_items("refused:", found.errors),

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.fleet.columns import Coded, Numbers, groups_of
 from whichgpu.engine.fleet.store import Manifest, read_parts
+from whichgpu.engine.rules import Say
 
 
 #: A job had too much where twice what it needs by the high end of the estimate stood there: more than half was empty.
@@ -27,7 +29,7 @@ _READ = (
     "then_count",
     "then_usd",
     "now_plan",
-    "now_usd",
+    "saving_usd",
     "now_basis",
     "memory_low_gb",
     "memory_high_gb",
@@ -73,6 +75,8 @@ class FleetFigures:
     """The figures of a result."""
 
     manifest: Manifest
+    verdicts: frozenset[str] = frozenset()  # rules that say rent or buy: they decide no GPU
+    of_candidates: frozenset[str] = frozenset()  # codes said of what ran then, not of what is recommended
     status: Counter[str] = field(default_factory=Counter)
     whole: Sums = field(default_factory=Sums)
     by: dict[str, dict[str, Sums]] = field(default_factory=lambda: {name: {} for name in ("team", "GPU", "task")})
@@ -83,6 +87,7 @@ class FleetFigures:
     memory_judged: int = 0
     missing: Counter[str] = field(default_factory=Counter)  # facts, by the jobs that lack them
     errors: Counter[str] = field(default_factory=Counter)
+    unsized: Sums = field(default_factory=Sums)  # jobs of unknown size: what they cost then
     unpriced: Counter[str] = field(default_factory=Counter)  # what keeps the money then from being known
 
     def best(self, most: int = 10) -> list[tuple[tuple[str, str], Shift]]:
@@ -91,23 +96,40 @@ class FleetFigures:
         return sorted(found, key=lambda entry: (-entry[1].sums.saving, entry[0]))[:most]
 
 
-def figures_of(folder: Path, manifest: Manifest, knowledge: Knowledge) -> FleetFigures:
+def figures_of(folder: Path, manifest: Manifest, advisor: Advisor) -> FleetFigures:
     """The figures of a result.
+
+    Args:
+        folder: of the result.
+        manifest: of it.
+        advisor: for the memory of GPUs, and for what its rules speak of.
 
     Raises:
         InputError: a part cannot be read.
     """
-    found = FleetFigures(manifest)
+    rules = advisor.rulebook.rules
+    found = FleetFigures(
+        manifest,
+        verdicts=frozenset(rule.id for rule in rules if "procurement" in rule.writes),
+        of_candidates=frozenset(
+            effect.code
+            for rule in rules
+            if rule.each == "candidate"
+            for effect in rule.effects
+            if isinstance(effect, Say) and effect.code
+        ),
+    )
     for columns, rows in read_parts(folder, manifest, _READ):
         if rows:
-            _add(found, columns, rows, knowledge)
+            _add(found, columns, rows, advisor.knowledge)
     return found
 
 
 def _add(found: FleetFigures, columns: Mapping[str, Coded], rows: int, knowledge: Knowledge) -> None:
-    then, now, basis = (columns[name] for name in ("then_usd", "now_usd", "now_basis"))
-    spent, planned = then.numbers(), now.numbers()
-    computed = np.array([value != "same_hours" for value in basis.values], np.bool_)[basis.codes]
+    basis, saving = columns["now_basis"], columns["saving_usd"].numbers()
+    spent = columns["then_usd"].numbers()
+    planned = spent - saving
+    computed = np.array([value != "same_gpu_hours" for value in basis.values], np.bool_)[basis.codes]
     money = (spent, planned, computed)
     for value, amount in _counted(columns["status"]):
         found.status[value] += amount
@@ -146,23 +168,25 @@ def _shifts(found: FleetFigures, columns: Mapping[str, Coded], rows: int, money:
         where = codes == group
         _sum_up(shift.sums, where, *money)
         amount = int(where.sum())
-        for rule in (rules or [])[:1]:
+        for rule in [rule for rule in rules or () if rule not in found.verdicts][:1]:
             shift.rules[rule] += amount
-        for risk in _risks(*risks):
+        for risk in _risks(found.of_candidates, *risks):
             shift.risks[risk] += amount
 
 
-def _risks(unverified: Any, warnings: Any, support: Any, assumed: Any, basis: Any) -> Iterable[str]:
+def _risks(
+    of_candidates: frozenset[str], unverified: Any, warnings: Any, support: Any, assumed: Any, basis: Any
+) -> Iterable[str]:
     yield from (f"{name} could not be checked" for name in unverified or ())
-    if basis == "same_hours":
-        yield "how long it takes there is not computed"
+    if basis == "same_gpu_hours":
+        yield "its speed there is not computed"
     if support == "none":
         yield "some figures are withheld"
     elif support == "rule_of_thumb":
         yield "sized by a rule of thumb"
     if assumed:
         yield "no offer has the shape"
-    yield from (warnings or ())[:1]
+    yield from [code for code in warnings or () if code not in of_candidates][:2]
 
 
 def _memory(
@@ -173,7 +197,8 @@ def _memory(
     usable = np.array([_usable(name, knowledge) for name in gpu.values] or [np.nan])[gpu.codes]
     had = usable * columns["then_count"].numbers()
     low, high = columns["memory_low_gb"].numbers(), columns["memory_high_gb"].numbers()
-    judged = decided & ~np.isnan(had) & ~np.isnan(high)
+    rough = np.array([word in {None, "none", "rule_of_thumb"} for word in columns["support"].values], np.bool_)
+    judged = decided & ~np.isnan(had) & ~np.isnan(high) & ~rough[columns["support"].codes]
     found.memory_judged += int(judged.sum())
     _sum_up(found.over, judged & (had > TWICE * high), *money)
     _sum_up(found.under, judged & (had < _SHORT * low), *money)
@@ -192,6 +217,9 @@ def _unjudged(found: FleetFigures, columns: Mapping[str, Coded], decided: Any, s
     for code, amount in _counted(columns["error_code"]):
         if code is not None:
             found.errors[code] += amount
+    unsized = decided & np.isnan(columns["memory_high_gb"].numbers())
+    found.unsized.jobs += int(unsized.sum())
+    found.unsized.then += float(np.nansum(spent[unsized]))
     unknown = decided & np.isnan(spent)
     hours = np.isnan(columns["then_hours"].numbers())
     gpu = columns["then_gpu"]

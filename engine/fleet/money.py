@@ -19,8 +19,6 @@ from whichgpu.engine.rules import FactDef, coerce
 
 #: Hours that jobs ran: no limits beyond those of time, since a job of a second is a job too.
 _HOURS = FactDef(name="then.hours", type="number", unit="h", min=0)
-#: How the money now follows from the answer.
-BASES = ("run", "service", "same_hours")
 
 
 class Hardware(Struct, frozen=True):
@@ -137,16 +135,46 @@ class Now(NamedTuple):
     usd_per_run: float | None
 
 
+#: Facts that say how long a run is by its work, whatever hours it took.
+_WORK = ("train_tokens_b", "train_steps")
+
+
 def now_of(facts: Mapping[str, Value], answer: Mapping[str, Any]) -> Now:
     """How the money of the recommended plan follows from an answer.
 
-    ``run``: its hours are computed, so the run is priced. ``service``: it serves for the hours that it ran.
-    ``same_hours``: how long it takes there is not known, and the hours that it ran are taken for it.
+    ``run``: its hours follow from the work that is stated. ``scaled``: they follow from the hours that it took on one
+    GPU, and it took as many GPU-hours as all of its GPUs did, as if their speeds had added up; so it is rather too
+    much. ``service``: it serves for the hours that it ran. ``same_gpu_hours``: how fast it is there is not known, and a
+    GPU is taken to do as much as one did then.
     """
     price = answer["price"]
     if price is None:
         return Now(None, None, None)
-    if price["usd_per_run"] is not None and "hours" in answer["speed"]:
-        return Now("run", price["usd_per_hour"], price["usd_per_run"])
+    per_hour, per_run = price["usd_per_hour"], price["usd_per_run"]
+    if per_run is not None and "hours" in answer["speed"]:
+        return Now("run" if any(name in facts for name in _WORK) else "scaled", per_hour, per_run)
     serves = profile_of(str(facts["task"])).serves
-    return Now("service" if serves else "same_hours", price["usd_per_hour"], None)
+    return Now("service" if serves else "same_gpu_hours", per_hour, None)
+
+
+def money_now(basis: Coded, gpus: Numbers, usd_per_hour: Numbers, usd_per_run: Numbers, then: Then) -> Numbers:
+    """What the recommended plans cost for the same work; NaN where it is not known.
+
+    Args:
+        basis: of each row; see ``now_of``.
+        gpus: of each plan.
+        usd_per_hour: of each plan.
+        usd_per_run: of each plan, where its hours are computed.
+        then: what the jobs ran on.
+    """
+    ways: dict[str | None, Numbers] = {
+        "run": usd_per_run,
+        "scaled": usd_per_run * then.gpus,
+        "service": usd_per_hour * then.hours,
+        "same_gpu_hours": usd_per_hour / gpus * then.gpus * then.hours,
+    }
+    found = np.full(len(gpus), np.nan)
+    for place, value in enumerate(basis.values):
+        if value in ways:
+            found = np.where(basis.codes == place, ways[value], found)
+    return found

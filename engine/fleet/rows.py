@@ -10,7 +10,7 @@ import numpy as np
 
 from whichgpu.engine.core import Problem
 from whichgpu.engine.fleet.columns import Coded, Codes, Numbers, column_of_numbers
-from whichgpu.engine.fleet.money import Then, now_of
+from whichgpu.engine.fleet.money import Then, money_now, now_of
 
 
 Kind = Literal["whole", "number", "yes", "text", "texts"]
@@ -38,9 +38,9 @@ COLUMNS: dict[str, Kind] = {
     "now_usd_per_hour": "number",
     "now_usd_per_month": "number",
     "now_usd": "number",  # for the same work, by now_basis
-    "now_basis": "text",  # run (hours computed), service (hours as they were), same_hours (not known: as they were)
+    "now_basis": "text",  # run, scaled, service or same_gpu_hours: see money.now_of
     "now_price_assumed": "yes",
-    "saving_usd": "number",
+    "saving_usd": "number",  # of jobs whose size is known
     "memory_low_gb": "number",  # of the whole plan
     "memory_gb": "number",
     "memory_high_gb": "number",
@@ -94,9 +94,9 @@ def result_columns(
     nothing = dict.fromkeys(_OF_ANSWER) | {"status": "no_gpu"}
     of_answer = np.where(no_gpu, len(flat), codes)
     made = {name: _column(of_answer, [*flat, nothing], name) for name in _OF_ANSWER}
-    hours_now, basis = made["now_usd_per_hour"].numbers() * then.hours, made["now_basis"]
-    runs = np.array([value == "run" for value in basis.values], np.bool_)[basis.codes]
-    now = np.where(runs, made.pop("usd_per_run").numbers(), hours_now)
+    per_run = made.pop("usd_per_run").numbers()
+    rates = made["now_count"].numbers(), made["now_usd_per_hour"].numbers()
+    now = money_now(made["now_basis"], *rates, per_run, then)
     columns: dict[str, Coded] = {
         "row": Coded(np.arange(rows), list(range(first, first + rows))),
         **{name: carried[name].mapped(_text) for name in ("id", "team")},
@@ -108,7 +108,8 @@ def result_columns(
         "then_price": then.price,
         "then_problem": then.problem,
         "now_usd": _money(now),
-        "saving_usd": _money(then.usd - now),
+        # What is not sized may need anything: the price of some plan is no saving then.
+        "saving_usd": _money(np.where(np.isnan(made["memory_gb"].numbers()), np.nan, then.usd - now)),
         **made,
     }
     kept = {name: column.mapped(_text) for name, column in carried.items() if name not in COLUMNS}

@@ -90,7 +90,7 @@ def run_fleet(
     manifest = store.manifest
     kept = Kept()
     kept.add(store.noted())
-    total = distinct = 0
+    total, before = 0, 0.0
     errors = sum(part.errors for part in manifest.parts)
     for batch in batches(jobs, job_map, manifest.batch, manifest.rows):
         mapped = jobs_of(batch, job_map, advisor, manifest.changes)
@@ -108,13 +108,13 @@ def run_fleet(
             replies.update(done)
             store.note(done)
             total += len(done)
-            share = batch.share if not unknown else batch.share * len(replies) / max(1, len(mapped.jobs))
-            tell(Progress(batch.first, min(share, batch.share), total, errors))
+            gone = len(replies) / len(mapped.jobs)
+            share = before + (batch.share - before) * gone
+            tell(Progress(batch.first + int(batch.rows * gone), share, total, errors))
         kept.add((job, replies[job]) for job in unknown)
-        distinct = len(unknown)
         decided = [_decided(job, replies) for job in mapped.jobs]
-        part = store.add(_rows(batch, mapped, decided, job_map, advisor), batch.rows, distinct=distinct)
-        errors += part.errors
+        part = store.add(_rows(batch, mapped, decided, job_map, advisor), batch.rows, distinct=len(unknown))
+        errors, before = errors + part.errors, batch.share
         tell(Progress(batch.first + batch.rows, batch.share, total, errors))
     store.finish(workers_lost=workers.lost)
 
