@@ -163,11 +163,12 @@ def _job(cells: Mapping[str, Any], advisor: Advisor, changes: Sequence[str]) -> 
         return error.problems[0]
 
 
-def _object(text: Any) -> dict[str, Any]:
+def _object(cell: Any) -> dict[str, Any]:
+    """An object of JSON Lines, or a text that is one."""
     try:
-        return msgspec.json.decode(text, type=dict[str, Any])
+        return cell if isinstance(cell, dict) else msgspec.json.decode(cell, type=dict[str, Any])
     except (msgspec.DecodeError, TypeError):
-        return {"facts": str(text)}  # which is no fact, and said to be none
+        return {"facts": str(cell)}  # which is no fact, and said to be none
 
 
 def _found_by(advisor: Advisor) -> Callable[[Any], Any]:

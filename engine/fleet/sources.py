@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import importlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,10 +81,15 @@ def _remote(source: str) -> tuple[list[str], dict[str, tuple[int, str]]]:
     return list(infos), {name: (int(infos[name]["size"] or 0), repr(said[name])) for name in infos}
 
 
-def opened(name: str) -> Any:
+@contextmanager
+def opened(name: str) -> Iterator[Any]:
     """The bytes of a file, unpacked."""
-    stream = needed("fsspec").open(name, "rb").open() if "://" in name else Path(name).open("rb")  # noqa: SIM115 - closed by the reader.
-    return gzip.open(stream) if name.endswith(".gz") else stream
+    with ExitStack() as held:
+        if "://" in name:
+            stream = held.enter_context(needed("fsspec").open(name, "rb"))
+        else:
+            stream = held.enter_context(Path(name).open("rb"))
+        yield held.enter_context(gzip.open(stream)) if name.endswith(".gz") else stream
 
 
 def _form(name: str) -> str | None:
