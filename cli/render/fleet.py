@@ -21,8 +21,8 @@ _STATUS = {
     "error": "are wrong, or could not be read",
 }
 _BASES = {
-    "run": "their work: the hours on the new plan follow from the steps or tokens that are stated",
-    "scaled": "their GPU-hours: the hours on the new plan follow from those that they took, as if GPUs added up",
+    "run": "their work: the hours on the new plan are computed from the steps or tokens that are stated",
+    "scaled": "their GPU-hours, times the computed speed of the GPU then over that of the plan, as if GPUs added up",
     "service": "their hours: a service runs as long as it did",
     "same_gpu_hours": "the same GPU-hours: their speed is not known, and a GPU is taken to do as much as one did then",
 }
@@ -51,7 +51,9 @@ def opening(found: FleetFigures) -> list[Block]:
         return [Paragraph(told, "strong"), Pairs(tuple(rows))]
     saving = f"{usd(whole.saving)} less, {_share(whole)}" if whole.saving >= 0 else f"{usd(-whole.saving)} more"
     firm = (
-        "" if whole.saving <= 0 else f" Of that, {usd(whole.computed)} rests on computed hours or on a service's own."
+        ""
+        if whole.saving <= 0
+        else f" Of that, {usd(whole.computed)} rests on speeds that are both computed, or on a service's hours."
     )
     return [
         Paragraph(f"{usd(whole.then)} then, {usd(whole.now)} as recommended: {saving}.{firm}", "strong"),

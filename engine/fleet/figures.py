@@ -21,6 +21,8 @@ from whichgpu.engine.rules import Say
 TWICE = 2.0
 #: Shared cards have their share of the memory; a rounding of the share is no lack of it.
 _SHORT = 0.99
+#: Bases on which both sides are of one kind: two computed speeds, or the hours of a service.
+_COMPARED = ("scaled", "service")
 _READ = (
     "status",
     "team",
@@ -53,7 +55,7 @@ class Sums:
     compared: int = 0
     then: float = 0.0
     now: float = 0.0
-    computed: float = 0.0  # of the saving, where the hours on the new plan are computed or those of a service
+    computed: float = 0.0  # of the saving, where computed speeds are compared with each other, or for services
 
     @property
     def saving(self) -> float:
@@ -129,7 +131,7 @@ def _add(found: FleetFigures, columns: Mapping[str, Coded], rows: int, knowledge
     basis, saving = columns["now_basis"], columns["saving_usd"].numbers()
     spent = columns["then_usd"].numbers()
     planned = spent - saving
-    computed = np.array([value != "same_gpu_hours" for value in basis.values], np.bool_)[basis.codes]
+    computed = np.array([value in _COMPARED for value in basis.values], np.bool_)[basis.codes]
     money = (spent, planned, computed)
     for value, amount in _counted(columns["status"]):
         found.status[value] += amount
@@ -180,6 +182,8 @@ def _risks(
     yield from (f"{name} could not be checked" for name in unverified or ())
     if basis == "same_gpu_hours":
         yield "its speed there is not computed"
+    elif basis == "run":
+        yield "hours as measured then, as computed now"
     if support == "none":
         yield "some figures are withheld"
     elif support == "rule_of_thumb":
