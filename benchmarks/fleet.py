@@ -1,4 +1,4 @@
-"""How many jobs ``whichgpu fleet`` gets through: ``python benchmarks/fleet.py [--distinct 150] [--rows 300000] [--write]``.
+"""How many jobs ``whichgpu fleet`` gets through: ``benchmarks/fleet.py [--distinct 150] [--rows 300000] [--write]``.
 
 CPU time of processes, not the clock, since the machine is shared: random distinct jobs beside jobs that share their
 sizes, rows that repeat (time for 10^3 rows and up, memory, bytes), what a worker of two does of the work, and jobs
@@ -157,7 +157,8 @@ def two_workers(advisor: Advisor, place: Path, amount: int, engine: str) -> list
     parent = time.process_time() - begun
     worked = sorted(busy.values())[-2:]
     name = "Ray tasks" if engine == "ray" else "processes"
-    says = f"{sum(worked) / max(worked):.2f} x one, were both cores free; the parent {100 * parent / sum(worked):.0f} % of their time"
+    share = 100 * parent / sum(worked)
+    says = f"{sum(worked) / max(worked):.2f} x one, were both cores free; the parent {share:.0f} % of their time"
     return [(f"two {name}, by their CPU time with loading", f"{says}; {store.manifest.rows} rows")]
 
 

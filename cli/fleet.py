@@ -30,6 +30,7 @@ def run_jobs(jobs: Jobs, job_map: JobMap, advisor: Advisor, workers: Workers, st
     finally:
         shown.end()
         workers.close()
+        store.close()
 
 
 class ProgressLine:

@@ -161,6 +161,7 @@ def run_command(
     if not store.manifest.complete:
         workers = _workers(engine, begin, advisor, store.manifest, processes, address)
         run_jobs(found, job_map, advisor, workers, store)
+    store.close()
     code = _close(store.manifest, target)
     if checked:
         again = check_result(target, store.manifest, advisor, checked)

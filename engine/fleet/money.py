@@ -142,10 +142,10 @@ _WORK = ("train_tokens_b", "train_steps")
 def now_of(facts: Mapping[str, Value], answer: Mapping[str, Any]) -> Now:
     """How the money of the recommended plan follows from an answer.
 
-    ``run``: its hours are computed from the work that is stated. ``scaled``: they follow from the hours that it took on one
-    GPU, and it took as many GPU-hours as all of its GPUs did, as if their speeds had added up; so it is rather too
-    much. ``service``: it serves for the hours that it ran. ``same_gpu_hours``: how fast it is there is not known, and a
-    GPU is taken to do as much as one did then.
+    ``run``: its hours are computed from the work that is stated. ``scaled``: they follow from the hours that it took
+    on one GPU, and it took as many GPU-hours as all of its GPUs did, as if their speeds had added up; so it is rather
+    too much. ``service``: it serves for the hours that it ran. ``same_gpu_hours``: how fast it is there is not known,
+    and a GPU is taken to do as much as one did then.
     """
     price = answer["price"]
     if price is None:

@@ -81,6 +81,7 @@ class Store:
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder = folder
         self.manifest = manifest
+        self._lock = _locked(folder)
 
     @classmethod
     def open(cls, folder: Path, wanted: Manifest) -> Store:
@@ -137,6 +138,13 @@ class Store:
         """Every job has its row."""
         self.manifest = replace(self.manifest, complete=True, workers_lost=self.manifest.workers_lost + workers_lost)
         self.save()
+        self.close()
+
+    def close(self) -> None:
+        """Let others write here."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def save(self) -> None:
         """Write the manifest. Raises OSError."""
@@ -187,6 +195,25 @@ def read_parts(folder: Path, manifest: Manifest, names: Sequence[str]) -> Iterat
             yield _READERS[manifest.form](path, names), part.rows
         except (OSError, ValueError) as error:
             raise InputError(Problem("unreadable", f"{path} cannot be read: {error}")) from error
+
+
+def _locked(folder: Path) -> int | None:
+    """A hold on the folder that ends with the process; None where the system has no such thing."""
+    try:
+        import fcntl  # noqa: PLC0415 - there is none on Windows.
+    except ImportError:
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        message = f"another run is writing to {folder}"
+        raise InputError(Problem("in-use", message, fix="wait for it, or write to another folder")) from None
+    except OSError:  # Some network file systems have no locks.
+        os.close(handle)
+        return None
+    return handle
 
 
 def default_form() -> str:

@@ -7,7 +7,8 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from datetime import datetime
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -205,7 +206,9 @@ class Processes:
             raise WorkerLostError from error
 
     def close(self) -> None:
-        """End the workers once they are done with what they are at."""
+        """End the workers. What they may still be at nobody waits for any more."""
+        for process in list((self._pool._processes or {}).values()):
+            process.terminate()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -230,8 +233,16 @@ def load_for(orders: Orders) -> Advisor:
 
 def _begin(orders: Orders) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that keeps what is done.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    Thread(target=_end_with_parent, daemon=True).start()
     _Worker.orders, _Worker.advisor = orders, load_for(orders)
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed has nobody to answer, and would wait for its next job for ever."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _decide_here(chunk: list[str]) -> list[str]:

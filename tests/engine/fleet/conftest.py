@@ -72,7 +72,10 @@ def fleet(advisor: Advisor, tmp_path: Path) -> Fleet:
             jobs = file
         engine = Counting(advisor)
         store = Store.open(tmp_path / out, manifest(str(jobs), job_map, **changed))
-        run_fleet(open_jobs(str(jobs)), job_map, advisor, Workers(engine), store, tell)
+        try:
+            run_fleet(open_jobs(str(jobs)), job_map, advisor, Workers(engine), store, tell)
+        finally:
+            store.close()
         return store, engine.asked
 
     return call

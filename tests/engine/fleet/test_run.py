@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,15 @@ def test_a_folder_of_something_else_is_left_alone(fleet: Fleet, tmp_path: Path) 
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").write_text("x")
     with pytest.raises(InputError, match="no result"):
+        fleet([TRY])
+
+
+def test_two_runs_do_not_write_at_once(fleet: Fleet, tmp_path: Path) -> None:
+    store, _ = fleet([TRY])
+    with (
+        closing(Store.open(tmp_path / "out", store.manifest)),
+        pytest.raises(InputError, match="another run is writing"),
+    ):
         fleet([TRY])
 
 
