@@ -103,7 +103,7 @@ def _phases(decision: JsonObject, names: Names) -> list[Block]:
 
 def _colophon(decision: JsonObject) -> list[Block]:
     rulebook, knowledge = decision["rulebook"], decision["knowledge"]
-    prices = f" with prices up to {knowledge['prices_as_of']}" if knowledge["prices_as_of"] else ""
+    prices = f" with prices up to {knowledge['prices_as_of']}, without taxes" if knowledge["prices_as_of"] else ""
     text = (
         f"Decided {decision['decided_at']} for {aim_of(decision)}, by rulebook "
         f"{rulebook['digest'][:12]} and knowledge {knowledge['digest'][:12]}{prices}; "

@@ -53,7 +53,7 @@ def test_a_skypilot_catalogue_is_taken(whichgpu: Whichgpu, skypilot: Path) -> No
     ran = whichgpu("prices", "update", str(skypilot), "--as-of", TODAY, "--partial")
     assert ran.code == 0, ran.err
     assert "4 offers of 1 provider brought, as of 2026-11-20: aws." in ran.out
-    assert "1 rows (M60)" in ran.out
+    assert "1 row (M60)" in ran.out
     own = [offer for offer in _offers(whichgpu, "--provider", "aws") if offer["own"]]
     by_instance = {offer["instance"]: offer for offer in own}
     a100 = by_instance["p4d.24xlarge"]
