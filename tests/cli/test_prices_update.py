@@ -144,7 +144,12 @@ def test_what_gpuhunt_collects_is_taken(whichgpu: Whichgpu, monkeypatch: pytest.
     ("arguments", "holds"),
     [
         (("h100", "--count", "8"), lambda offer: "h100" in offer["gpu"] and offer["count"] == "8"),
-        (("--region", "EU", "--max-price", "1"), lambda offer: "eu" in offer["region"].lower()),
+        (
+            ("--region", "EU", "--max-price", "1"),
+            lambda offer: "us" not in offer["region"],
+        ),
+        (("8xa100", "--region", "asia"), lambda offer: offer["count"] == "8" and "us" not in offer["region"]),
+        (("l4", "--region", "west1"), lambda offer: "west1" in offer["region"]),
         (("l4", "--spot"), lambda offer: float(offer["spot_usd_per_hour"]) > 0),
     ],
 )
