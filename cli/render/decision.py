@@ -37,6 +37,12 @@ _NO_ANSWER = {
     "contradictory": "No recommendation: what was said contradicts itself.",
 }
 
+#: What a section says that has nothing to show, where that wants a reason.
+_NOTHING = {
+    "launch": "No command is known for this: there are some for language models that are served by vLLM, SGLang or "
+    "llama.cpp, and for training."
+}
+
 
 def decision_blocks(
     decision: JsonObject, names: Names, *, everything: bool = False, sections: Sequence[str] | None = None
@@ -55,7 +61,10 @@ def decision_blocks(
     blocks = []
     for name in sections:
         found = SECTIONS[name](decision, names, everything)
-        blocks += found or [Heading(name.capitalize()), Paragraph("There is nothing to say of this.")]
+        blocks += found or [
+            Heading(name.capitalize()),
+            Paragraph(_NOTHING.get(name, "There is nothing to say of this.")),
+        ]
     return blocks
 
 
