@@ -7,7 +7,7 @@ from typing import Any
 
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.fleet.sources import needed
-from whichgpu.engine.fleet.workers import Orders, WorkerLostError, decide_job, load_for
+from whichgpu.engine.fleet.workers import Orders, WorkerLostError, cannot_begin, decide_job, load_for
 
 
 #: How often Ray itself begins a task again whose worker or machine is lost.
@@ -48,8 +48,8 @@ class RayTasks:
         """The replies. Raises WorkerLostError."""
         try:
             replies: list[str] = self._ray.get(task)
-        except self._ray.exceptions.RayTaskError:  # Loading failed there, as by another version of the rules.
-            raise
+        except self._ray.exceptions.RayTaskError as error:
+            raise cannot_begin(error.cause) from error
         except self._ray.exceptions.RayError as error:
             raise WorkerLostError from error
         return replies

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.core import InternalError, Problem, WhichgpuError
+from whichgpu.engine.core import InputError, Problem, WhichgpuError
 from whichgpu.engine.rules import probing
 
 
@@ -125,7 +125,7 @@ class Workers:
                     self.lost += 1
                     in_a_row += 1
                     if in_a_row == _MOST_LOST:
-                        raise InternalError(
+                        raise InputError(
                             Problem("workers-lost", "no worker lives long enough to decide a job")
                         ) from None
                     problem = Problem("worker-lost", "the worker that decided this job ended, and so did the next")
@@ -204,6 +204,8 @@ class Processes:
             return task.result()
         except BrokenExecutor as error:
             raise WorkerLostError from error
+        except RuntimeError as error:
+            raise cannot_begin(error) from error
 
     def close(self) -> None:
         """End the workers. What they may still be at nobody waits for any more."""
@@ -213,28 +215,42 @@ class Processes:
 
 
 class _Worker:
-    """What a process that decides has loaded."""
+    """What a process that decides has loaded, or why it could not."""
 
     orders: Orders
-    advisor: Advisor
+    advisor: Advisor | None = None
+    failure: str = ""
 
 
 def load_for(orders: Orders) -> Advisor:
     """The advisor that a run was begun with.
 
     Raises:
-        InternalError: rules or prices have changed since.
+        RuntimeError: it cannot be loaded here, or rules or prices have changed since.
     """
-    advisor = orders.load()
+    try:
+        advisor = orders.load()
+    except Exception as error:
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
     if (advisor.rulebook.digest, advisor.knowledge.digest) != orders.digests:
-        raise InternalError(Problem("changed-meanwhile", "rules or prices are others than when the run began"))
+        raise RuntimeError("rules or prices are others than when the run began")
     return advisor
+
+
+def cannot_begin(error: Exception) -> InputError:
+    """What is told where no worker can be like this process."""
+    fix = "run the same command again; machines of a cluster need the same version, rules and prices"
+    return InputError(Problem("workers-cannot-begin", f"a worker cannot begin: {error}", fix=fix))
 
 
 def _begin(orders: Orders) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that keeps what is done.
     Thread(target=_end_with_parent, daemon=True).start()
-    _Worker.orders, _Worker.advisor = orders, load_for(orders)
+    _Worker.orders = orders
+    try:
+        _Worker.advisor = load_for(orders)
+    except RuntimeError as error:
+        _Worker.failure = str(error)
 
 
 def _end_with_parent() -> None:
@@ -246,4 +262,6 @@ def _end_with_parent() -> None:
 
 
 def _decide_here(chunk: list[str]) -> list[str]:
+    if _Worker.advisor is None:
+        raise RuntimeError(_Worker.failure)
     return [decide_job(_Worker.advisor, facts, _Worker.orders.decided_at) for facts in chunk]

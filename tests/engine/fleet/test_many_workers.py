@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from whichgpu import Advisor, load_advisor
+from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.fleet.mapping import AS_WORKLOADS
 from whichgpu.engine.fleet.ray_workers import RayTasks
 from whichgpu.engine.fleet.run import run_fleet
@@ -45,6 +46,16 @@ def test_a_worker_that_is_killed_loses_nothing() -> None:
     assert workers.lost == 1
     assert list(replies) == jobs
     assert all("internal-error" in reply for reply in replies.values())
+
+
+def test_workers_by_other_rules_are_refused() -> None:
+    digests = {name: SimpleNamespace(digest="changed") for name in ("rulebook", "knowledge")}
+    workers = Workers(Processes(Orders(partial(SimpleNamespace, **digests), MOMENT, ("r", "k")), 1))
+    try:
+        with pytest.raises(InputError, match="others than when the run began"):
+            list(workers.replies(["{}"]))
+    finally:
+        workers.close()
 
 
 @pytest.mark.filterwarnings("ignore")

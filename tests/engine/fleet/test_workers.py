@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from whichgpu import Advisor
-from whichgpu.engine.core.errors import InternalError
+from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.fleet.workers import WorkerLostError, Workers, decide_job
 
 from .conftest import MOMENT
@@ -58,7 +58,7 @@ def test_nothing_is_lost_with_a_worker(together: bool, fatal: list[str]) -> None
 
 def test_workers_that_never_live_are_no_fault_of_the_jobs() -> None:
     jobs = [str(n) for n in range(50)]
-    with pytest.raises(InternalError, match="no worker lives"):
+    with pytest.raises(InputError, match="no worker lives"):
         list(Workers(Fragile(jobs)).replies(jobs))
 
 
