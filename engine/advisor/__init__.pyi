@@ -51,7 +51,6 @@ from .procurement import Procurement as Procurement, compute as compute
 from .rank import Objective as Objective
 from .round import run_round as run_round
 from .size_answer import size_workload as size_workload
-from .stages import fact_moments as fact_moments
 from .survey import (
     MeasureColumns as MeasureColumns,
     Measures as Measures,

@@ -90,6 +90,7 @@ from .rulebook.model import (
     Verdict as Verdict,
 )
 from .rulebook.order import levels as levels, rows_above as rows_above, shortest_circle as shortest_circle
+from .rulebook.phases import MOMENTS as MOMENTS, latest as latest
 from .rulebook.policy import POLICY_TOPIC as POLICY_TOPIC
 from .rulebook.provenance import source_heads as source_heads
 from .rulebook.reading import Fields as Fields, Reader as Reader, kind_of as kind_of

@@ -173,11 +173,21 @@ class TraceBuilder:
                 ground = f"the {award.reason} term of the objective"
                 self._entry("scored", scope, read, effects, _PLANNER, "rank", ground)
 
-    def add_advice(self, fired: Iterable[Fired]) -> None:
-        """One entry for each rule that advised, warned, asked or set something in the last stage."""
+    def add_advice(self, fired: Iterable[Fired], final: ResolvedFacts) -> None:
+        """One entry for each rule that advised, warned, asked or set something in the last stage.
+
+        A rule's entry has the value that the rule gives a fact, and under ``beaten`` what stands instead.
+        """
         for item in fired:
             rule = item.rule
             entry = self._of_rule("advised", rule, item.facts, item.scope, _effects(rule.effects, item.facts))
+            beaten = [
+                {"fact": name, "value": item.facts.get(name), "by": _prevailed(name, rule, final)}
+                for name, value in entry["effects"].get("set", {}).items()
+                if value is not None and value != item.facts.get(name)
+            ]
+            if beaten:
+                entry["beaten"] = beaten
             if rule.text:
                 entry["text"] = say(rule.text, item.facts, self._vocabulary)
 
@@ -259,6 +269,14 @@ class TraceBuilder:
         return [
             {"condition": None, "fact": name, "value": facts.get(name), "seq": self.seq(name, scope)} for name in names
         ]
+
+
+def _prevailed(fact: str, rule: Rule, final: ResolvedFacts) -> str:
+    """Whose word on a fact stands against that of a rule: a producer's, or of rules that say different things."""
+    if fact in final.resolved:
+        return final.resolved[fact].claim.by
+    others = (name for collision in final.collisions if collision.fact == fact for name in collision.rules)
+    return " and ".join(name for name in others if name != rule.id)
 
 
 def _parts(facts: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, Value], dict[str, Value]]:

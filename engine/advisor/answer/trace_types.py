@@ -89,11 +89,20 @@ class AdvisedEffects(TypedDict):
     figure: NotRequired[Annotated[list[Word], doc("Figures that it shows.")]]
 
 
+class Beaten(TypedDict):
+    """A fact that a rule set and that has another value."""
+
+    fact: Annotated[Word, doc("The fact.")]
+    value: Annotated[MaybeValue, doc("The value that it has.")]
+    by: Annotated[str, doc("Whose word that is: a rule, a calculator, or the input.")]
+
+
 class AdvisedEntry(_Entry):
     """A rule that advised, warned, asked or set something once the plans were ranked."""
 
     kind: Annotated[Literal["advised"], doc("Advice.")]
     effects: Annotated[AdvisedEffects, doc("What it did.")]
+    beaten: NotRequired[Annotated[list[Beaten], doc("What it set in vain, and what stands instead.")]]
     text: NotRequired[Annotated[str, doc("What the rule says of this case.")]]
 
 

@@ -269,7 +269,7 @@ def test_a_rule_that_sets_a_fact_of_its_own_concerns_those_whom_it_meets(lay: La
     text = text.replace('reject: "{gpu.name} is too small"', "set: {monitoring_needed: true}")
     new = lay(text, "late")
     (Path(new.layers[0]) / "vocabulary.yaml").write_text(
-        "facts:\n  monitoring_needed: {type: bool, role: derived, label: Watch?}\n"
+        "facts:\n  monitoring_needed: {type: bool, role: derived, available: survey, label: Watch?}\n"
     )
     old, loaded = shipped_advisor(), new.load()
     found = concern_of(old, loaded, rule_changes(old.rulebook, loaded.rulebook))
