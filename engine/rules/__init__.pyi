@@ -14,6 +14,8 @@ from .inference.firing import Level as Level, confirm as confirm, fire as fire, 
 from .language.compiling import Compiled as Compiled, compile_expr as compile_expr, evaluate as evaluate
 from .language.domains import (
     Domains as Domains,
+    Span as Span,
+    bounds as bounds,
     compares_with_constant as compares_with_constant,
     constants as constants,
     constants_compared as constants_compared,
@@ -31,6 +33,7 @@ from .language.tree import (
     And as And,
     Arith as Arith,
     Compare as Compare,
+    CompareOp as CompareOp,
     Const as Const,
     Expr as Expr,
     FactRef as FactRef,
