@@ -26,6 +26,7 @@ _ASPECTS = {
     "encodes": "heuristics it encodes",
     "status": "status",
     "valid_until": "valid until",
+    "responsible": "who answers for it",
     "topic": "topic",
 }
 _PARTS = {

@@ -70,6 +70,7 @@ from .rulebook.grammar import (
     EACH_OF_STAGE as EACH_OF_STAGE,
     ID_PATTERN as ID_PATTERN,
     REASONS as REASONS,
+    RESPONSIBLE_KEYS as RESPONSIBLE_KEYS,
     STAGES as STAGES,
     Key as Key,
 )
@@ -85,6 +86,7 @@ from .rulebook.model import (
     KnownNames as KnownNames,
     Preference as Preference,
     Quantity as Quantity,
+    Responsible as Responsible,
     Rule as Rule,
     Rulebook as Rulebook,
     RuleTest as RuleTest,

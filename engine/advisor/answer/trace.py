@@ -247,6 +247,8 @@ class TraceBuilder:
         ground = because(rule, facts, self._vocabulary) if ground is None else ground
         entry = self._entry(kind, scope, self._matched(rule, facts, scope), effects, rule.sources, None, ground)
         entry["rule"] = rule.id
+        if stated := rule.responsible.stated():
+            entry["responsible"] = stated
         return entry
 
     def _matched(self, rule: Rule, facts: Facts, scope: str) -> list[TraceEntry]:

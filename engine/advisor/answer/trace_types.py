@@ -8,6 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from whichgpu.engine.advisor.answer.keys import Count, FactValues, MaybeValue, Number, Word, doc
+from whichgpu.engine.advisor.answer.part_types import Responsible
 from whichgpu.engine.rules import Origin
 
 
@@ -38,6 +39,7 @@ class _Entry(TypedDict):
     matched: Annotated[list[Matched], doc("The facts that it was made from.")]
     because: NotRequired[Annotated[str | None, doc("The ground, in words.")]]
     sources: Annotated[list[Word], doc("On whose word.")]
+    responsible: NotRequired[Annotated[Responsible, doc("Who answers for the rule.")]]
 
 
 class SettledEntry(_Entry):

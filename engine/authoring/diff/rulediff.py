@@ -15,7 +15,7 @@ from whichgpu.engine.rules import Rule, Rulebook, Vocabulary, canonical, rule_di
 
 #: What a rule is made of, in the order in which a difference is told. The first group can change an answer.
 DECISIVE = ("stage", "each", "when", "effects", "overrides", "hit", "row")
-SPOKEN = ("title", "text", "because", "sources", "encodes", "status", "valid_until", "tests", "topic")
+SPOKEN = ("title", "text", "because", "sources", "encodes", "status", "valid_until", "responsible", "tests", "topic")
 
 
 class RuleChange(Struct, frozen=True):

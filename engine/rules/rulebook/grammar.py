@@ -87,6 +87,12 @@ REASONS = (
     "maturity",
 )
 
+#: Who answers for a rule, a table or a layer.
+RESPONSIBLE_KEYS = (
+    Key("author", "text", "who wrote it"),
+    Key("reviewed_by", "text", "who looked at it"),
+    Key("approved_on", "date", "the day on which it was approved, as 2026-12-31"),
+)
 _COMMON = (
     Key("because", "text", "the general ground of the rule, in a sentence", required=True),
     Key("sources", "names", "ids of knowledge/sources.yaml, optionally with /section"),
@@ -94,6 +100,7 @@ _COMMON = (
     Key("status", "word", "how settled the rule is (default: stable)", choices=STATUSES),
     Key("valid_until", "date", "the day after which the claim should be checked again, as 2026-12-31"),
     Key("overrides", "names", "ids of rules or tables that this one silences where both match"),
+    *RESPONSIBLE_KEYS,
 )
 _REPLACES = Key("replaces", "name", "in a layer: the rule or table of a layer below that this one takes the place of")
 _HEAD = (
