@@ -118,7 +118,7 @@ def _sum(expr: Expr, vocabulary: Vocabulary) -> dict[str, Fraction]:
                 return {n: one.get(n, Fraction(0)) + sign * other.get(n, Fraction(0)) for n in {**one, **other}}
             if op == "*" and one.keys() <= {""}:
                 one, other = other, one
-            if other.keys() <= {""} and (op == "*" or other.get("")):
+            if other.keys() <= {""} and (op == "*" or (op == "/" and other.get(""))):
                 factor = other.get("", Fraction(0))
                 return {name: times * factor if op == "*" else times / factor for name, times in one.items()}
             return {written(expr): Fraction(1)}
