@@ -67,3 +67,10 @@ def test_the_trace_tells_what_a_rule_set_in_vain(with_rules: WithRules, make_rul
     told = {entry.get("rule"): entry for entry in decision.to_dict()["trace"] if entry["kind"] == "advised"}
     assert told["a"]["effects"] == {"set": {"procurement": "rent"}}  # type: ignore[comparison-overlap]
     assert told["a"]["beaten"] == [{"fact": "procurement", "value": None, "by": "b"}]  # type: ignore[typeddict-item]
+
+
+def test_a_card_that_cannot_be_planned_with_is_no_answer_where_nobody_knows_the_size(advisor: Advisor) -> None:
+    given = {"task": "inference", "gpu_candidates": ["nvidia-b100"], "num_gpus": 2}
+    no_answer = advisor.decide(given, decided_at=MOMENT).outcome.no_answer
+    assert no_answer is not None
+    assert no_answer.kind == "nothing_fits"
