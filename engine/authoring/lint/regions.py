@@ -21,7 +21,7 @@ from whichgpu.engine.authoring.lint.formulas import (
     opposite,
 )
 from whichgpu.engine.authoring.lint.linear import GaveUp
-from whichgpu.engine.authoring.lint.search import solve
+from whichgpu.engine.authoring.lint.search import solvable, solve
 from whichgpu.engine.core import Scalar, Value
 from whichgpu.engine.rules import (
     Const,
@@ -77,6 +77,7 @@ class Regions:
         self._fires: dict[str, Formula] = {}
         self._inlined: dict[Literal, Formula] = {}
         self._open: set[str] = set()
+        self._opposites: dict[int, tuple[Formula, Formula]] = {}
 
     def true(self, *exprs: Expr) -> Formula:
         """Where all conditions are true."""
@@ -99,9 +100,16 @@ class Regions:
     def fires(self, rule: Rule) -> Formula:
         """Where a rule fires: it matches, no earlier row of a ``first`` table does, and no rule overrides it."""
         if rule.id not in self._fires:
-            beaten = (opposite(self.where(other)) for other in (*self.earlier(rule), *self.overriding(rule)))
+            beaten = (self.outside(self.where(other)) for other in (*self.earlier(rule), *self.overriding(rule)))
             self._fires[rule.id] = both(self.where(rule), *beaten)
         return self._fires[rule.id]
+
+    def outside(self, formula: Formula) -> Formula:
+        """Where a formula does not hold; kept, since rules are held against each other again and again."""
+        kept = self._opposites.get(id(formula))
+        if kept is None:
+            kept = self._opposites[id(formula)] = (formula, opposite(formula))
+        return kept[1]
 
     def earlier(self, rule: Rule) -> tuple[Rule, ...]:
         """The rows above, where the table takes the first that matches."""
@@ -115,18 +123,18 @@ class Regions:
     def never(self, *formulas: Formula) -> bool:
         """Whether it is proved that the formulas never hold together."""
         try:
-            return solve(*formulas, possible=self._comparisons.possible) is None
+            return not solvable(*formulas, possible=self._comparisons.possible)
         except GaveUp:
             return False
 
     def cover(self, target: Formula, rules: Sequence[Rule], region: Callable[[Rule], Formula]) -> list[Rule]:
         """As few of the rules as have ``target`` inside their regions taken together; none if all do not suffice."""
-        if self.never(target) or not self.never(target, *(opposite(region(rule)) for rule in rules)):
+        if self.never(target) or not self.never(target, *(self.outside(region(rule)) for rule in rules)):
             return []
         needed = list(rules)
         for rule in reversed(rules):
             fewer = [other for other in needed if other is not rule]
-            if fewer and self.never(target, *(opposite(region(other)) for other in fewer)):
+            if fewer and self.never(target, *(self.outside(region(other)) for other in fewer)):
                 needed = fewer
         return needed
 
@@ -190,7 +198,7 @@ class Regions:
         classes = self.conditions.domains.of(wanted.fact)
         setters = self._setters[wanted.fact]
         gives = [self.fires(rule) for rule, value in setters if classes.where("==", value) & wanted.mask]
-        silent = (opposite(self.fires(rule)) for rule, _ in setters)
+        silent = (self.outside(self.fires(rule)) for rule, _ in setters)
         stated = wanted.mask
         if self._vocabulary.facts[wanted.fact].role == "output":
             stated &= classes.unknown

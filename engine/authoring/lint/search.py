@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from whichgpu.engine.authoring.lint.formulas import All, Any, Formula, Literal
+from whichgpu.engine.authoring.lint.comparisons import OPAQUE
+from whichgpu.engine.authoring.lint.formulas import ITEM, All, Any, Formula, Literal
 from whichgpu.engine.authoring.lint.linear import GaveUp
 
 
@@ -94,6 +95,35 @@ def _state(formula: Formula, masks: Mapping[str, int]) -> bool | None:
         if state is None:
             result = None
     return result
+
+
+def solvable(first: Formula, *others: Formula, possible: Possible) -> bool:
+    """Whether there is a case in which all formulas hold.
+
+    Most of many formulas hold as soon as the first does and nothing else is known. So those are solved that do not, one
+    round after the other: a case for all, or a few that exclude each other, is found before all have to be looked at.
+
+    Raises:
+        GaveUp: it would take too long to tell.
+    """
+    wanted, waiting, steps = [first], [*others], iter(range(MOST_STEPS))
+    while (masks := _solve({}, wanted, possible, steps)) is not None:
+        broken = [formula for formula in waiting if not _holds_bare(formula, masks)]
+        if not broken:
+            return True
+        wanted += broken
+        waiting = [formula for formula in waiting if not any(formula is other for other in broken)]
+    return False
+
+
+def _holds_bare(formula: Formula, masks: Mapping[str, int]) -> bool:
+    """Whether the masks imply the formula where every other fact is unknown."""
+    if isinstance(formula, Literal):
+        unknown = (formula.full + 1) >> 1  # The last bit. How facts compare, and items of lists, have none.
+        outside = formula.full if OPAQUE in formula.fact or ITEM in formula.fact else unknown
+        return not masks.get(formula.fact, outside) & ~formula.mask
+    held = (_holds_bare(part, masks) for part in formula.parts)
+    return all(held) if isinstance(formula, All) else any(held)
 
 
 def solve(*formulas: Formula, possible: Possible) -> dict[str, int] | None:
