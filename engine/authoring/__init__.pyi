@@ -17,6 +17,7 @@ from .diff.comparing import (
     compare as compare,
 )
 from .diff.rulediff import Region as Region, RuleChange as RuleChange
+from .diff.touched import Touched as Touched, touched_by as touched_by
 from .diff.workloads import (
     Named as Named,
     example_workloads as example_workloads,

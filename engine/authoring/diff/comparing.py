@@ -15,9 +15,10 @@ from msgspec import Struct, field
 
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.authoring.diff.aimed import ORIGIN, Aim, aimed_workloads
-from whichgpu.engine.authoring.diff.answers import PARTS, Answer, Edition, Pair, answer_pairs, known_facts
-from whichgpu.engine.authoring.diff.concern import Concern, Shares, concern_of, shares_of
+from whichgpu.engine.authoring.diff.answers import PARTS, Answer, Edition, Pair, answer_pairs
+from whichgpu.engine.authoring.diff.concern import Shares, concern_of, shares_of
 from whichgpu.engine.authoring.diff.rulediff import Affected, Region, RuleChange, rule_changes
+from whichgpu.engine.authoring.diff.touched import Touched
 from whichgpu.engine.authoring.diff.workloads import (
     Named,
     example_workloads,
@@ -25,7 +26,7 @@ from whichgpu.engine.authoring.diff.workloads import (
     scenario_workloads,
     workloads_in_tests,
 )
-from whichgpu.engine.core import WhichgpuError, registered
+from whichgpu.engine.core import registered
 from whichgpu.engine.rules import Vocabulary
 
 
@@ -122,7 +123,8 @@ def compare(
     aims = [Aim(change, affected.of(change) if change.decisive else ()) for change in changes]
     workloads = [] if alike else gather(after, vocabulary, aims, examples, sample, seed)
     concern = concern_of(before, after, changes)
-    concerned = [named for named in workloads if concern is None or _concerned(concern, after, named.facts)]
+    touched = Touched(frozenset(), after, concern) if concern else None
+    concerned = [named for named in workloads if touched is None or touched.meets(named.facts)]
     facts = [named.facts for named in concerned]
     shares = shares_of(before, after, changes)
     wanted = frozenset(rule.id for change in changes if change.decisive for rule in change.both)
@@ -145,15 +147,6 @@ def compare(
         spared=len(workloads) - len(concerned),
         seed=seed,
     )
-
-
-def _concerned(concern: Concern, after: Advisor, facts: Mapping[str, Any]) -> bool:
-    """Whether a rule that differs can match on a workload; a refused one is left to both editions."""
-    try:
-        given = after.read(known_facts(after, facts)).given
-        return concern.may_meet(given, lambda: after.context.resolve(given).intake.facts)
-    except WhichgpuError:
-        return True
 
 
 def gather(

@@ -131,9 +131,7 @@ class RuleTestFacts:
 class _PlanOfTest:
     """The plan that a test states: what is known without sizing it, and all of it once that is asked for."""
 
-    def __init__(
-        self, of: RuleTestFacts, given: Mapping[str, Value], stated: Mapping[str, object], each: Each
-    ) -> None:
+    def __init__(self, of: RuleTestFacts, given: Mapping[str, Value], stated: Mapping[str, object], each: Each) -> None:
         self._of = of
         self._given = given
         self._each = each

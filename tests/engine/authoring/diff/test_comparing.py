@@ -13,9 +13,10 @@ from whichgpu import Advisor, load_advisor
 from whichgpu.cli.render.rulediff import _summary, comparison_blocks
 from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.authoring.diff.answers import PARTS, Answer, Edition, Pair, answer_of, answer_pairs
-from whichgpu.engine.authoring.diff.comparing import Comparison, _concerned as concerned_by, by_task, compare
+from whichgpu.engine.authoring.diff.comparing import Comparison, by_task, compare
 from whichgpu.engine.authoring.diff.concern import Shares, concern_of, shares_of
 from whichgpu.engine.authoring.diff.rulediff import rule_changes
+from whichgpu.engine.authoring.diff.touched import Touched, touched_by
 from whichgpu.engine.authoring.diff.workloads import (
     example_workloads,
     sample_workloads,
@@ -255,7 +256,7 @@ def test_whoever_is_spared_gets_the_same_answer(lay: Lay, change: tuple[str, str
     concern = concern_of(old, new, changes)
     assert concern is not None
     workloads = sample_workloads(new.vocabulary, 40, seed=5)
-    spared = [facts for facts in workloads if not concerned_by(concern, new, facts)]
+    spared = [facts for facts in workloads if not Touched(frozenset(), new, concern).meets(facts)]
     for pair in answer_pairs(old, new, spared[:5], MOMENT, shares_of(old, new, changes)):
         assert pair.old == pair.new
     assert len(spared) < 40
@@ -313,3 +314,13 @@ def test_a_rule_that_nothing_exercises_is_named(lay: Lay) -> None:
     (told,) = found.rules
     assert not told.exercised
     assert f"Not exercised by any workload: {told.change.id}." in str(comparison_blocks(found))
+
+
+def test_an_edit_touches_what_hangs_on_it(lay: Lay) -> None:
+    text = RULE.format(limit=40, because="So it is.")
+    old = lay(text).load()
+    same, other = touched_by(old, old), touched_by(old, lay(text.replace("< 40", "< 41"), "other").load())
+    assert same is not None
+    assert other is not None
+    assert same.rules == frozenset()
+    assert len(other.rules) == 1
