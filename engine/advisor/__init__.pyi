@@ -47,7 +47,7 @@ from .pipeline import (
     choice_on as choice_on,
     round_on as round_on,
 )
-from .procurement import Procurement as Procurement, compute as compute
+from .procurement import Procurement as Procurement, compared_facts as compared_facts, compute as compute
 from .rank import Objective as Objective
 from .round import run_round as run_round
 from .size_answer import size_workload as size_workload

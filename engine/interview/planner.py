@@ -19,7 +19,7 @@ from whichgpu.engine.interview.resolving import live_rules, open_facts_over
 from whichgpu.engine.interview.rule_index import RuleIndex, index_rules
 from whichgpu.engine.interview.state import State
 from whichgpu.engine.interview.sureness import Sureness, Ways, usual_values
-from whichgpu.engine.interview.verdict import Verdicts, verdicts_of, with_comparison
+from whichgpu.engine.interview.verdict import Verdicts, compared, verdicts_of
 from whichgpu.engine.rules import FactDef, ResolvedFacts, probing
 
 
@@ -250,8 +250,9 @@ class Interviewer:
 
     def _verdicts(self, outcome: Outcome, judged: Judged | None, open_facts: OpenFacts) -> Verdicts:
         shared = outcome.round.survey.facts if outcome.round else outcome.intake.facts
-        known, wider = with_comparison(self.rule_index, shared, judged.ranked.plan if judged else None, open_facts)
-        return verdicts_of(self.rule_index, {**known, **(judged.facts if judged else {})}, wider)
+        own = judged.facts if judged else {}
+        plan = judged.ranked.plan if judged else None
+        return verdicts_of(self.rule_index, compared(self.rule_index, {**shared, **own}, plan, open_facts))
 
     def _offered(self, view: View) -> tuple[str, ...]:
         """Wishes and rare facts that nobody stated and that some rule which may still hold reads."""
