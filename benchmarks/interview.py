@@ -114,7 +114,8 @@ def interview(
         times.append(time.process_time() - begun)
         if isinstance(step, Done):
             return state, step, times, offer
-        state = reply(state, step.fact, facts)
+        for fact in (step.fact, *step.together):
+            state = reply(state, fact, facts)
         if offer is None:
             begun = time.process_time()
             if interviewer.sureness(state).likely:
