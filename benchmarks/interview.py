@@ -112,15 +112,15 @@ def interview(
         begun = time.process_time()
         step = interviewer.next_question(state)
         times.append(time.process_time() - begun)
+        if offer is None and state.given:
+            begun = time.process_time()
+            if interviewer.sureness(state).likely:
+                offer = len(times) - 1, answered(interviewer.decide(state).outcome)
+            sure.append(time.process_time() - begun)
         if isinstance(step, Done):
             return state, step, times, offer
         for fact in (step.fact, *step.together):
             state = reply(state, fact, facts)
-        if offer is None:
-            begun = time.process_time()
-            if interviewer.sureness(state).likely:
-                offer = len(times), answered(interviewer.decide(state).outcome)
-            sure.append(time.process_time() - begun)
 
 
 def reply(state: State, fact: FactDef, facts: Mapping[str, Value]) -> State:

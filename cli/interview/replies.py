@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from datetime import datetime
 
@@ -50,6 +51,11 @@ def steering(line: str) -> Steer | None:
     if first.casefold() in _TAKE_REST:
         return Steer(first.casefold(), rest)
     return None
+
+
+def on_one_line(line: str) -> list[str]:
+    """The answers on a line to several facts: commas stand between them, but not inside a number (2,048)."""
+    return [part.strip() for part in re.split(r",(?!\d{3}\b)|;", line.strip())] if line.strip() else []
 
 
 def shown_choices(fact: FactDef) -> tuple[str, ...]:

@@ -75,6 +75,19 @@ def question_blocks(question: Question, number: int, usual: Value | None = None)
     return blocks
 
 
+def line_blocks(question: Question, number: int, usuals: Sequence[Value | None]) -> list[Block]:
+    """Several questions that one line answers; Enter takes what is usual."""
+    lines = []
+    for place, (fact, usual) in enumerate(zip((question.fact, *question.together), usuals, strict=True)):
+        unit = f" {fact.unit}" if fact.unit and fact.unit not in _UNITS else ""
+        of = f" In {_UNITS[fact.unit]}." if fact.unit in _UNITS else ""
+        enter = f" (usual: {value_text(usual)}{unit})" if usual is not None else ""
+        lines.append(f"  {number + place}. {fact.question}{of}{enter}")
+    says = "Together on one line, in this order, with commas between; unknown for what you do not know"
+    says += ", and Enter takes what is usual." if any(usual is not None for usual in usuals) else "."
+    return [Paragraph(says, "strong"), Verbatim("\n".join(lines))]
+
+
 def _choice(fact: FactDef, choice: str) -> str:
     label = fact.choice_labels.get(choice)
     if not label or fold(choice) in fold(label):
@@ -82,14 +95,18 @@ def _choice(fact: FactDef, choice: str) -> str:
     return f"{label} ({choice})"
 
 
-def help_blocks(fact: FactDef) -> list[Block]:
-    """What a question means, what may be written, and what to do without an answer."""
-    rows = [("meaning", fact.meaning)] if fact.meaning else []
-    rows += [("help", fact.help)] if fact.help else []
-    rows += [("accepts", accepts(fact))]
-    rows += [("if you do not know", fact.unknown_help)] if fact.unknown_help else []
+def help_blocks(*facts: FactDef) -> list[Block]:
+    """What questions mean, what may be written, and what to do without an answer."""
+    blocks: list[Block] = []
+    for fact in facts:
+        rows = [("fact", fact.label or fact.name)] if len(facts) > 1 else []
+        rows += [("meaning", fact.meaning)] if fact.meaning else []
+        rows += [("help", fact.help)] if fact.help else []
+        rows += [("accepts", accepts(fact))]
+        rows += [("if you do not know", fact.unknown_help)] if fact.unknown_help else []
+        blocks.append(Pairs(tuple(rows)))
     steer = Bullets(tuple(Item(f"{word}: {does}") for word, does in STEERING.items()))
-    return [Pairs(tuple(rows)), Paragraph("You may also write:"), steer]
+    return [*blocks, Paragraph("You may also write:"), steer]
 
 
 def why_blocks(question: Question, rules: Sequence[str], effects: Sequence[Effect], names: Names) -> list[Block]:

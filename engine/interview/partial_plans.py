@@ -272,7 +272,8 @@ def assignments(
     if few:
         probes = {name: [values[0], values[-1]] for name, values in probes.items() if values}
     elif told:
-        probes = {name: sorted(values, key=lambda v, n=name: v != told.get(n)) for name, values in probes.items()}
+        known = {name: [told[name]] for name in probes if told.get(name) in probes[name]}
+        probes = {name: list(dict.fromkeys([*known.get(name, ()), *values])) for name, values in probes.items()}
     rounds = max((len(values) for values in probes.values()), default=0)
     return [{name: values[index % len(values)] for name, values in probes.items() if values} for index in range(rounds)]
 

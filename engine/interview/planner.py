@@ -198,8 +198,8 @@ class Interviewer:
         if shapes.shaping:
             asked = self._ask(dict.fromkeys(shapes.shaping, 1.0), "plans", view, state)
             mates = [name for name in self._mates(asked.fact.name, view, state) if name not in asked.also_open]
-            mates = self.variations.shape_alone(view.given, view.open_facts, mates, extra.counts)
-            return replace(asked, together=(*asked.together, *(facts[name] for name in mates)))
+            alone = self.variations.shape_alone(view.given, view.open_facts, mates, extra.counts)
+            return replace(asked, together=(*asked.together, *(facts[name] for name in alone)))
         return self._choose(state, view, shapes, extra)
 
     def _in_order(self, view: View, state: State) -> list[list[str]]:
@@ -228,7 +228,10 @@ class Interviewer:
             verdicts = verdicts.beside(other, heir.causes)
         weights = {name: float(n) for name, n in verdicts.causes.items() if name in view.open}
         if weights and not verdicts.settled:
-            return self._ask(weights, "verdict", view, state)
+            asked = self._ask(weights, "verdict", view, state)
+            # One answer that tells most of the verdict is asked alone: it may be all that is needed.
+            alone = weights[asked.fact.name] >= _STAY * verdicts.entropy
+            return replace(asked, together=()) if alone else asked
         unasked = unasked_of(self.rule_index, view.open, view.open_facts, shapes, choice, verdicts)
         return Done(unasked, self._offered(view))
 

@@ -22,7 +22,7 @@ WAYS = 25
 #: After so many ways it is plain where most of them change the answer: the rest are not tried.
 _FEW = 8
 #: Where GPU and count stay in this share of ways, the answer may be taken (``benchmarks/interview.py`` measures it).
-LIKELY = 0.85
+LIKELY = 0.75
 #: At most so many values of one number are drawn: the plans are made anew for each.
 _MOST_VALUES = 4
 #: As often as this an open fact stays open: people do not know everything.

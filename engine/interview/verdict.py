@@ -31,7 +31,8 @@ class Verdicts(Struct, frozen=True):
     """The verdicts that some completion could bring, and the askable facts on which it depends."""
 
     possible: frozenset[Value]
-    causes: Mapping[str, float] = field(default_factory=dict)  # askable fact -> how much its answer would tell
+    causes: Mapping[str, float] = field(default_factory=dict)  # askable fact -> how much its answer would tell, in nats
+    entropy: float = 0.0  # of the verdict over the sample, in nats
 
     @property
     def settled(self) -> bool:
@@ -44,7 +45,7 @@ class Verdicts(Struct, frozen=True):
         weights = {**other.causes, **self.causes}
         if len(possible) > max(len(self.possible), len(other.possible)):
             weights = {**causes, **weights}
-        return Verdicts(possible, weights)
+        return Verdicts(possible, weights, max(self.entropy, other.entropy))
 
 
 class Draw(Struct, frozen=True):
@@ -52,7 +53,7 @@ class Draw(Struct, frozen=True):
 
     values: Mapping[str, Value | None]
     figures: Mapping[str, Value]
-    verdict: Value = None
+    verdict: Value
 
 
 class Comparison(Struct, frozen=True):
@@ -66,8 +67,8 @@ class Comparison(Struct, frozen=True):
 def compared(rule_index: RuleIndex, facts: Facts, plan: Plan | None, open_facts: OpenFacts) -> Comparison:
     """Compare renting with owning over joint values of what is open.
 
-    All joint values of the facts that the comparison reads, where they are few; else a fixed sample, half of whose values
-    are ends of domains, since the sums rise or fall with each number.
+    All joint values of the facts that the comparison reads, where they are few; else a fixed sample, half of whose
+    values are ends of domains, since the sums rise or fall with each number.
     """
     watched = Watched(facts)
     figures = compared_facts(watched, plan, rule_index.advisor.knowledge.gpus)
@@ -108,7 +109,9 @@ def _joint(
 
 
 def _drawn(values: Sequence[Value | None], chance: random.Random) -> Value | None:
-    return chance.choice((values[1], values[-1])) if len(values) > 1 and chance.random() < 0.5 else chance.choice(values)
+    return (
+        chance.choice((values[1], values[-1])) if len(values) > 1 and chance.random() < 0.5 else chance.choice(values)
+    )
 
 
 def _opened(
@@ -134,17 +137,17 @@ def verdicts_of(rule_index: RuleIndex, compared: Comparison) -> Verdicts:
     waiting = [view for view in procurement_rules.views if {True} < truths[view.rule.id]]
     # The askable facts behind rules that wait, with how many wait for each.
     waited_for = Counter(cause for view in waiting for cause in open_facts.behind(view.reads))
-    told = {name: _information(name, compared.draws) + rules / 1000 for name, rules in waited_for.items()}
-    return Verdicts(possible, told)
+    entropy = _entropy(Counter(draw.verdict for draw in compared.draws))
+    told = {name: entropy - _left(name, compared.draws) + rules / 1000 for name, rules in waited_for.items()}
+    return Verdicts(possible, told, entropy)
 
 
-def _information(name: str, draws: Sequence[Draw]) -> float:
-    """By how much knowing a fact lowers the entropy of the verdict over the sample, in nats."""
+def _left(name: str, draws: Sequence[Draw]) -> float:
+    """The entropy of the verdict over the sample that is left once a fact is known, in nats."""
     by_value: dict[Value | None, Counter[Value]] = {}
     for draw in draws:
         by_value.setdefault(draw.values.get(name), Counter())[draw.verdict] += 1
-    left = sum(_entropy(found) * found.total() for found in by_value.values())
-    return _entropy(Counter(draw.verdict for draw in draws)) - left / len(draws) if draws else 0.0
+    return sum(_entropy(found) * found.total() for found in by_value.values()) / len(draws)
 
 
 def _entropy(found: Counter[Value]) -> float:
