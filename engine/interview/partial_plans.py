@@ -198,9 +198,9 @@ class PlanVariations:
     def shape_alone(
         self, given: Mapping[str, Value], open_facts: OpenFacts, names: Sequence[str], counts: tuple[int, ...] = ()
     ) -> tuple[str, ...]:
-        """Those of some open facts that shape the plans by themselves."""
+        """Those of some open facts of which two values are enough to see that they shape the plans by themselves."""
         trial = _Trial(self, self.partial_plans(given, counts), given, counts, open_facts)
-        return tuple(name for name in names if trial.vary([name]) is None)
+        return tuple(name for name in names if trial.vary([name], few=True) is None)
 
     def _still_stands(
         self, given: Mapping[str, Value], counts: tuple[int, ...], base: PartialPlans

@@ -87,8 +87,8 @@ def pick(weights: Mapping[str, float], rule_index: RuleIndex, state: State) -> s
 _READ_BY_RANKING = frozenset({"objective"})
 #: What the name of a model would tell.
 _TOLD_BY_NAME = ("param_count_b", "model_family", "is_moe")
-#: While the plans are open, this share of the open facts comes to be asked (mean of ``benchmarks/interview.py``).
-ASKED_SHARE = 0.55
+#: Of the facts that are open for a reason, this share comes to be asked, a line for each (``benchmarks/interview.py``).
+ASKED_SHARE = {"start": 0.3, "plans": 0.3, "choice": 0.8, "verdict": 0.15}
 #: Facts by which others are looked up: asked before the facts that they resolve.
 KEYS = ("model_name",)
 #: Facts that people know together and write on one line: how much is served, what a batch holds, how much is used.
@@ -176,9 +176,8 @@ class Interviewer:
         step = self.next_question(state)
         if isinstance(step, Done):
             return 0
-        if step.bears_on in {"choice", "verdict"}:
-            return 1 + len(step.also_open)
-        return max(1, round(ASKED_SHARE * len(self.view(state).open)))
+        waiting = step.also_open if step.bears_on in {"choice", "verdict"} else self.view(state).open
+        return 1 + round(ASKED_SHARE[step.bears_on] * len(waiting))
 
     def _next_step(self, state: State) -> Question | Done:
         facts = self.advisor.vocabulary.facts
