@@ -165,7 +165,8 @@ class Dialogue:
         if state == self.state:
             self.tell([Paragraph("Write an answer to each, with commas between, unknown, or ? for help.")])
             return False
-        self.tell([Paragraph(f"Note: {note}.") for note in notes])
+        if notes:
+            self.tell([Paragraph(f"Note: {note}.") for note in notes])
         self._keep(state)
         return True
 
@@ -320,8 +321,10 @@ class Dialogue:
         likely = sure.likely and not self.offered and outcome.chosen is not None
         self.offered = self.offered or likely
         left = self.interviewer.questions_left(state)
-        answer = answered(outcome)
-        self.tell(wording.standing_blocks(outcome, answer, sure, self.names, left=left, offer=likely and left > 0))
+        facts = self.interviewer.advisor.vocabulary.facts
+        offer = likely and left > 0
+        told = wording.standing_blocks(outcome, answered(outcome), sure, self.names, facts, left=left, offer=offer)
+        self.tell(told)
 
     def _offer(self, done: Done) -> bool:
         """Let wishes and rarer facts be stated. True where the answer is wanted."""

@@ -31,6 +31,8 @@ _WORDS = {"?": "?", "help": "?", "why": "why", "back": "back", "edit": "edit", "
 _WORDS |= {"save": "save", "quit": "quit", "exit": "quit", "unknown": "unknown", "idk": "unknown"}
 _WORDS |= {"now": "now", "answer now": "now", "answer": "now", "enough": "now"}
 _WORDS |= {"don't know": "unknown", "dont know": "unknown", "not sure": "unknown"}
+#: So many letters may stand anywhere in a choice; fewer are found in words that mean something else.
+_LONG_ENOUGH = 4
 _TAKE_REST = frozenset({"edit", "save"})
 
 
@@ -122,6 +124,8 @@ def _chosen(fact: FactDef, text: str) -> str:
     spoken = {fold(choice): choice for choice in fact.choices} | fact.spellings
     spoken |= {fold(label): choice for choice, label in fact.choice_labels.items()}
     begun = sorted({choice for spelling, choice in spoken.items() if spelling.startswith(folded)})
+    if not begun and len(folded) >= _LONG_ENOUGH:
+        begun = sorted({choice for spelling, choice in spoken.items() if folded in spelling})
     if len(begun) == 1:
         return begun[0]
     if begun:

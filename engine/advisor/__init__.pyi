@@ -34,6 +34,7 @@ from .losses import Loss as Loss, LossKind as LossKind, first_by_evidence as fir
 from .objectives import ObjectivesFile as ObjectivesFile, shipped_objectives as shipped_objectives
 from .outcome import (
     Judged as Judged,
+    NoAnswer as NoAnswer,
     Outcome as Outcome,
     PlanRound as PlanRound,
     Rejection as Rejection,

@@ -270,7 +270,7 @@ def assignments(
     """
     probes = {name: _probes(rule_index, name, open_facts) for name in group}
     if few:
-        probes = {name: [values[0], values[-1]] for name, values in probes.items() if values}
+        probes = {name: values[:2] for name, values in probes.items()}
     elif told:
         known = {name: [told[name]] for name in probes if told.get(name) in probes[name]}
         probes = {name: list(dict.fromkeys([*known.get(name, ()), *values])) for name, values in probes.items()}
@@ -279,13 +279,17 @@ def assignments(
 
 
 def _probes(rule_index: RuleIndex, name: str, open_facts: OpenFacts) -> list[Value]:
-    """The values of a fact that are tried: all choices, or ends and constants of its domain."""
+    """The values of a fact that are tried, the ends first: all choices, or ends and constants of its domain."""
     values = [value for value in (open_facts.values.get(name) or rule_index.values[name] or ()) if value is not None]
     fact = rule_index.advisor.vocabulary.facts[name]
     if not fact.numeric:
-        return values[:32]
+        return _ends_first(values[:32])
     numbers = sorted({value for value in values if isinstance(value, int | float) and value <= _LARGE})
-    return list(spread(numbers, _MOST_PROBES))
+    return _ends_first(spread(numbers, _MOST_PROBES))
+
+
+def _ends_first(values: Sequence[Value]) -> list[Value]:
+    return [*values[:1], *values[:0:-1]]
 
 
 def _without(given: Mapping[str, Value], names: frozenset[str]) -> dict[str, Value]:

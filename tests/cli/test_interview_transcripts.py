@@ -121,9 +121,9 @@ INTERVIEWS: dict[str, tuple[dict[str, str], dict[str, list[str]], list[str]]] = 
         SERVING,
         {
             "weight_precision": ["?", "sixteen", "why"],
-            "serving_mode": ["back"],
+            "context_tokens": ["a few"],
+            "serving_mode": ["show", "edit 8 4k", "back"],
             "lifecycle_stage": ["quit"],
-            "concurrency": ["show", "edit 8 4k", "a few", ""],
         },
         [""],
     ),

@@ -102,7 +102,7 @@ def test_now_steers_and_enter_is_marked(advisor: Advisor) -> None:
 def test_how_sure_in_words(sure: Sureness, says: str, advisor: Advisor) -> None:
     outcome = advisor.decide({"task": "inference", "model_name": "llama-3.1-8b"}, decided_at=MOMENT).outcome
     answer = Answered("nvidia-a30", 1, "rent")
-    text = to_text(standing_blocks(outcome, answer, sure, Names(), left=3, offer=sure.likely), Screen(300))
+    text = to_text(standing_blocks(outcome, answer, sure, Names(), {}, left=3, offer=sure.likely), Screen(300))
     assert says in text
     assert "About 3 questions left." in text
     assert ("now gives the answer" in text) is sure.likely
