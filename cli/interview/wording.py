@@ -75,7 +75,8 @@ def line_blocks(question: Question, number: int, usuals: Sequence[Value | None])
     """Several questions that one line answers; Enter takes what is usual."""
     items = []
     for fact, usual in zip((question.fact, *question.together), usuals, strict=True):
-        items.append(Item(f"{fact.question} (usual: {value_text(usual)})" if usual is not None else fact.question))
+        enter = f" (usual: {value_text(usual)})" if usual is not None else ""
+        items.append(Item(f"{fact.question}{enter}"))
     says = "Together on one line, in this order, with commas between; unknown for what you do not know"
     says += ", and Enter takes what is usual." if any(usual is not None for usual in usuals) else "."
     return [Paragraph(says, "strong"), Bullets(tuple(items), number)]
