@@ -140,6 +140,6 @@ def test_several_questions_on_a_line_wrap_below_their_numbers(advisor: Advisor) 
     question = Question(facts["context_tokens"], "plans", (), (facts["peak_qps"], facts["concurrency"]))
     text = to_text(line_blocks(question, 8, [2048, None, 1]), Screen(50))
     assert "  8. How many tokens" in text
-    assert "\n     and answer together? (usual: 2,048)" in text
+    assert "\n     question and answer together? (usual: 2,048)" in text
     assert "  10. How many users wait" in text
     assert all(len(line) <= 50 for line in text.splitlines())
