@@ -68,6 +68,12 @@ def procurement_facts(figures: dict[str, Figure]) -> dict[str, Value]:
     return {name: figure.value > 0 if figure.unit == YES_NO else figure.value for name, figure in figures.items()}
 
 
+def facts_of_comparison(comparison: CostComparison) -> dict[str, Value]:
+    """The same facts of one comparison, without the bands and sources of the figures."""
+    found = {name: (unit, compute(comparison)) for name, (unit, _, compute) in _FIGURES.items()}
+    return {name: value > 0 if unit == YES_NO else value for name, (unit, value) in found.items() if value is not None}
+
+
 def nearest_flip(comparison: CostComparison) -> Flip | None:
     """The smallest relative change of one input that turns the comparison; None where there is none to turn."""
     flips = [flip for flip in all_flips(comparison) if flip.needed > 0 and flip.now > 0]
