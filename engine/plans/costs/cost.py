@@ -271,8 +271,8 @@ def _hours_or_nan(hours: Any, count: Ints) -> Floats:
 
 
 def _own_hour(hardware: Hardware, count: Ints, facts: Facts, constants: EconomicsConstants) -> Floats:
-    """What an hour of hardware that is there already costs: power, and a share of staff where there is none."""
+    """What an hour of hardware that is there already costs: its power."""
     desk = at_desk(hardware, count, facts)
     power = paid_power_w(hardware, count, desk=desk, constants=constants)
-    hour: Floats = owning_rates(count, 0.0, power, facts, constants, desk=desk, owned=True).busy_usd_h * count
+    hour: Floats = owning_rates(count, 0.0, power, facts, constants, desk=desk, owned=True).busy_energy_usd_h * count
     return hour
