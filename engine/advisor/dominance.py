@@ -36,6 +36,18 @@ def _beaten_most_of(c: Contenders, ranks: Codes, margin: float) -> Codes:
     return _beaten_most(c, _beats(c, margin) & (ranks[:, None] == ranks), (_product(c),), _fronts(c, ranks))
 
 
+def larger_for_nothing(c: Contenders, among: Flags, margin: float) -> Flags:
+    """The plans of which fewer of the same card do a piece of work for as much money, but for the margin.
+
+    Only of jobs whose length is not known: nobody said that there is enough work for more.
+    """
+    cost, hourly, t = c.measures.cost, c.measures.usd_per_hour, c.traits
+    fewer = (t.family == _as_rows(t.family)) & (t.count < _as_rows(t.count)) & (hourly < _as_rows(hourly))
+    as_cheap = cost * (1 - margin) < _as_rows(cost)
+    found: Flags = (fewer & as_cheap & among).any(axis=1)
+    return found
+
+
 def dominated_plans(contenders: Contenders, margin: float) -> Codes:
     """For each plan the one that beats it most by the margin in both cost and speed, or NONE.
 
@@ -63,11 +75,11 @@ def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
 
 
 def keeps_count(one: Traits, other: Traits, *, guided: Any) -> Any:
-    """Whether the first plan stands in for a guide's count: as that count, or as more cards for less money.
+    """Whether the first plan stands in for a guide's count: as it, as more cards for less money, or in fewer machines.
 
-    Where a guide wants more cards it wants them for something else, such as replicas that fail apart.
+    Where a guide wants more cards of a machine it wants them for something else, such as replicas that fail apart.
     """
-    return guided | (one.count > other.count)
+    return guided | (one.count > other.count) | (one.nodes < other.nodes)
 
 
 def joins_no_more(one: Traits, other: Traits) -> Any:
