@@ -87,16 +87,14 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     if objective.stated and pool.any():
         limit = merits[pool].min() * (1 + objective.preference_share) * (1 + _CLOSE)
     eligible = pool & (merits <= limit)
-    if objective.cost_exponent:
+    if objective.stated and objective.cost_exponent:
         eligible &= ~larger_for_nothing(c, eligible, objective.dominance_margin)
     evidence = (c.traits.place, c.traits.vram_gb, c.traits.count, merits, -np.round(c.score, 6))
     by_evidence = np.lexsort(evidence)
     first = next((row for row in by_evidence.tolist() if eligible[row]), NONE)
     answer, replaced = first, NONE
     if first != NONE and outweighing[first] != NONE:
-        answer, replaced = first, first
-        while outweighing[answer] != NONE:  # Each one costs less than the one before.
-            answer = int(outweighing[answer])
+        answer, replaced = int(outweighing[first]), first
         # It takes the place of the plan that it stands in for, and what a guide says of that one.
         tiers[answer] = tiers[first]
         eligible[answer] = True

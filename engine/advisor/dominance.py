@@ -25,10 +25,13 @@ def dominated_in_tier(c: Contenders, ranks: Codes, objective: Objective) -> Code
 def outweighed(c: Contenders, ranks: Codes, objective: Objective) -> Codes:
     """For each plan the one that stands in for it if it comes first: an equal, else one of its own tier; or NONE.
 
-    More cards over PCIe or more machines are no reason to pay more for less, where evidence puts a plan first.
+    More cards over PCIe or more machines are no reason to pay more for less, where evidence puts a plan first; an
+    equal of the one that stands in so takes its place in turn.
     """
     equals = beaten_by_equals(c, objective)
-    return np.where(equals == NONE, _beaten_most_of(c, ranks, objective.dominance_margin), equals)
+    mates = _beaten_most_of(c, ranks, objective.dominance_margin)
+    beaten_too = (mates != NONE) & (equals[mates] != NONE)
+    return np.where(equals == NONE, np.where(beaten_too, equals[mates], mates), equals)
 
 
 def _beaten_most_of(c: Contenders, ranks: Codes, margin: float) -> Codes:
@@ -63,7 +66,9 @@ def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
     c, t = contenders, contenders.traits
     beats = _beats(c, objective.dominance_margin)
     beats &= (c.proven[:, None] == c.proven) & (c.fallback[:, None] == c.fallback)
-    guided = c.in_count_band >= c.in_count_band[:, None]
+    # A guide that names this count of another card is content with it, the more so in fewer machines.
+    named = c.in_count_band | (np.isin(t.count, t.count[c.in_count_band]) & (t.nodes < t.nodes[:, None]))
+    guided = named >= c.in_count_band[:, None]
     rows, columns = t.each(_as_rows), t
     same_card, measures = columns.family == rows.family, (c.measures, c.measures.each(_as_rows))
     paid_anyway = paid_for_anyway(*measures, same_card=same_card)
@@ -75,11 +80,11 @@ def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
 
 
 def keeps_count(one: Traits, other: Traits, *, guided: Any) -> Any:
-    """Whether the first plan stands in for a guide's count: as it, as more cards for less money, or in fewer machines.
+    """Whether the first plan stands in for a guide's count: as that count, or as more cards for less money.
 
-    Where a guide wants more cards of a machine it wants them for something else, such as replicas that fail apart.
+    Where a guide wants more cards it wants them for something else, such as replicas that fail apart.
     """
-    return guided | (one.count > other.count) | (one.nodes < other.nodes)
+    return guided | (one.count > other.count)
 
 
 def joins_no_more(one: Traits, other: Traits) -> Any:
