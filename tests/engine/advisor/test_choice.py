@@ -255,6 +255,26 @@ def test_cards_of_a_machine_that_is_paid_for_anyway_are_used(unstated: Objective
     assert answer([four, contender("other", 5, 1, hourly=4, pcie=8, count=8)], unstated) == "four"
 
 
+@pytest.mark.parametrize(
+    ("name", "cost", "expected"), [("cheapest", 1, "one"), ("cheapest", 0.9, "eight"), ("fastest", 1, "eight")]
+)
+def test_work_of_unknown_length_gets_more_of_a_card_only_for_less_or_for_speed(
+    name: str, cost: float, expected: str
+) -> None:
+    one = contender("one", 1, 8, hourly=1, family="card")
+    eight = contender("eight", cost, 1, hourly=8, family="card", count=8, score=9)
+    assert answer([one, eight], stated(name)) == expected
+    whole_run = [contender("one", 1, 8, family="card"), contender("eight", 1, 1, family="card", count=8, score=9)]
+    assert answer(whole_run, stated(name)) == "eight"
+
+
+def test_a_guides_count_is_kept_by_an_equal_of_that_count_in_fewer_machines(unstated: Objective) -> None:
+    eight = contender("eight", 11, 3, count=8, counts=True)
+    two_machines = contender("sixteen", 10, 2, count=16, nodes=2, counts=True, score=1)
+    assert answer([eight, two_machines, contender("other", 9, 1, count=8)], unstated) == "other"
+    assert answer([eight, two_machines, contender("other", 9, 1, count=4)], unstated) == "sixteen"
+
+
 def test_what_beats_the_first_by_evidence_in_its_tier_stands_in_for_it(unstated: Objective) -> None:
     first, next_best = contender("first", 10, 2, score=9), contender("next", 30, 1.5, score=8)
     for spread in ({"nodes": 2}, {"pcie": 4}):
