@@ -123,14 +123,15 @@ class Explainer:
             cost, pace = entry["cost_ratio"], entry["speed_ratio"]
             if cost and pace and cost < 1 < pace:
                 better = f"{ratio_words(cost, of_cost=True)} and {ratio_words(pace, of_cost=False)}"
-                ground = f"{entry['because'].rstrip('.')}; that makes the work {ratio_words(1 / cost, of_cost=True)}"
-                steps.append(Step(f"not {self._name(entry)}, {better}: {ground}", "conclusion"))
+                price = f"that makes the work {ratio_words(1 / cost, of_cost=True)}"
+                says = f"not {self._name(entry)}, {better}: {_passed_over_for(entry)}; {price}"
+                steps.append(Step(says, "conclusion"))
         return tuple(steps)
 
     def _ground(self, plan: str | None) -> str | None:
         """What decided for the answer and against a plan that would have been better; None of others."""
         over = self.evidence.decision["recommendation"].get("chosen_over") or ()
-        return next((entry["because"].rstrip(".") for entry in over if entry["id"] == plan), None)
+        return next((_passed_over_for(entry) for entry in over if entry["id"] == plan), None)
 
     def standing(self, plan: Mapping[str, Any]) -> str:
         """Why a plan that does the work is not the answer."""
@@ -290,6 +291,12 @@ class Explainer:
 
     def _gpu_name(self, gpu: str) -> str:
         return self.gpu_names.get(gpu, gpu)
+
+
+def _passed_over_for(entry: Mapping[str, Any]) -> str:
+    """What decided against a plan that the answer was chosen over, with the ground of the rule behind it."""
+    ground = entry["because"].rstrip(".")
+    return f"{_BELOW_FOR[entry['reason']]} ({ground})" if entry["reason"] in _BELOW_FOR else ground
 
 
 def _points(entry: TraceEntry) -> str:
