@@ -87,6 +87,10 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     if objective.stated and pool.any():
         limit = merits[pool].min() * (1 + objective.preference_share) * (1 + _CLOSE)
     eligible = pool & (merits <= limit)
+    if objective.stated and not objective.cost_exponent and eligible.any():
+        # What preferences may cost is a share of the time itself, not of the time that fewer GPUs are forgiven.
+        best = np.argmin(np.where(eligible, merits, np.inf))
+        eligible &= ~(c.measures.time > c.measures.time[best] * (1 + objective.preference_share) * (1 + _CLOSE))
     if objective.stated and objective.cost_exponent:
         eligible &= ~larger_for_nothing(c, eligible, objective.dominance_margin)
     evidence = (c.traits.place, c.traits.vram_gb, c.traits.count, merits, -np.round(c.score, 6))

@@ -352,6 +352,13 @@ def test_more_gpus_have_to_bring_more(fastest: Objective) -> None:
     assert answer([one, contender("two", 2, 1 / 1.4, count=2)], fastest) == "two"
 
 
+def test_preferences_cost_a_share_of_the_time_whatever_fewer_gpus_are_forgiven(fastest: Objective) -> None:
+    gain = fastest.gain_of_doubling
+    four = contender("four", 4, 1, count=4)
+    assert answer([four, contender("two", 2, 1.02 * gain, count=2, score=9)], fastest) == "four"
+    assert answer([four, contender("other four", 4, 1.04, count=4, score=9)], fastest) == "other four"
+
+
 def test_ties_go_to_fewer_gpus_less_memory_and_the_name(cheapest: Objective) -> None:
     plans = [contender("b"), contender("a"), contender("c", count=2), contender("d", vram=16)]
     orders = {tuple(order(shuffled, cheapest)) for shuffled in itertools.permutations(plans)}
