@@ -19,6 +19,7 @@ from .costs.procurement import (
     YES_NO as YES_NO,
     Flip as Flip,
     comparison_entries as comparison_entries,
+    facts_of_comparison as facts_of_comparison,
     nearest_flip as nearest_flip,
     procurement_facts as procurement_facts,
     procurement_figures as procurement_figures,
