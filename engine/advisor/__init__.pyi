@@ -52,7 +52,6 @@ from .procurement import Procurement as Procurement, compared_facts as compared_
 from .rank import Objective as Objective
 from .round import run_round as run_round
 from .size_answer import size_workload as size_workload
-from .stages import fact_moments as fact_moments
 from .survey import (
     MeasureColumns as MeasureColumns,
     Measures as Measures,
