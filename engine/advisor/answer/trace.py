@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from whichgpu.engine.advisor.answer.wording import because, rejection_text, say
 from whichgpu.engine.advisor.outcome import CandidateJudgement, Fired, Judged, Rejection
+from whichgpu.engine.advisor.survey import is_job
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.plans import Plan, SourcedAmount, cost_grounds
@@ -170,7 +171,7 @@ class TraceBuilder:
                 self._of_rule("scored", rule, facts, scope, effects)
             else:
                 read = self._read(_term_reads(award.reason, facts), facts, scope)
-                ground = f"the {award.reason} term of the objective"
+                ground = f"the {award.reason} term of the objective: {_TERM_GROUNDS[award.reason.split()[0]]}"
                 self._entry("scored", scope, read, effects, _PLANNER, "rank", ground)
 
     def add_advice(self, fired: Iterable[Fired], final: ResolvedFacts) -> None:
@@ -301,9 +302,22 @@ def _numbers_of(plan: Plan) -> list[tuple[str, _Made]]:
 
 
 def _term_reads(reason: str, facts: Facts) -> list[str]:
-    """What the objective's term of cost or speed was computed from."""
-    compared = "plan.cost_vs_cheapest" if reason.startswith("cost") else "plan.speed_vs_fastest"
-    return [name for name in (compared, "objective") if name in facts]
+    """What the objective's term of cost or speed was computed from: see ``survey.measures_of``."""
+    rate = next((name for name in ("plan.tokens_per_s", "plan.samples_per_s") if facts.get(name)), "plan.tokens_per_s")
+    length = ["plan.usd_per_run"] if facts.get("plan.usd_per_run") else [rate]
+    if reason.startswith("cost"):
+        names = ["plan.usd_per_hour", *(length if is_job(facts) else ())]
+    else:
+        waited = not is_job(facts) and facts.get("plan.latency_mean_ms")
+        names = ["plan.latency_mean_ms" if waited else rate, "plan.count"]
+    return [name for name in (*names, "objective") if name in facts]
+
+
+#: What the points of a term weigh, beside the best plan by it.
+_TERM_GROUNDS = {
+    "cost": "the price for the work and what surrounds the GPUs, beside the cheapest",
+    "speed": "the time for the work and the number of GPUs, beside the fastest",
+}
 
 
 def _effects(effects: tuple[Effect, ...], facts: Facts) -> trace_types.AdvisedEffects:
