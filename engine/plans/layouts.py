@@ -34,6 +34,11 @@ class Layouts(NamedTuple):
         """GPUs of each layout."""
         return self.tensor * self.pipeline * self.data
 
+    @property
+    def codes(self) -> Any:
+        """A number for each layout, the same for equal ones alone; below 2^43, as no layout has 2^18 GPUs."""
+        return ((self.tensor << 11 | self.pipeline) << 18 | self.data) << 3 | self.sharding
+
     def have(self, degrees: Sequence[int | None]) -> Any:
         """Which have these degrees of tensor, pipeline and data; None is any."""
         pairs = zip(degrees, self, strict=False)

@@ -128,8 +128,7 @@ class Needs:
         serving = not self._job.training
         if serving and not self._job.expert_parallel:  # One copy is like the others, and like one that is alone.
             rows = rows._replace(data=np.ones_like(rows.data))
-        code = ((rows.tensor << 20 | rows.pipeline) << 20 | rows.data) << 3
-        _, first, which = np.unique(code | rows.sharding, return_index=True, return_inverse=True)
+        _, first, which = np.unique(rows.codes, return_index=True, return_inverse=True)
         distinct = rows.take(first)
         probes = self._probes
         each = distinct.take(np.repeat(np.arange(len(first)), len(probes)))

@@ -36,6 +36,15 @@ from whichgpu.engine.sizing import (
 SpeedEnds: TypeAlias = Callable[[], Sequence[Mapping[str, Floats]]]
 
 
+def _scattered(values: Floats, rows: Ints, unknown: Floats) -> Floats:
+    """A column with values in some rows, unknown in the others."""
+    if len(rows) == len(unknown):
+        return values
+    column = unknown.copy()
+    column[rows] = values
+    return column
+
+
 def _known_at(figures: Mapping[str, Floats], row: int) -> dict[str, float]:
     """The figures of one row that are known, without those for judging alone (``_name``)."""
     shown = (name for name in figures if not name.startswith("_"))
@@ -136,12 +145,12 @@ class PlanSizes:
 
     def speed_columns(self, which: Ints, layouts: Layouts, room: Floats | None = None) -> dict[str, Floats]:
         """Speed of many plans as ``SizeColumns`` gives it, with the hours of a run that was timed."""
-        return self._timed_elsewhere(self.columns.speed(which, layouts, room))
+        return self._timed_elsewhere(self.columns.kept_speed.of(which, layouts, room).figures)
 
     def usual_columns(self, which: Ints, counts: Ints) -> Usual:
         """The usual layouts as ``SizeColumns`` gives them, with their speed, and the hours of a run that was timed."""
         usual = self.columns.usual(which, counts)
-        speed = usual.speed or self.columns.speed(which, usual.layouts)
+        speed = usual.speed or self.columns.kept_speed.of(which, usual.layouts).figures
         return usual._replace(speed=self._timed_elsewhere(speed))
 
     def _timed_elsewhere(self, speed: dict[str, Floats]) -> dict[str, Floats]:
@@ -172,9 +181,12 @@ class PlanSizes:
         if self.job.sized:
             memory = columns.memory(gpu, layouts)
             fits = unknown if memory is None else columns.fits(gpu, memory)
-            room = np.where(timed, columns.room(gpu, layouts), np.nan)
-            every = self._timed_elsewhere(columns.speed(gpu, layouts, room))
-            speed = {name: np.where(timed, figure, np.nan) for name, figure in every.items()}
+            rows = np.flatnonzero(timed)
+            sped = columns.kept_speed.of(gpu[rows], layouts.take(rows))
+            fitting = sped.room if columns.room_matters else columns.room(gpu[rows], layouts.take(rows))
+            room = _scattered(fitting, rows, unknown)
+            every = self._timed_elsewhere(sped.figures)
+            speed = {name: _scattered(figure, rows, unknown) for name, figure in every.items()}
         return Found(gpu, layouts, why, usual, timed, columns.smallest[gpu], room, speed, memory, fits)
 
     def speed_of(self, found: Found, row: int, gpu: Gpu, layout: Layout, ends: SpeedEnds) -> SpeedEstimate | None:
