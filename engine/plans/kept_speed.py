@@ -47,7 +47,9 @@ class KeptSpeed:
 
     def __init__(self, compute: Compute) -> None:
         self._compute = compute
-        self._forget()
+        self._keys: Ints = np.zeros(0, np.int64)  # in ascending order
+        self._rows: Ints = np.zeros(0, np.int64)  # of each key
+        self._sped: Sped | None = None
 
     def of(self, which: Ints, layouts: Layouts, room: Floats | None = None) -> Sped:
         """The speed of plans.
@@ -63,7 +65,7 @@ class KeptSpeed:
         rows, new = self._found(keys)
         if self._sped is None or new.any():
             if len(self._keys) > _MOST_KEPT:
-                self._forget()
+                self._keys, self._rows, self._sped = self._keys[:0], self._rows[:0], None
                 new = np.ones(len(keys), np.bool_)
             added, first = np.unique(keys[new], return_index=True)
             chosen = np.flatnonzero(new)[first]
@@ -72,11 +74,6 @@ class KeptSpeed:
             self._add(added)
             rows, _ = self._found(keys)
         return self._sped.take(rows)
-
-    def _forget(self) -> None:
-        self._keys: Ints = np.zeros(0, np.int64)  # in ascending order
-        self._rows: Ints = np.zeros(0, np.int64)  # of each key
-        self._sped: Sped | None = None
 
     def _found(self, keys: Ints) -> tuple[Ints, Bools]:
         """The row of each key, and whether it has none."""
