@@ -6,7 +6,7 @@ that one prompt adds, ``answer`` the tokens of an answer and ``step`` the second
 
     time per token = step + others x added / answer
     busy = held x added / (held x added + answer x step)          share of the time that prompts take
-    time to first token = overhead + own pass + queue of prompts + wait for a place
+    time to first token = overhead + missed step + own pass + queue of prompts + wait for a place
     end to end = time to first token + (answer - 1) x time per token
     in flight = requests per second x end to end                  (Little's law)
 
@@ -79,6 +79,7 @@ class _Work(NamedTuple):
 
     step: Any
     own: Any  # until one's own prompt has passed
+    queued: Any  # that a prompt adds to the wait of those behind it
     unit: Any  # until a prompt has passed that came before
     token: Any
     busy: Any
@@ -119,19 +120,32 @@ def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
     others = np.maximum(0.0, held - 1.0)
     # Of those that come together half stand before one, and half lengthen the steps of one's answer.
     work = _at_work(replica, held, others / 2.0 if together else others)
-    # Answers end with a step, and while a long one passes no other answer ends: whoever follows finds no queue but of
-    # those with whom it came together, about as many as the fluctuations of an independent stream.
-    clump = replica.constants.clump.value * np.sqrt(others) * work.busy
-    queue = np.minimum(others / 2.0, clump) * work.unit + work.beyond + others * replica.attended_s
-    tail = replica.constants.tail.value * others * work.busy * work.unit
+    queue = np.minimum(others / 2.0, work.busy / (2.0 * np.maximum(1.0 - FULL, 1.0 - work.busy))) * work.unit
+    own = replica.overhead_s + work.own + work.beyond
     if together:
-        queue = others / 2.0 * (work.unit + replica.attended_s)
+        queue = p50 = others / 2.0 * (work.unit + replica.attended_s)
         tail = 1.9 * queue
-    first = replica.overhead_s + work.own + queue
+    else:
+        own = own + _missed_s(replica, work, others) + others * replica.attended_s
+        p50 = of_tail(queue, work.busy, 0.5)
+        tail = np.maximum(queue, replica.constants.tail.value * others * work.busy * work.unit)
+    first = own + queue
     service = first + (replica.answer - 1) * work.token
     over = (present - held) / held * service
-    latest = replica.overhead_s + work.own + np.maximum(queue, tail) + over
-    return Times(first + over, first + over, latest, work.token, work.token_p95, held)
+    return Times(first + over, own + p50 + over, own + tail + over, work.token, work.token_p95, held)
+
+
+def _missed_s(replica: Replica, work: _Work, others: Any) -> Any:
+    """Seconds of the step that has begun when a client, who just got an answer, asks again.
+
+    It holds a prompt of another client. Answers of equal length that began one after the other end so too, and then it
+    nearly always does; if they end at any time it does as often as prompts come to a step. Which of both is seldom
+    known: ``clump`` is how much of the first.
+    """
+    seldom = np.minimum(1.0, others * replica.steps.sharers / replica.answer)
+    often = np.maximum(seldom, others / (1.0 + others))
+    mixed = seldom + replica.constants.clump.value * (often - seldom)
+    return np.minimum(1.0, others) * work.step + mixed * work.queued
 
 
 def opened(replica: Replica, rate: Any, burst: float) -> Times:
@@ -251,6 +265,7 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     return _Work(
         step=step,
         own=np.maximum(0.0, replica.budget_share - 1.0) * step + passing,
+        queued=queued,
         unit=queued + step * np.minimum(1.0, replica.budget_share),
         token=token + each,
         busy=busy,
