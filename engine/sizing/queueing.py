@@ -79,8 +79,9 @@ class _Work(NamedTuple):
 
     step: Any
     own: Any  # until one's own prompt has passed
-    queued: Any  # that a prompt adds to the wait of those behind it
-    unit: Any  # until a prompt has passed that came before
+    passes: Any  # while prompts pass, as many as do so together
+    until: Any  # until a prompt has passed that came before
+    unit: Any  # of that, for each of those that pass together
     token: Any
     busy: Any
     token_p95: Any
@@ -120,7 +121,7 @@ def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
     others = np.maximum(0.0, held - 1.0)
     # Of those that come together half stand before one, and half lengthen the steps of one's answer.
     work = _at_work(replica, held, others / 2.0 if together else others)
-    queue = np.minimum(others / 2.0, work.busy / (2.0 * np.maximum(1.0 - FULL, 1.0 - work.busy))) * work.unit
+    queue = np.minimum(others / 2.0, work.busy / (2.0 * np.maximum(1.0 - FULL, 1.0 - work.busy))) * work.until
     own = replica.overhead_s + work.own + work.beyond
     if together:
         queue = p50 = others / 2.0 * (work.unit + replica.attended_s)
@@ -145,7 +146,7 @@ def _missed_s(replica: Replica, work: _Work, others: Any) -> Any:
     seldom = np.minimum(1.0, others * replica.steps.sharers / replica.answer)
     often = np.maximum(seldom, others / (1.0 + others))
     mixed = seldom + replica.constants.clump.value * (often - seldom)
-    return np.minimum(1.0, others) * work.step + mixed * work.queued
+    return np.minimum(1.0, others) * work.step + mixed * work.passes
 
 
 def opened(replica: Replica, rate: Any, burst: float) -> Times:
@@ -217,7 +218,7 @@ def held_where(replica: Replica, beyond: Callable[[Any], Any]) -> tuple[Any, Any
 
 def _open_times(replica: Replica, held: Any, burst: float) -> Times:
     work = _at_work(replica, held, held)
-    queue = np.minimum(held / 2.0, work.busy / (2.0 * (1.0 - work.busy))) * work.unit * burst
+    queue = np.minimum(held / 2.0, work.busy / (2.0 * (1.0 - work.busy))) * work.until * burst
     # Whoever comes at any time waits for the end of a step.
     own = replica.overhead_s + work.own + np.minimum(1.0, held) * work.step / 2.0
     own = own + work.beyond + held * replica.attended_s
@@ -249,27 +250,36 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     present = np.maximum(1.0, held)
     step = steps.at(present)
     added = np.maximum(0.0, steps.with_prompts(present) - step)
-    passing = steps.own_pass(step, added, 1.0)
-    added = np.where(steps.alone, passing, added)
+    passing, some = steps.own_pass(step, added, 1.0), 1.0
+    if np.any(steps.alone):
+        # In steps of their own prompts pass together that came while one token was given to all.
+        come = np.clip(others * steps.sharers / answer, 1.0, np.maximum(1.0, 1.0 / replica.budget_share))
+        some = np.where(steps.alone, come, 1.0)
+        apart = steps.own_pass(0.0, steps.with_prompts(1.0, some), 1.0)
+        passing, added = np.where(steps.alone, apart, passing), np.where(steps.alone, apart / some, added)
     # Stages of a pipeline take prompts of different requests at a time.
     shared = added / steps.stages
     token = step / steps.accepted
     # The more decode, the more experts a step has read anyway, so that a prompt adds less; no queue is shorter for it.
     queued = np.maximum(added, replica.first_prompt)
+    passes = queued * some
     # Copies that share their experts wait for one another: the prompts of all lengthen the steps of each.
-    prompts = held * steps.sharers * queued / steps.stages
+    prompts = held * steps.sharers * passes / steps.stages
     # A step takes no more tokens than the engine lets it.
     each = np.minimum(others * steps.sharers / answer, 1.0 / replica.budget_share) * shared
     waits = np.maximum(0.0, others * replica.budget_share - answer) * (step + shared / replica.budget_share)
     busy = prompts / (prompts + answer * token)
+    held_up = step * np.minimum(1.0, replica.budget_share)
     return _Work(
         step=step,
         own=np.maximum(0.0, replica.budget_share - 1.0) * step + passing,
-        queued=queued,
-        unit=queued + step * np.minimum(1.0, replica.budget_share),
+        passes=passes,
+        # Of prompts that pass together none waits for another.
+        until=np.where(steps.alone, np.minimum(1.0, replica.budget_share), 1.0) * (passes + held_up),
+        unit=queued + held_up,
         token=token + each,
         busy=busy,
         # As many prompts come while one answers as an independent stream brings.
-        token_p95=token + each * (1.0 + 1.6 * np.sqrt(busy / np.maximum(1.0, others))),
+        token_p95=token + each * (1.0 + 1.6 * np.sqrt(busy * some / np.maximum(1.0, others))),
         beyond=waits,
     )
