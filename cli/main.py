@@ -61,6 +61,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "rules": CommandEntry("rules", "rules", "Check, test and show the rules.", _REST),
     "schema": CommandEntry("schema", "schema", "Print the JSON Schema of an answer.", _REST),
     "completion": CommandEntry("completion", "completion", "Let the shell complete commands, facts and names.", _REST),
+    "man": CommandEntry("man", "man", "Write the manual pages.", _REST),
     "doctor": CommandEntry("doctor", "doctor", "Which engine fires and why, versions, digests, price dates.", _REST),
 }
 

@@ -9,7 +9,7 @@ from .costs.comparison import (
 from .costs.constants import EconomicsConstants as EconomicsConstants, load_economics as load_economics
 from .costs.hardware import CARD_SEGMENTS as CARD_SEGMENTS
 from .costs.model import Commitment as Commitment, Cost as Cost
-from .costs.offers import price_age_days as price_age_days
+from .costs.offers import price_age_days as price_age_days, region_allowed as region_allowed
 from .costs.power import DESK_CARDS as DESK_CARDS
 from .costs.procurement import (
     YES_NO as YES_NO,
