@@ -158,3 +158,25 @@ def test_all_at_hand_fill_the_replicas() -> None:
     assert whole["in_flight"] > 200
     assert whole["tokens_per_s"] == pytest.approx(stated["tokens_per_s"], rel=0.01)
     assert 0.9 * whole["capacity_tokens_per_s"] < whole["tokens_per_s"] <= whole["capacity_tokens_per_s"]
+
+
+def test_a_client_who_asks_again_waits_for_the_step_that_it_missed() -> None:
+    alone, with_another = (speed({"concurrency": number}) for number in (1, 2))
+    assert with_another["ttft_ms"] - alone["ttft_ms"] > 0.9 * alone["tpot_ms"]
+
+
+@pytest.mark.parametrize("asked, answered", [(256, 64), (1000, 250)])
+def test_prompts_in_steps_of_their_own_pass_together_and_no_time_falls(asked: int, answered: int) -> None:
+    facts = {"serving_engine": "sglang", "input_tokens": asked, "output_tokens": answered}
+    found = [speed({**facts, "concurrency": 2**power}, "gpt-oss-120b", room=2000) for power in range(10)]
+    for few, many in zip(found, found[1:], strict=False):
+        assert all(many[name] >= few[name] for name in ("ttft_ms", "ttft_p95_ms", "latency_p95_ms", "tokens_per_s"))
+
+
+def test_weights_that_are_unpacked_slow_a_prompt_on_tensor_memory_alone() -> None:
+    for gpu, slower in (("nvidia-b200", True), ("nvidia-h100-80gb-sxm", False), ("nvidia-rtx-4090", False)):
+        plain, unpacked = (
+            speed({"weight_precision": precision, "input_tokens": 8000}, gpu=gpu)["ttft_ms"]
+            for precision in ("bf16", "awq-int4")
+        )
+        assert (unpacked > 1.5 * plain) == slower
