@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import assume, given, strategies as st
 
@@ -165,11 +167,11 @@ def test_a_client_who_asks_again_waits_for_the_step_that_it_missed() -> None:
     assert with_another["ttft_ms"] - alone["ttft_ms"] > 0.9 * alone["tpot_ms"]
 
 
-@pytest.mark.parametrize("asked, answered", [(256, 64), (1000, 250)])
+@pytest.mark.parametrize(("asked", "answered"), [(256, 64), (1000, 250)])
 def test_prompts_in_steps_of_their_own_pass_together_and_no_time_falls(asked: int, answered: int) -> None:
     facts = {"serving_engine": "sglang", "input_tokens": asked, "output_tokens": answered}
     found = [speed({**facts, "concurrency": 2**power}, "gpt-oss-120b", room=2000) for power in range(10)]
-    for few, many in zip(found, found[1:], strict=False):
+    for few, many in pairwise(found):
         assert all(many[name] >= few[name] for name in ("ttft_ms", "ttft_p95_ms", "latency_p95_ms", "tokens_per_s"))
 
 
