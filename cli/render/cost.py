@@ -20,7 +20,7 @@ _LABELS = (
     ("per thousand images or clips", "usd_per_1k_samples"),
 )
 _PRICED_BY = {
-    "owned": "You own these GPUs: the cost is what running them takes, power and, in a data centre, a share of staff.",
+    "owned": "You own these GPUs: the cost is the power that running them takes.",
     "purchase": (
         "Bought for a place of your own: all that owning costs over the horizon, spread over all its hours. A run pays "
         "for those between two runs as well: a month where it is not stated how busy the hardware is."
