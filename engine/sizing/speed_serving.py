@@ -20,7 +20,7 @@ from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence, expert_sharers, routed_params
 from whichgpu.engine.sizing.speed_constants import EngineSteps, speed_constants
 from whichgpu.engine.sizing.speed_links import Split, all_reduce_s, choose
-from whichgpu.engine.sizing.speed_peaks import is_gguf, serving_precisions
+from whichgpu.engine.sizing.speed_peaks import is_gguf, is_unpacked, serving_precisions
 
 
 class Load(NamedTuple):
@@ -116,6 +116,7 @@ def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
     bandwidth = table.bandwidth_in_reach(pick)
     if is_gguf(job.weight_precision):
         bandwidth = bandwidth * serving.gguf_use.at(pick)
+    products = peaks.flops * peaks.share * (table.unpacking(pick) if is_unpacked(job.weight_precision) else 1.0)
     steps = engine_steps(job)
     floor = steps.launch_floor_us
     if steps.eager_beyond is not None:  # Those tokens of the answer that lie beyond.
@@ -127,8 +128,8 @@ def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
     eager = serving.eager_moe_layer_us if moe else serving.eager_layer_us
     return Rates(
         bandwidth=bandwidth,
-        prefill=peaks.flops * peaks.share * share.at(pick),
-        decode=peaks.flops * peaks.share * serving.decode_share.at(pick),
+        prefill=products * share.at(pick),
+        decode=products * serving.decode_share.at(pick),
         launch_floor=floor * 1e-6 * (1.0 if pick == "value" else slower),
         per_layer=steps.per_layer_us * 1e-6 * slower,
         per_moe_layer=serving.moe_per_layer_us.at(TURNED[pick]) * 1e-6,
@@ -185,38 +186,34 @@ class Steps(NamedTuple):
     prompt_tokens: float
     stages: Any  # that work on different micro-batches at a time
 
-    def at(self, sequences: Any) -> Any:
-        """Seconds of a step with a token for each of ``sequences``, 1 or more."""
-        batch = np.maximum(1.0, sequences / self.stages)
-        return self._seconds(batch, batch * self.verified, self.arithmetic * batch)
-
-    def with_prompts(self, sequences: Any, prompts: float = 1.0) -> Any:
-        """The same of a step through which prompts pass as well."""
-        batch = np.maximum(1.0, sequences / self.stages)
-        tokens = batch * self.verified + prompts * self.prompt_tokens
-        return self._seconds(batch, tokens, self.arithmetic * batch + prompts * self.prompt)
-
-    def _seconds(self, batch: Any, tokens: Any, arithmetic: Any) -> Any:
-        """Seconds of a step, by what it holds.
+    def without_and_with(self, sequences: Any, prompts: Any = 1.0) -> tuple[Any, Any]:
+        """Seconds of a step with a token for each of ``sequences``, 1 or more; and with prompts that pass as well.
 
         A step reads the weights once, whoever is in it. Where either memory or arithmetic takes far longer it alone
         counts, near the ridge of the roofline both: the fourth root of the sum of their fourth powers.
         """
-        memory = self.weights + self.cache * batch
+        batch = np.maximum(1.0, sequences / self.stages)
+        alone = batch * self.verified
+        both = alone + prompts * self.prompt_tokens
+        arithmetic = self.arithmetic * batch
+        memory = with_prompts = self.weights + self.cache * batch
         if self.sparse:
-            memory = memory + self.experts * (1.0 - (1.0 - self.expert_share) ** (tokens * self.sharers))
-        busy = np.maximum(_either(memory, arithmetic), self.floor)
-        return busy + self.host + self.per_sequence * batch + self.exchange + self.exchange_per_token * tokens
+            unread = 1.0 - self.expert_share
+            with_prompts = memory + self.experts * (1.0 - unread ** (both * self.sharers))
+            memory = memory + self.experts * (1.0 - unread ** (alone * self.sharers))
+        rest = self.host + self.per_sequence * batch + self.exchange
+        step = np.maximum(_either(memory, arithmetic), self.floor)
+        lengthened = np.maximum(_either(with_prompts, arithmetic + prompts * self.prompt), self.floor)
+        return step + rest + self.exchange_per_token * alone, lengthened + rest + self.exchange_per_token * both
 
-    def own_pass(self, step: Any, added: Any, pieces: Any) -> Any:
-        """Seconds until a prompt has passed through, its pieces in steps with those who decode.
+    def own_pass(self, step: Any, added: Any) -> Any:
+        """Seconds until a prompt has passed through.
 
         Args:
             step: seconds of a step without the prompt.
             added: what the prompt adds to it.
-            pieces: steps over which the engine spreads the prompt.
         """
-        return (pieces - 1.0) * step + _either(step + added, self.eager_floor)
+        return _either(step + added, self.eager_floor)
 
 
 def steps_of(load: Load, rates: Rates, split: Split) -> Steps:
