@@ -78,7 +78,8 @@ def _unsized(maker: PlanMaker, which: Ints, asked: Mapping[int, str], stated: in
     for count, why in ({stated: "stated"} if stated else counts).items():
         most = maker.columns.fabrics.most[maker.columns.links.fabric[which]]
         place = np.flatnonzero((count <= most) | (count in {1, stated}))
-        picks.append(picks_of(place, columns_of([Layout(data=count)] * len(place)), why))
+        one = columns_of([Layout(data=count)])
+        picks.append(picks_of(place, one.take(np.zeros(len(place), np.intp)), why))
     return put_together(picks)
 
 
@@ -117,7 +118,7 @@ def gpus_to_plan(facts: Facts, knowledge: Knowledge) -> list[Gpu]:
         chosen = [gpu for gpu in knowledge.plannable if gpu.id in named]
     else:
         named, owned = knowledge.priced_ids | _ids(facts, "current_gpu", knowledge), owned_gpus(facts)
-        chosen = [gpu for gpu in knowledge.plannable if gpu.id in named or count_owned(gpu, owned)]
+        chosen = [gpu for gpu in knowledge.plannable if gpu.id in named or (owned and count_owned(gpu, owned))]
     excluded = _ids(facts, "gpu_excluded", knowledge)
     return [gpu for gpu in chosen if gpu.id not in excluded]
 
