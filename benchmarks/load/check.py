@@ -48,13 +48,16 @@ CONCURRENCIES = (1, 4, 16, 64, 128)
 SHARES_OF_CAPACITY = (0.3, 0.6, 0.9)
 SEED = 14
 AT_ONCE = "closed, together"
+#: Seconds until a client who got an answer asks again: less than a step, and never before the next one begins.
+REPLY_S = 0.002
 
 
 def served(steps: Steps, answer: int, replica: Replica, load: Load) -> queueing.Replica:
     """The engine's replica of a simulated one. The simulation knows no front end, which the engine adds."""
     constants = speed_constants().serving
     none = structs.replace(constants.tail, value=0.0, low=0.0)
-    alone = structs.replace(constants, request_overhead_ms=none, token_attended_us=none)
+    # Nor does it tell when requests end: their lengths are drawn at random.
+    alone = structs.replace(constants, request_overhead_ms=none, token_attended_us=none, clump=none)
     room = replica.cache_tokens / (load.input_tokens + answer / 2.0)
     places = np.clip(np.array([room]), 1.0, float(replica.max_batch))
     step, lengthened = steps.without_and_with(1.0)
@@ -107,7 +110,7 @@ def grid() -> Iterator[tuple[str, str, Steps, Replica, Load]]:
             for concurrency in CONCURRENCIES:
                 amount = max(100, 5 * concurrency)
                 stagger = answered * step_s(0, concurrency, float(asked))
-                closed = replace(base, concurrency=concurrency, requests=amount, stagger_s=stagger)
+                closed = replace(base, concurrency=concurrency, requests=amount, stagger_s=stagger, reply_s=REPLY_S)
                 yield name, "closed", steps, replica, closed
                 most = max(most, formula(steps, replica, closed)["tokens_per_s"] / answered)
                 if concurrency in {16, 64}:

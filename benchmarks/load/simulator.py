@@ -12,6 +12,7 @@ How long a step takes is handed in. Times are in seconds.
 
 from __future__ import annotations
 
+import heapq
 import math
 import random
 from collections import deque
@@ -49,6 +50,7 @@ class Load:
     output_tokens: int = 128
     spread: float = 0.0  # lengths are uniform within this share around the mean
     stagger_s: float = 0.0  # the clients of a closed loop begin within this time, not all at once
+    reply_s: float = 0.0  # until a client of a closed loop, who got an answer, asks again
     requests: int = 400
     warm_up: float = 0.25  # share of the requests, the first ones, that is left out of the figures
     seed: int = 0
@@ -141,8 +143,9 @@ class _Run:
 
     def __init__(self, replica: Replica, load: Load, requests: list[_Request], arrivals: list[float]) -> None:
         self._replica, self._closed, self._warm_up = replica, load.concurrency is not None, load.warm_up
+        self._reply_s = load.reply_s
         self._all, self._next = requests, 0
-        self._arrivals = deque(arrivals)
+        self._arrivals = arrivals  # a heap, as it is sorted
         self._now = 0.0
         self._waiting: deque[_Request] = deque()
         self._running: list[_Request] = []  # in the order of admission
@@ -157,7 +160,7 @@ class _Run:
 
     def _arrive(self) -> None:
         while self._arrivals and self._arrivals[0] <= self._now:
-            self._ask(self._arrivals.popleft())
+            self._ask(heapq.heappop(self._arrivals))
 
     def _ask(self, moment: float) -> None:
         if self._next < len(self._all):
@@ -184,7 +187,7 @@ class _Run:
                 request.finished = self._now
                 self._running.remove(request)
                 if self._closed:
-                    self._ask(self._now)
+                    heapq.heappush(self._arrivals, self._now + self._reply_s)
 
     def _prompt_can_run(self) -> bool:
         if any(not request.decoding for request in self._running):

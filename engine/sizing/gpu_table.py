@@ -10,7 +10,14 @@ import numpy as np
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Pick
 from whichgpu.engine.sizing.rows import Bools, Floats, Ints
-from whichgpu.engine.sizing.speed_peaks import Peak, bandwidth_use, of_a_known_generation, peak_of, training_use
+from whichgpu.engine.sizing.speed_peaks import (
+    Peak,
+    bandwidth_use,
+    of_a_known_generation,
+    peak_of,
+    training_use,
+    unpacking_share,
+)
 
 
 class Peaks(NamedTuple):
@@ -58,6 +65,15 @@ class GpuTable:
     def bandwidth_in_reach(self, pick: Pick) -> Floats:
         """Memory bandwidth that decoding reaches, in bytes per second."""
         return self.bandwidth() * self.column(("bandwidth_use", pick), lambda gpu: bandwidth_use(gpu).at(pick))
+
+    def unpacking(self, pick: Pick) -> Floats:
+        """Share of the rate of products that kernels reach which unpack their weights."""
+
+        def share(gpu: Gpu) -> float:
+            found = unpacking_share(gpu)
+            return found.at(pick) if found else 1.0
+
+        return self.column(("unpacking", pick), share)
 
     def training_use(self, pick: Pick) -> Floats:
         """Share of the dense peak that large micro-batches reach in training at 16 bits."""

@@ -6,7 +6,7 @@ that one prompt adds, ``answer`` the tokens of an answer and ``step`` the second
 
     time per token = step + others x added / answer
     busy = held x added / (held x added + answer x step)          share of the time that prompts take
-    time to first token = overhead + own pass + queue of prompts + wait for a place
+    time to first token = overhead + missed step + own pass + queue of prompts + wait for a place
     end to end = time to first token + (answer - 1) x time per token
     in flight = requests per second x end to end                  (Little's law)
 
@@ -79,7 +79,10 @@ class _Work(NamedTuple):
 
     step: Any
     own: Any  # until one's own prompt has passed
-    unit: Any  # until a prompt has passed that came before
+    at_once: Any  # prompts that pass together
+    passes: Any  # seconds while they do
+    until: Any  # until a prompt has passed that came before
+    unit: Any  # of that, for each of those that pass together
     token: Any
     each: Any  # of it what prompts of others add
     busy: Any
@@ -87,7 +90,7 @@ class _Work(NamedTuple):
 
     def token_p95(self, others: Any) -> Any:
         """Time per token of the unlucky: as many prompts come while one answers as an independent stream brings."""
-        return self.token + self.each * (1.6 * np.sqrt(self.busy / np.maximum(1.0, others)))
+        return self.token + self.each * (1.6 * np.sqrt(self.busy * self.at_once / np.maximum(1.0, others)))
 
 
 def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica:
@@ -123,20 +126,33 @@ def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
     others = np.maximum(0.0, held - 1.0)
     # Of those that come together half stand before one, and half lengthen the steps of one's answer.
     work = _at_work(replica, held, others / 2.0 if together else others)
-    # Answers end with a step, and while a long one passes no other answer ends: whoever follows finds no queue but of
-    # those with whom it came together, about as many as the fluctuations of an independent stream.
-    clump = replica.constants.clump.value * np.sqrt(others) * work.busy
-    queue = np.minimum(others / 2.0, clump) * work.unit + work.beyond + others * replica.attended_s
-    tail = replica.constants.tail.value * others * work.busy * work.unit
+    queue = np.minimum(others / 2.0, work.busy / (2.0 * np.maximum(1.0 - FULL, 1.0 - work.busy))) * work.until
+    own = replica.overhead_s + work.own + work.beyond
     if together:
-        queue = others / 2.0 * (work.unit + replica.attended_s)
+        queue = p50 = others / 2.0 * (work.unit + replica.attended_s)
         tail = 1.9 * queue
-    first = replica.overhead_s + work.own + queue
+    else:
+        own = own + _missed_s(replica, work, others) + others * replica.attended_s
+        p50 = of_tail(queue, work.busy, 0.5)
+        tail = np.maximum(queue, replica.constants.tail.value * others * work.busy * work.unit)
+    first = own + queue
     service = first + (replica.answer - 1) * work.token
     over = (present - held) / held * service
-    latest = replica.overhead_s + work.own + np.maximum(queue, tail) + over
     token_p95 = work.token_p95(others / 2.0 if together else others)
-    return Times(first + over, first + over, latest, work.token, token_p95, held)
+    return Times(first + over, own + p50 + over, own + tail + over, work.token, token_p95, held)
+
+
+def _missed_s(replica: Replica, work: _Work, others: Any) -> Any:
+    """Seconds of the step that has begun when a client, who just got an answer, asks again.
+
+    It holds a prompt of another client. Answers of equal length that began one after the other end so too, and then it
+    nearly always does; if they end at any time it does as often as prompts come to a step. Which of both is seldom
+    known: ``clump`` is how much of the first.
+    """
+    seldom = np.minimum(1.0, others * replica.steps.sharers / replica.answer)
+    often = np.maximum(seldom, others / (1.0 + others))
+    mixed = seldom + replica.constants.clump.value * (often - seldom)
+    return np.minimum(1.0, others) * work.step + mixed * work.passes
 
 
 def opened(replica: Replica, rate: Any, burst: float) -> Times:
@@ -236,7 +252,7 @@ def held_where(replica: Replica, beyond: Callable[[Any], Any]) -> tuple[Any, Any
 
 def _queue(work: _Work, held: Any, burst: float) -> Any:
     """Mean seconds for which a prompt waits for those that came before."""
-    return np.minimum(held / 2.0, work.busy / (2.0 * (1.0 - work.busy))) * work.unit * burst
+    return np.minimum(held / 2.0, work.busy / (2.0 * (1.0 - work.busy))) * work.until * burst
 
 
 def _before_first(replica: Replica, work: _Work, held: Any) -> Any:
@@ -275,22 +291,32 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     steps, answer, share = replica.steps, replica.answer, replica.budget_share
     step, lengthened = steps.without_and_with(np.maximum(1.0, held))
     added = np.maximum(0.0, lengthened - step)
-    passing = steps.own_pass(step, added)
+    passing, at_once = steps.own_pass(step, added), 1.0
     if np.any(steps.alone):
-        added = np.where(steps.alone, passing, added)
+        # In steps of their own prompts pass together that came while one token was given to all.
+        come = np.clip(others * steps.sharers / answer, 1.0, np.maximum(1.0, 1.0 / share))
+        at_once = np.where(steps.alone, come, 1.0)
+        apart = steps.own_pass(0.0, steps.without_and_with(1.0, at_once)[1])
+        passing, added = np.where(steps.alone, apart, passing), np.where(steps.alone, apart / at_once, added)
     # Stages of a pipeline take prompts of different requests at a time.
     shared = added / steps.stages
     token = step / steps.accepted
     # The more decode, the more experts a step has read anyway, so that a prompt adds less; no queue is shorter for it.
     queued = np.maximum(added, replica.first_prompt)
+    passes = queued * at_once
     # Copies that share their experts wait for one another: the prompts of all lengthen the steps of each.
-    prompts = held * steps.sharers * queued / steps.stages
+    prompts = held * steps.sharers * passes / steps.stages
     # A step takes no more tokens than the engine lets it.
     each = np.minimum(others * steps.sharers / answer, 1.0 / share) * shared
+    held_up = step * np.minimum(1.0, share)
     return _Work(
         step=step,
         own=np.maximum(0.0, share - 1.0) * step + passing,
-        unit=queued + step * np.minimum(1.0, share),
+        at_once=at_once,
+        passes=passes,
+        # Of prompts that pass together none waits for another.
+        until=np.where(steps.alone, np.minimum(1.0, share), 1.0) * (passes + held_up),
+        unit=queued + held_up,
         token=token + each,
         each=each,
         busy=prompts / (prompts + answer * token),

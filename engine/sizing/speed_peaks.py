@@ -20,6 +20,7 @@ class Peak(NamedTuple):
 
 _FOUR_BIT_FLOATS = frozenset({"fp4", "nvfp4", "mxfp4"})
 _SIXTEEN = ("bf16", "fp16")
+_UNPACKED = frozenset({"int4", "gptq-int4", "awq-int4", "gptq-int8", "nf4", "nf4-dq"})
 
 
 def peak_of(gpu: Gpu, precisions: tuple[str, ...]) -> Peak | None:
@@ -71,6 +72,18 @@ def bandwidth_use(gpu: Gpu) -> Banded:
 def is_gguf(weight_precision: str) -> bool:
     """Whether the weights are in one of llama.cpp's formats."""
     return weight_precision.startswith(("q", "iq"))
+
+
+def is_unpacked(weight_precision: str) -> bool:
+    """Whether kernels unpack the weights to sixteen bits before each product."""
+    return weight_precision in _UNPACKED
+
+
+def unpacking_share(gpu: Gpu) -> Banded | None:
+    """Share of its rate that kernels reach which unpack weights; None where they are as fast as any."""
+    # Tensor cores with memory of their own are programmed in another way, which those kernels do not use.
+    tensor_memory = 10 <= (gpu.compute_capability or 0) < 12
+    return speed_constants().matmul_share["unpacked"] if tensor_memory else None
 
 
 def _matmul_share(gpu: Gpu, precision: str) -> float:

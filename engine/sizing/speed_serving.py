@@ -20,7 +20,7 @@ from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence, expert_sharers, routed_params
 from whichgpu.engine.sizing.speed_constants import EngineSteps, speed_constants
 from whichgpu.engine.sizing.speed_links import Split, all_reduce_s, choose
-from whichgpu.engine.sizing.speed_peaks import is_gguf, serving_precisions
+from whichgpu.engine.sizing.speed_peaks import is_gguf, is_unpacked, serving_precisions
 
 
 class Load(NamedTuple):
@@ -116,6 +116,7 @@ def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
     bandwidth = table.bandwidth_in_reach(pick)
     if is_gguf(job.weight_precision):
         bandwidth = bandwidth * serving.gguf_use.at(pick)
+    products = peaks.flops * peaks.share * (table.unpacking(pick) if is_unpacked(job.weight_precision) else 1.0)
     steps = engine_steps(job)
     floor = steps.launch_floor_us
     if steps.eager_beyond is not None:  # Those tokens of the answer that lie beyond.
@@ -127,8 +128,8 @@ def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
     eager = serving.eager_moe_layer_us if moe else serving.eager_layer_us
     return Rates(
         bandwidth=bandwidth,
-        prefill=peaks.flops * peaks.share * share.at(pick),
-        decode=peaks.flops * peaks.share * serving.decode_share.at(pick),
+        prefill=products * share.at(pick),
+        decode=products * serving.decode_share.at(pick),
         launch_floor=floor * 1e-6 * (1.0 if pick == "value" else slower),
         per_layer=steps.per_layer_us * 1e-6 * slower,
         per_moe_layer=serving.moe_per_layer_us.at(TURNED[pick]) * 1e-6,
@@ -185,7 +186,7 @@ class Steps(NamedTuple):
     prompt_tokens: float
     stages: Any  # that work on different micro-batches at a time
 
-    def without_and_with(self, sequences: Any, prompts: float = 1.0) -> tuple[Any, Any]:
+    def without_and_with(self, sequences: Any, prompts: Any = 1.0) -> tuple[Any, Any]:
         """Seconds of a step with a token for each of ``sequences``, 1 or more; and with prompts that pass as well.
 
         A step reads the weights once, whoever is in it. Where either memory or arithmetic takes far longer it alone

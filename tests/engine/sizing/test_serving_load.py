@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
@@ -177,3 +179,25 @@ def test_a_root_is_found_to_its_last_digits_whatever_is_searched_beside_it() -> 
     for row in range(6):
         alone = rising_root(rising(slice(row, row + 1)), (np.full(1, -13.0), np.full(1, 3.0)))
         assert alone.at[0] == every.at[row]
+
+
+def test_a_client_who_asks_again_waits_for_the_step_that_it_missed() -> None:
+    alone, with_another = (speed({"concurrency": number}) for number in (1, 2))
+    assert with_another["ttft_ms"] - alone["ttft_ms"] > 0.9 * alone["tpot_ms"]
+
+
+@pytest.mark.parametrize(("asked", "answered"), [(256, 64), (1000, 250)])
+def test_prompts_in_steps_of_their_own_pass_together_and_no_time_falls(asked: int, answered: int) -> None:
+    facts = {"serving_engine": "sglang", "input_tokens": asked, "output_tokens": answered}
+    found = [speed({**facts, "concurrency": 2**power}, "gpt-oss-120b", room=2000) for power in range(10)]
+    for few, many in pairwise(found):
+        assert all(many[name] >= few[name] for name in ("ttft_ms", "ttft_p95_ms", "latency_p95_ms", "tokens_per_s"))
+
+
+def test_weights_that_are_unpacked_slow_a_prompt_on_tensor_memory_alone() -> None:
+    for gpu, slower in (("nvidia-b200", True), ("nvidia-h100-80gb-sxm", False), ("nvidia-rtx-4090", False)):
+        plain, unpacked = (
+            speed({"weight_precision": precision, "input_tokens": 8000}, gpu=gpu)["ttft_ms"]
+            for precision in ("bf16", "awq-int4")
+        )
+        assert (unpacked > 1.5 * plain) == slower
