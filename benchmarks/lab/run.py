@@ -1,0 +1,159 @@
+"""Trace modules and compare with, or write, the tables in ``knowledge/activation_traces.yaml``.
+
+Usage: python benchmarks/lab/run.py [--sample | --shipped | --full] [--write]
+
+Needs ``benchmarks/lab/requirements.txt`` in an environment of its own; neither the tool nor its tests do.
+Without --write it prints by how much new traces differ from the tables, and ends with 1 beyond half a percent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+warnings.simplefilter("ignore")
+
+import diffusers
+import peft
+import torch
+import torchvision
+import transformers
+from fitting import layer
+from grid import SAMPLE, SAMPLE_STEPS, SHIPPED, STEPS, every_cell
+from pictures import NETWORKS, SAMPLE_NETWORKS, Network, network_row
+from tracer import Step
+from transformers_traced import step
+
+
+FILE = HERE.parents[1] / "knowledge" / "activation_traces.yaml"
+_HEAD = """# Bytes that real modules keep and take in a training step, traced without a GPU by
+# `benchmarks/lab/run.py --shipped --write` (docs/lab.md). No row of a published run had a part in them; tests hold the
+# formulas of the engine against them.
+# layers: bytes per token that one more layer keeps until the backward pass (kept), by the dimension they grow with, and
+#   what one layer works with during it (working); off_pct: how far the sum is from a trace of dimensions that it was
+#   not solved on.
+# steps: whole steps of a model, GB. networks: bytes per picture.
+"""
+#: New traces may differ from the tables by this share.
+_SAME = 0.005
+
+
+def main() -> int:
+    """Trace, then write or compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("sample", "shipped", "full", "write"):
+        parser.add_argument(f"--{name}", action="store_true")
+    options = parser.parse_args()
+    cells = list(every_cell()) if options.full else SHIPPED if options.shipped else SAMPLE
+    steps, networks = (SAMPLE_STEPS, SAMPLE_NETWORKS) if cells is SAMPLE else (STEPS, NETWORKS)
+    begun = time.process_time()
+    # A run that was cut short goes on from what is written.
+    found: dict[str, Any] = {"layers": [], "steps": [], "networks": []}
+    if options.write and FILE.exists():
+        found |= {part: rows for part, rows in yaml.safe_load(FILE.read_text(encoding="utf-8")).items() if rows}
+    found["made_with"] = _versions()
+    for network in networks:
+        _keep(
+            found, "networks", {"network": network.name, **_trained(network)}, options, lambda n=network: network_row(n)
+        )
+    for architecture, technique in cells:
+        known = {"module": architecture, "technique": technique.named()}
+        _keep(found, "layers", known, options, lambda a=architecture, t=technique: asdict(layer(a, t)))
+    for name, architecture, dims, technique in steps:
+        known = {"model": name, "seq": dims.seq, "batch": dims.batch, "technique": technique.named()}
+        _keep(
+            found,
+            "steps",
+            known,
+            options,
+            lambda a=architecture, d=dims, t=technique: _gigabytes(step(a, d, d.layers, t)),
+        )
+    print(f"{time.process_time() - begun:.0f} s of CPU")
+    return 0 if options.write else _compared(found)
+
+
+def _trained(network: Network) -> dict[str, Any]:
+    learns = "nothing" if network.infers else network.learns
+    return {"side": network.side, "precision": network.precision, "learns": learns}
+
+
+def _gigabytes(whole: Step) -> dict[str, float]:
+    parts = {"weights_gb": whole.weights, "kept_gb": whole.kept, "peak_gb": whole.peak}
+    return {name: round(value / 1e9, 4) for name, value in parts.items()}
+
+
+def _keep(
+    found: dict[str, Any],
+    part: str,
+    known: dict[str, Any],
+    options: argparse.Namespace,
+    made: Callable[[], dict[str, Any]],
+) -> None:
+    """Trace a row that is not there yet, and write it at once."""
+    if any(all(row.get(name) == value for name, value in known.items()) for row in found[part]):
+        return
+    row = {**known, **made(), "trace": _TRACED_BY[part]}
+    found[part].append(row)
+    print(row, flush=True)
+    if options.write:
+        FILE.write_text(_HEAD + _dumped(found), encoding="utf-8")
+
+
+#: The module that makes the rows of a part.
+_TRACED_BY = {
+    "layers": "benchmarks/lab/fitting.py",
+    "steps": "benchmarks/lab/transformers_traced.py",
+    "networks": "benchmarks/lab/pictures.py",
+}
+
+
+def _versions() -> dict[str, str]:
+    return {module.__name__: str(module.__version__) for module in (torch, transformers, peft, diffusers, torchvision)}
+
+
+def _dumped(found: dict[str, Any]) -> str:
+    lines = [yaml.safe_dump({"made_with": found["made_with"]}, sort_keys=False)]
+    for name in ("layers", "steps", "networks"):
+        rows = "".join(
+            f"  - {yaml.safe_dump(row, default_flow_style=True, sort_keys=False, width=10**6)}" for row in found[name]
+        )
+        lines.append(f"{name}:\n{rows}")
+    return "\n".join(lines)
+
+
+def _compared(found: dict[str, Any]) -> int:
+    held = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    worst = 0.0
+    for part, keys in (("layers", ("kept",)), ("steps", ("peak_gb",)), ("networks", ("kept",))):
+        for row in found[part]:
+            mine = [old for old in held[part] if all(old.get(k) == row.get(k) for k in _NAMES if k in row)]
+            for key in keys if mine else ():
+                worst = max(worst, _apart(mine[0][key], row[key]))
+    print(f"differ from {FILE.name} by at most {100 * worst:.2f} %")
+    return int(worst > _SAME)
+
+
+#: What a row is known by.
+_NAMES = ("module", "technique", "model", "seq", "batch", "network", "precision", "learns")
+
+
+def _apart(old: Any, new: Any) -> float:
+    if isinstance(old, dict):
+        total = sum(abs(value) for value in old.values()) or 1.0
+        return sum(abs(old.get(name, 0.0) - new.get(name, 0.0)) for name in {*old, *new}) / total
+    return abs(new / old - 1) if old else abs(new)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
