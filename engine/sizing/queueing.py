@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from whichgpu.engine.core import named, solved
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Floats
 from whichgpu.engine.sizing.speed_constants import ServingSpeed, speed_constants
@@ -104,7 +105,8 @@ def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica
     places = np.where(room >= 1, np.clip(held, 1.0, limit), limit * 1.0)
     budget = np.where(small_card, serving.step_tokens_small.value, serving.step_tokens.value)
     first_prompt = steps.with_prompts(1.0) - steps.at(1.0)
-    return Replica(steps, answer, places, first_prompt, np.maximum(1.0, steps.prompt_tokens) / budget, serving)
+    share = np.maximum(1.0, steps.prompt_tokens) / budget
+    return named(Replica(steps, answer, places, first_prompt, share, serving), "replica")
 
 
 def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
@@ -155,7 +157,12 @@ def opened(replica: Replica, rate: Any, burst: float) -> Times:
 
 
 def rising_root(beyond: Callable[[Any], Any], ends: tuple[Any, Any], rounds: int = _ROUNDS) -> Any:
-    """The logarithm at which a rising function is 0, within its ends: regula falsi as mended by Illinois."""
+    """The logarithm at which a rising function is 0, within its ends."""
+    return solved(_searched(beyond, ends, rounds), lambda found: beyond(np.exp(found)), ends, "root")
+
+
+def _searched(beyond: Callable[[Any], Any], ends: tuple[Any, Any], rounds: int) -> Any:
+    """Regula falsi as mended by Illinois."""
     low, high = ends
     at_low, at_high = beyond(np.exp(low)), beyond(np.exp(high))
     low = np.where(at_high < 0, high, low)  # Not even the end is enough.
