@@ -103,7 +103,9 @@ def _figures(maker: PlanMaker, plans: Sequence[Plan]) -> Iterator[tuple[str, Any
 
 def _layouts(plans: Sequence[Plan]) -> Layouts:
     layouts = columns_of([plan.layout for plan in plans])
-    degrees: dict[str, Any] = {name: Traced(getattr(layouts, name), f"plan.{name}_parallel") for name in ("tensor", "pipeline", "data")}
+    degrees: dict[str, Any] = {
+        name: Traced(getattr(layouts, name), f"plan.{name}_parallel") for name in ("tensor", "pipeline", "data")
+    }
     return layouts._replace(**degrees)
 
 

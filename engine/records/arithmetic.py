@@ -7,12 +7,14 @@ in whose trace all that it reads stands, but for plans that it excepts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from whichgpu.engine.records.evaluation import SOLVED, Names, agree
+from whichgpu.engine.records.formulas import figures_of
 
 
 #: By figure. ``sum(points)`` adds the points that count, ``median(quotes)`` is over the providers in the figure's
@@ -27,6 +29,11 @@ EXPRESSIONS = {
 }
 #: Numbers that nobody computed: how the planner laid a plan out, and what it sets in place of what is settled.
 _CHOSEN_BY = frozenset({"plans.layout", "sizing.job"})
+
+
+#: Of older records.
+_NO_FORMULAS: dict[str, Any] = {"texts": [], "constants": [], "figures": {}, "parts": {}, "plans": {}}
+_NO_PLAN: dict[str, dict[str, Any]] = {"figures": {}, "parts": {}, "inputs": {}, "zeros": {}}
 
 
 class Arithmetic(Struct, frozen=True):
@@ -69,7 +76,7 @@ def check_arithmetic(
     """
     faults: list[str] = []
     covered: set[tuple[str, str]] = set()
-    formulas = stated.get("formulas", {"plans": {}, "constants": []})
+    formulas = stated.get("formulas", _NO_FORMULAS)
     for scope in _scopes(answer, stated, plans):
         for entry in stated["expressions"]:
             if scope.name not in entry["except"]:
@@ -78,14 +85,13 @@ def check_arithmetic(
                     faults.append(f"{scope.name}: {entry['figure']} is not {entry['expression']}")
                 elif differs is False:
                     covered.add((scope.name, entry["figure"]))
-        own = formulas["plans"].get(scope.name, {"figures": {}, "zeros": {}})
-        for figure, number in own["figures"].items():
+        for figure, number in figures_of(formulas, scope.name, scope.numbers).items():
             value, given = scope.numbers.get(figure), scope.names.text(number)
             if value is None or given is None or not agree(value, given):
                 faults.append(f"{scope.name}: {figure} is not what its formula gives")
             else:
                 covered.add((scope.name, figure))
-        for name, number in own["zeros"].items():
+        for name, number in formulas["plans"].get(scope.name, _NO_PLAN)["zeros"].items():
             left = scope.names.text(number)
             if left is None or abs(left) > SOLVED:
                 faults.append(f"{scope.name}: {name} does not solve its equation")
@@ -122,7 +128,7 @@ class _Scope(Struct, frozen=True):
 
 
 def _scopes(answer: Mapping[str, Any], stated: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> list[_Scope]:
-    formulas = stated.get("formulas", {"texts": (), "constants": (), "plans": {}})
+    formulas = stated.get("formulas", _NO_FORMULAS)
     constants = {entry["name"]: entry["value"] for entry in (*stated["constants"], *formulas["constants"])}
     shown = [answer["recommendation"], *answer["alternatives"], *(entry["plan"] for entry in answer["candidates"])]
     plans = {plan.get("id") or f"{plan['gpu']}x{plan['count']}": plan for plan in reversed(shown) if plan}
@@ -143,9 +149,9 @@ def _scopes(answer: Mapping[str, Any], stated: Mapping[str, Any], lines: Sequenc
         elif scope in plans:
             own = {**own, **_plan_numbers(plans[scope], entries)}
             lists |= _plan_lists(plans[scope], entries, own)
-        stays = formulas["plans"].get(scope, {"inputs": {}, "parts": {}})
-        known = {**constants, **shared, **own, **stays["inputs"]}
-        names = Names(known, lists, formulas["texts"], stays["parts"])
+        stays = formulas["plans"].get(scope, _NO_PLAN)
+        known = {"inf": math.inf, **constants, **shared, **own, **stays["inputs"]}
+        names = Names(known, lists, formulas["texts"], {**formulas["parts"], **stays["parts"]})
         found.append(_Scope(scope, own, names))
     return found
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -279,8 +280,10 @@ def _simplified(operation: str, operands: list[str]) -> str:
             found = kept
         case ("max" | "min", [kept, "inf" | "-inf"]) | ("max" | "min", ["inf" | "-inf", kept]) | ("=", [kept]):
             found = kept
-        case ("*", ["0", _] | [_, "0"]) | ("/", ["0", _]):
+        case ("*", ["0", _] | [_, "0"]) | ("/", ["0", _] | [_, "inf"]):
             found = "0"
+        case ("*", ["inf", _] | [_, "inf"]):
+            found = "inf"
         case "neg", [kept]:
             found = f"(-{kept})"
         case _, [first, last] if operation in _INFIX:
@@ -304,7 +307,7 @@ def stated_formulas(formulas: DecisionFormulas, stated: Mapping[str, Mapping[str
         stated: the numbers of the trace by plan, and by ``workload``.
 
     Returns:
-        ``texts``, ``constants``, and ``plans`` by id, the workload among them.
+        ``texts`` and ``constants``; ``figures`` and ``parts`` that most plans have, and what ``plans`` have otherwise.
     """
     texts, plans = FormulaTexts(), {}
     for scope, figures in (*formulas.plans.items(), ("workload", formulas.workload)):
@@ -316,4 +319,42 @@ def stated_formulas(formulas: DecisionFormulas, stated: Mapping[str, Mapping[str
         }
         if agreeing:
             plans[scope] = texts.of_plan(agreeing, numbers)
-    return {"texts": texts.texts, "constants": list(texts.constants.values()), "plans": plans}
+    usual = {kind: _most_common([plan[kind] for plan in plans.values()]) for kind in ("figures", "parts")}
+    for scope, plan in plans.items():
+        own = plan["figures"]
+        claimed = own.keys() | (usual["figures"].keys() & stated[scope].keys())
+        plan["figures"] = {
+            name: own.get(name, NO_FORMULA)
+            for name in sorted(claimed)
+            if own.get(name, NO_FORMULA) != usual["figures"].get(name)
+        }
+        plan["parts"] = {name: number for name, number in plan["parts"].items() if number != usual["parts"][name]}
+    return {"texts": texts.texts, "constants": list(texts.constants.values()), **usual, "plans": plans}
+
+
+#: In place of the number of a text, where a figure has another formula than most plans have, and it is not stated.
+NO_FORMULA = -1
+
+
+def figures_of(formulas: Mapping[str, Any], scope: str, stated: Collection[str]) -> dict[str, int]:
+    """The figures of one plan that have a formula, each with the number of its text.
+
+    Args:
+        formulas: as ``stated_formulas`` gives them.
+        scope: the plan's id.
+        stated: the figures that the plan states.
+    """
+    plan = formulas["plans"].get(scope)
+    if plan is None:
+        return {}
+    usual = {name: number for name, number in formulas["figures"].items() if name in stated}
+    return {name: number for name, number in {**usual, **plan["figures"]}.items() if number != NO_FORMULA}
+
+
+def _most_common(each: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """For each name the number that most have."""
+    counted: dict[str, Counter[int]] = {}
+    for one in each:
+        for name, number in one.items():
+            counted.setdefault(name, Counter())[number] += 1
+    return {name: numbers.most_common(1)[0][0] for name, numbers in counted.items()}

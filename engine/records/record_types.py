@@ -74,8 +74,8 @@ Expression = TypedDict(
 class PlanFormulas(TypedDict):
     """How the figures of one plan were computed; numbers point to ``texts``."""
 
-    figures: Annotated[dict[str, int], doc("Of each figure of the trace, and of its ends, the text that gives it.")]
-    parts: Annotated[dict[str, int], doc("Names of parts that texts refer to.")]
+    figures: Annotated[dict[str, int], doc("Figures with another text than those of most plans; -1 for none.")]
+    parts: Annotated[dict[str, int], doc("Parts with another text than those of most plans.")]
     inputs: Annotated[dict[str, Amount], doc("Numbers of this plan that texts refer to and its trace rounds.")]
     zeros: Annotated[dict[str, int], doc("Of an input that solves an equation, the text that is 0 there.")]
 
@@ -85,6 +85,8 @@ class Formulas(TypedDict):
 
     texts: Annotated[list[Word], doc("Arithmetic over names; _3 is the fourth of these texts.")]
     constants: Annotated[list[Constant], doc("What knowledge files and catalogues state.")]
+    figures: Annotated[dict[str, int], doc("Of each figure of the trace, and of its ends, the text that gives it.")]
+    parts: Annotated[dict[str, int], doc("Names of parts that texts refer to.")]
     plans: Annotated[dict[str, PlanFormulas], doc("By the plan's id, and `workload` for what no plan has.")]
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from whichgpu import Decision
 from whichgpu.engine.core.canonical import json_value
-from whichgpu.engine.records.arithmetic import check_arithmetic
+from whichgpu.engine.records.arithmetic import check_arithmetic, numbers_by_scope
+from whichgpu.engine.records.formulas import figures_of
 from whichgpu.engine.records.plan_lines import plan_lines
 from whichgpu.engine.records.statement import arithmetic_stated
 
@@ -35,9 +36,10 @@ def test_figures_are_evaluated_down_to_inputs_and_constants(
     found = check_arithmetic(whole, stated, lines)
     assert found.faults == ()
     assert found.derived > 20 * found.in_words
-    chosen = stated["formulas"]["plans"][whole["recommendation"]["id"]]
-    assert chosen["figures"].keys() >= {"plan.per_gpu_gb", "plan.usd_per_hour", "plan.headroom_pct", "points for cost"}
-    assert {name.partition(".")[0] for name in chosen["figures"]} >= {"memory", "plan", "speed"}
+    scope = whole["recommendation"]["id"]
+    chosen = figures_of(stated["formulas"], scope, numbers_by_scope(whole)[scope])
+    assert chosen.keys() >= {"plan.per_gpu_gb", "plan.usd_per_hour", "plan.headroom_pct", "points for cost"}
+    assert {name.partition(".")[0] for name in chosen} >= {"memory", "plan", "speed"}
     assert all({"name", "value", "unit", "source"} == entry.keys() for entry in stated["formulas"]["constants"])
     assert {entry["name"].partition(".")[0] for entry in stated["formulas"]["constants"]} >= {"sizing", "speed"}
 
@@ -85,6 +87,6 @@ def test_what_is_no_arithmetic_is_not_run(answer: Json) -> None:
         "_0",
     ):
         stated = {"constants": [], "expressions": [{"figure": "score", "expression": text, "except": []}]}
-        stated["formulas"] = {"texts": ["_0"], "constants": [], "plans": {}}
+        stated["formulas"] = {"texts": ["_0"], "constants": [], "figures": {}, "parts": {}, "plans": {}}
         found = check_arithmetic(answer, stated)
         assert (found.derived, found.faults) == (0, ())
